@@ -9,7 +9,7 @@ import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 /** The settings of a version that the gateway announces to clients. */
 export type AcceptedVersion = Pick<
   Version,
-  'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor'
+  'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts'
 >;
 
 /** The part of an accepted snapshot that later edits are compared with. */
@@ -31,6 +31,13 @@ const format = 1;
 const segment = z.string().regex(/^v\d{1,15}$/);
 const optionalInstant = z.int().optional();
 
+const windowSchema = z.object({
+  at: z.int(),
+  end: z.int(),
+  clients: z.number(),
+  routes: z.array(z.object({ method: z.string(), path: z.string() })).optional(),
+});
+
 const versionSchema = z.object({
   name: segment,
   major: z.int().min(0),
@@ -39,6 +46,8 @@ const versionSchema = z.object({
   afterSunset: z.enum(['serve', 'gone']),
   retired: z.boolean(),
   successor: segment.optional(),
+  // Left out if there is none, so that the hash of a configuration without brownouts is that of earlier releases.
+  brownouts: z.array(windowSchema).optional(),
 });
 
 // No targets and no settings: clients were not told about them, and their URLs may contain secrets.
@@ -105,7 +114,7 @@ export function configHash({ byMajor, gateway }: Pick<Snapshot, 'byMajor' | 'gat
 }
 
 function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['versions'] {
-  return byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor }) => ({
+  return byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts }) => ({
     name,
     major,
     deprecation,
@@ -113,6 +122,10 @@ function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['v
     afterSunset,
     retired,
     successor,
+    brownouts:
+      brownouts.length === 0
+        ? undefined
+        : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
   }));
 }
 
@@ -130,9 +143,15 @@ function parsed(text: string): unknown {
 
 function configOf({ versions, force }: StoredConfig): AcceptedConfig {
   const byName = new Map(
-    versions.map(({ deprecation, sunset, successor, ...rest }): [string, AcceptedVersion] => [
+    versions.map(({ deprecation, sunset, successor, brownouts = [], ...rest }): [string, AcceptedVersion] => [
       rest.name,
-      { ...rest, deprecation, sunset, successor },
+      {
+        ...rest,
+        deprecation,
+        sunset,
+        successor,
+        brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
+      },
     ]),
   );
   const byMajor = [...byName.values()].sort((a, b) => a.major - b.major);

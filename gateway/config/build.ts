@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
+import { windowsOf } from './rules/brownouts.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/telemetry.ts';
@@ -33,6 +34,13 @@ export function buildSnapshot(context: RuleContext): Snapshot {
       maxShare: draft.retire.max_share,
       rhythm: draft.retire.rhythm,
       ignoreClients: draft.retire.ignore_clients,
+    },
+    brownout: {
+      notice: draft.brownout.notice,
+      status: draft.brownout.status,
+      spared: [],
+      unnamed: draft.brownout.unnamed,
+      maxShare: draft.brownout.max_share,
     },
     compat: {
       rules: new Map(Object.entries(draft.compat.rules).flatMap(([id, level]) => (level ? [[id, level]] : []))),
@@ -70,6 +78,7 @@ function versionOf({ key, name, major, route }: RouteEntry, { draft, source, con
     guide: route.guide,
     moved: new PathTable(Object.entries(route.moved ?? {})),
     ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
+    brownouts: windowsOf(route),
     contract: isUnusable(contract) ? undefined : contract,
     timeouts: {
       connect: timeouts.connect,

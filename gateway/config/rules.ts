@@ -1,5 +1,12 @@
 import type { Fault } from './fault.ts';
 import {
+  brownoutCannotStart,
+  brownoutLengths,
+  brownoutRoutes,
+  brownoutsInDeprecation,
+  brownoutsOverlap,
+} from './rules/brownouts.ts';
+import {
   certificatesAreReadable,
   contractsAreReadable,
   guideNeedsContracts,
@@ -58,6 +65,10 @@ export const rules = {
   'moved-twice': movedRowsDiffer,
   'end-of-unknown-route': endsNameRoutes,
   'end-dates': endsHaveDates,
+  'brownout-length': brownoutLengths,
+  'brownout-dates': brownoutsInDeprecation,
+  'brownout-overlap': brownoutsOverlap,
+  'brownout-route': brownoutRoutes,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,
@@ -82,6 +93,7 @@ export const warningRules = {
   'route-without-counterpart': routesWithoutCounterpart,
   'moved-to-missing-route': movedToMissingRoute,
   'end-without-dates': endsOfContractHaveDates,
+  'brownout-cannot-start': brownoutCannotStart,
   'moved-without-successor': movedWithoutSuccessor,
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,

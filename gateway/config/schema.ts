@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { brownout } from './schema/brownouts.ts';
 import { fleet } from './schema/fleet.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
@@ -12,6 +13,9 @@ export const routesFile = section({
   guard: guard.prefault({}).describe('Limits for a reload that changes or removes a version in use.'),
   usage: usage.prefault({}).describe('The usage ledger, which counts the calls of each client.'),
   retire: retire.prefault({}).describe('When a version counts as unused.'),
+  brownout: brownout
+    .prefault({})
+    .describe('Rules for the brownouts of all versions: when they start, and how refused requests are answered.'),
   compat: compat.prefault({}).describe('Levels and exemptions of the contract check.'),
   fleet: fleet.prefault({}).describe('Several gateways that share one ledger.'),
   log: log.prefault({}).describe('The access log.'),

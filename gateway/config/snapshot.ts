@@ -12,6 +12,7 @@ export interface Snapshot {
   readonly guard: GuardSettings;
   readonly usage: UsageSettings;
   readonly retire: RetireSettings;
+  readonly brownout: BrownoutSettings;
   readonly compat: CompatSettings;
   readonly log: LogSettings;
   /** Undefined: this gateway is on its own. */
@@ -43,6 +44,8 @@ export interface Version {
   readonly moved: PathTable<string | null>;
   /** Single routes whose end is announced, even if the version itself is active. */
   readonly ends: readonly RouteEnd[];
+  /** In the order of their starts. */
+  readonly brownouts: readonly BrownoutWindow[];
   readonly contract: Contract | undefined;
   readonly timeouts: UpstreamTimeouts;
   readonly limits: UpstreamLimits;
@@ -77,6 +80,17 @@ export interface RouteEnd {
   readonly path: string;
   readonly deprecation: number;
   readonly sunset: number | undefined;
+}
+
+/** A period in which requests of some clients are refused, so that they notice the end of the version. Instants in epoch ms. */
+export interface BrownoutWindow {
+  readonly at: number;
+  /** The first instant after the window. */
+  readonly end: number;
+  /** The share of clients that are refused, 0 to 1. */
+  readonly clients: number;
+  /** Undefined: all routes. */
+  readonly routes: readonly Pick<RouteEnd, 'method' | 'path'>[] | undefined;
 }
 
 /** The end of an operation as its contract has it, not checked. `problem`: a date that cannot be parsed. */
@@ -200,6 +214,19 @@ export interface RetireSettings {
   /** `on`: a client that usually pauses for about `quiet` or longer counts until its silence is twice that pause. */
   readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
+}
+
+/** Rules for the brownouts of all versions. */
+export interface BrownoutSettings {
+  /** From the announcement to the start, ms; 0 means off. */
+  readonly notice: number;
+  readonly status: 503 | 410;
+  /** The names in the ledger of the clients that are never refused. */
+  readonly spared: readonly string[];
+  /** The largest share of requests by clients without a name, 0 to 1. */
+  readonly unnamed: number;
+  /** The largest share of all requests that may be refused, 0 to 1. */
+  readonly maxShare: number;
 }
 
 export interface CompatSettings {

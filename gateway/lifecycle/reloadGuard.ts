@@ -1,7 +1,8 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
 import { forcePlaceholder } from '../config/rules/lifecycle.ts';
-import type { GuardSettings } from '../config/snapshot.ts';
+import type { BrownoutSettings, GuardSettings } from '../config/snapshot.ts';
 import { ago } from '../shared/text.ts';
+import { brownoutMessages } from './brownouts.ts';
 import { stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
@@ -25,6 +26,7 @@ export interface VersionUsage {
 
 interface Edited extends AcceptedConfig {
   readonly guard: GuardSettings;
+  readonly brownout: Pick<BrownoutSettings, 'notice'>;
 }
 
 /** The reasons to refuse an edit that breaks what the configuration before it announced to clients. */
@@ -35,7 +37,11 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: VersionU
     const messages = [
       ...endMessages(old, version, after, use, now),
       ...(version
-        ? [...sunsetMessages(old, version, after, now), ...successorMessages(old, version, before, after, now)]
+        ? [
+            ...sunsetMessages(old, version, after, now),
+            ...successorMessages(old, version, before, after, now),
+            ...brownoutMessages(old, version, after.brownout.notice, now),
+          ]
         : []),
     ];
     return messages.map((message) => ({ version: old.name, message, force: forceLine([old.name]) }));

@@ -30,6 +30,13 @@ export const catalogue = {
     detail:
       'This major is frozen: it serves the clients that it had before `frozen_since`, and this client is not one of them. `successor` is the version to use.',
   },
+  VERSION_BROWNOUT: {
+    status: 503,
+    title: 'This API version is refused for a limited time',
+    proxyError: 'http_request_denied',
+    detail:
+      'An announced brownout refuses this request on purpose, because the version will end. It is served again at `ends_at`; `next` is the start of the next brownout. `successor` is the version to move to. With `brownout.status: 410` the status is 410.',
+  },
   BAD_REQUEST: {
     status: 400,
     title: 'Malformed request',

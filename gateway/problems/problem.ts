@@ -4,6 +4,8 @@ import { catalogue, type ProblemCode, type ProblemKind } from './catalogue.ts';
 /** One occurrence of a problem: its code and details. */
 export interface Problem {
   readonly code: ProblemCode;
+  /** Replaces the status of the catalogue. */
+  readonly status?: number;
   /** Replaces the detail of the catalogue. Never contains an upstream address. */
   readonly detail?: string;
   /** Extension members (RFC 9457 §3.2). */
@@ -13,7 +15,7 @@ export interface Problem {
 }
 
 export function statusOf(problem: Problem): number {
-  return catalogue[problem.code].status;
+  return problem.status ?? catalogue[problem.code].status;
 }
 
 /** The body, as application/problem+json (RFC 9457 §3). */
@@ -22,7 +24,7 @@ export function problemBody(problem: Problem, requestId: string | undefined): st
   return JSON.stringify({
     type: typeUriOf(problem.code),
     title: kind.title,
-    status: kind.status,
+    status: statusOf(problem),
     code: problem.code,
     detail: problem.detail ?? kind.detail,
     ...problem.members,

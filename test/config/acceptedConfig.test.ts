@@ -102,6 +102,7 @@ it('is read as it was written, in a folder that did not exist', () => {
   expect(config?.byMajor.map(({ name }) => name)).toEqual(['v1', 'v2', 'v10']);
   expect(config?.versions.get('v1')).toEqual({
     name: 'v1',
+    brownouts: [],
     major: 1,
     deprecation: v1?.deprecation,
     sunset: Date.parse('2028-06-30T00:00:00Z'),

@@ -35,6 +35,7 @@ it('has the defaults that the documentation names', () => {
     guide: false,
     moved: 0,
     contract: undefined,
+    brownouts: [],
     ends: [],
     timeouts: { connect: 3000, firstByte: 30_000, idle: 60_000, streamIdle: 0, writeIdle: 60_000, keepAlive: 4000 },
     limits: { body: 10_485_760, inFlight: 10_000, inFlightPerTarget: 2000, queue: 1000 },

@@ -113,17 +113,22 @@ function endsOfContract(
 }
 
 /** `GET /drinks/{id}` in its parts. */
-function routeIn(key: string): Pick<RouteEnd, 'method' | 'path'> {
+export function routeIn(key: string): Pick<RouteEnd, 'method' | 'path'> {
   const [method = '', path = ''] = key.trim().split(/\s+/, 2);
   return { method, path };
 }
 
 /** Routes with the same shape match the same requests. */
-function shapeOf({ method, path }: Pick<RouteEnd, 'method' | 'path'>): string {
+export function shapeOf({ method, path }: Pick<RouteEnd, 'method' | 'path'>): string {
   return `${method} ${path.replace(/\{[^{}]*\}/g, '{}')}`;
 }
 
 const methods: ReadonlySet<string> = new Set(contractMethods.map((name) => name.toUpperCase()));
+
+/** Whether it is a method and a path below the version. It may not exist. */
+export function isRoute({ method, path }: Pick<RouteEnd, 'method' | 'path'>): boolean {
+  return methods.has(method) && /^\/[^\s?#]*$/.test(path);
+}
 
 /** The keys of `ends` are routes of the version, each one once. */
 export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
@@ -133,7 +138,7 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
     return Object.keys(route.ends ?? {}).flatMap((name): Fault[] => {
       const at = ['routes', key, 'ends', name];
       const { method, path } = routeIn(name);
-      if (!methods.has(method) || !/^\/[^\s?#]*$/.test(path)) {
+      if (!isRoute({ method, path })) {
         const remedy = 'Write a method in capitals and a path below the version, such as "GET /legacy-search".';
         return [faultAt(source, at, `${name} is not a route.`, remedy, 'key')];
       }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { brownouts } from './brownouts.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
 import { instant, rate, share, size, timer, timerOrOff } from './units.ts';
@@ -205,6 +206,7 @@ export const route = section({
   retired: flag
     .prefault(false)
     .describe('Makes the version a tombstone: its requests are answered 410, and it needs no upstream.'),
+  brownouts,
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
   limits: routeLimits.optional().describe('Overrides `defaults`.'),
   retries: routeRetries.optional().describe('Overrides `defaults`.'),

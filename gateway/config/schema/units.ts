@@ -118,19 +118,39 @@ export const instant = scalar({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$',
     examples: ['2028-06-30', '2028-06-30T23:59:59Z'],
   },
+  parse: (input) => parseInstant(String(input)),
+});
+
+/** As `instant`, with a time of day. Its seconds may be left out. */
+export const timeOfDay = scalar({
+  accepts: ['string', 'number'],
+  expected: 'a time with its zone such as 2028-06-30T14:00Z',
+  json: {
+    type: 'string',
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})$',
+    examples: ['2028-06-30T14:00Z', '2028-06-30T16:00+02:00'],
+  },
   parse: (input): number | Wrong => {
-    const match = datePattern.exec(String(input));
-    if (!match) return new Wrong('is not a date');
-    const [, year, month, day, hour, minute, second, zone] = match;
-    if (!isCalendarDay(Number(year), Number(month), Number(day))) return new Wrong('is not a day of the calendar');
-    if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
-    if (zone === undefined)
-      return new Wrong('has no time zone', `Write ${String(input).replace(' ', 'T')}Z, or another zone.`);
-    const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone.toUpperCase()}`);
-    // Date.parse accepts 24:00:00, RFC 3339 does not.
-    return Number.isNaN(at) || Number(hour) > 23 ? new Wrong('is not a valid time') : at;
+    const [, day, minute, second = ':00', zone = ''] =
+      /^([\d-]+)(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/.exec(String(input)) ?? [];
+    if (day !== undefined && minute === undefined)
+      return new Wrong('has no time of day', `Write ${day}T14:00Z, with the time and zone of the start.`);
+    return parseInstant(minute === undefined ? String(input) : `${day}T${minute}${second}${zone}`, String(input));
   },
 });
+
+/** `written`: the text that a remedy quotes. */
+function parseInstant(input: string, written = input): number | Wrong {
+  const match = datePattern.exec(input);
+  if (!match) return new Wrong('is not a date');
+  const [, year, month, day, hour, minute, second, zone] = match;
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) return new Wrong('is not a day of the calendar');
+  if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
+  if (zone === undefined) return new Wrong('has no time zone', `Write ${written.replace(' ', 'T')}Z, or another zone.`);
+  const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone.toUpperCase()}`);
+  // Date.parse accepts 24:00:00, RFC 3339 does not.
+  return Number.isNaN(at) || Number(hour) > 23 ? new Wrong('is not a valid time') : at;
+}
 
 function isCalendarDay(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(year, month - 1, day));

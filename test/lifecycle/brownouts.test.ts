@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { acceptedFrom, acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { brownoutAt, brownoutKey, nextBrownout } from '../../gateway/lifecycle/brownouts.ts';
+import { guardReload } from '../../gateway/lifecycle/reloadGuard.ts';
+import { versionOf } from './versions.ts';
+
+const now = Date.parse('2027-03-01T00:00:00Z');
+
+function file(brownouts: readonly object[], settings: object = {}): Snapshot {
+  const upstream = 'http://127.0.0.1:3001';
+  const routes = { '/v1': { upstream, deprecation: '2027-01-01', sunset: '2028-01-01', brownouts }, '/v2': upstream };
+  return snapshotFrom({ routes, ...settings });
+}
+
+function messages(before: Snapshot, after: Snapshot, at = now): string[] {
+  return guardReload(before, after, { lastCalled: () => undefined }, at).map(({ message }) => message);
+}
+
+const soon = { at: '2027-03-02T14:00Z', for: '1h' };
+const far = { at: '2027-04-02T14:00Z', for: '1h' };
+
+describe('the guard accepts', () => {
+  it.each<[string, object[], object[], object?]>([
+    ['a brownout that is announced early enough', [], [{ at: '2027-03-15T00:00Z', for: '1h' }]],
+    ['any brownout if the notice is off', [], [soon], { brownout: { notice: 'off' } }],
+    ['a shorter notice', [], [soon], { brownout: { notice: '1d' } }],
+    ['the removal of a brownout', [soon, far], [far]],
+    ['a shorter brownout', [soon], [{ ...soon, for: '30m' }]],
+    ['a brownout that begins later and ends at the same time', [soon], [{ at: '2027-03-02T14:15Z', for: '45m' }]],
+    ['fewer clients', [soon], [{ ...soon, clients: '10%' }]],
+    ['fewer routes', [soon], [{ ...soon, routes: ['GET /a'] }]],
+    ['a brownout that moves later, if that is early enough', [far], [{ ...far, at: '2027-04-03T14:00Z' }]],
+    ['another brownout before one that stays', [far], [{ at: '2027-03-20T14:00Z', for: '1h' }, far]],
+    ['more clients, if that is early enough', [{ ...far, clients: '10%' }], [far]],
+    ['an edit of a brownout that is over', [], [{ at: '2027-02-02T14:00Z', for: '1h' }]],
+  ])('%s', (_name, before, after, settings) => expect(messages(file(before), file(after, settings))).toEqual([]));
+});
+
+describe('the guard refuses', () => {
+  it.each<[string, object[], object[], RegExp]>([
+    ['a brownout that begins too soon', [], [soon], /at 2027-03-02T14:00:00Z is less than brownout.notice \(14 days\)/],
+    ['a brownout that contains the present', [], [{ at: '2027-02-28T23:00Z', for: '2h' }], /is less than/],
+    [
+      'a brownout that moves earlier',
+      [far],
+      [{ ...far, at: '2027-04-01T14:00Z' }],
+      /2027-04-02T14:00:00Z moves to 2027-04-01T14:00:00Z, which is earlier/,
+    ],
+    ['a brownout that moves later within the notice', [soon], [{ ...soon, at: '2027-03-03T14:00Z' }], /is less than/],
+    [
+      'a longer brownout',
+      [far],
+      [{ ...far, for: '61m' }],
+      /becomes longer: it ends at 2027-04-02T15:01:00Z instead of 2027-04-02T15:00:00Z/,
+    ],
+    [
+      'more clients',
+      [{ ...soon, clients: '10%' }],
+      [{ ...soon, clients: '11%' }],
+      /gets more clients or routes, and is less/,
+    ],
+    [
+      'more routes',
+      [{ ...soon, routes: ['GET /a'] }],
+      [{ ...soon, routes: ['GET /a', 'GET /b'] }],
+      /more clients or routes/,
+    ],
+    ['all routes', [{ ...soon, routes: ['GET /a'] }], [soon], /more clients or routes/],
+  ])('%s', (_name, before, after, message) =>
+    expect(messages(file(before), file(after))).toEqual([expect.stringMatching(message)]),
+  );
+
+  it('nothing that is forced', () => {
+    expect(messages(file([]), file([soon], { guard: { force: { '/v1': 'agreed with all clients' } } }))).toEqual([]);
+  });
+
+  it('the same by the record of the last start', () => {
+    const record = acceptedFrom(JSON.parse(JSON.stringify(acceptedRecord(file([{ ...soon, routes: ['GET /a'] }])))));
+    if (record === undefined) throw new Error('the record is invalid');
+    const after = file([{ ...soon, for: '2h', routes: ['GET /a'] }]);
+    const refusals = guardReload(record, after, { lastCalled: () => undefined }, now);
+    expect(refusals.map(({ message }) => message)).toEqual([expect.stringMatching(/becomes longer/)]);
+  });
+});
+
+it('a record without brownouts is that of earlier releases', () => {
+  const record = acceptedRecord(file([]));
+  expect(JSON.stringify(record)).not.toContain('brownouts');
+  expect(acceptedFrom(record)?.byMajor.map(({ brownouts }) => brownouts)).toEqual([[], []]);
+  expect(configHash(file([]))).not.toBe(configHash(file([soon])));
+});
+
+it('finds the brownout of an instant, to the millisecond', () => {
+  const { brownouts } = versionOf(file([far, soon]), 'v1');
+  const [start, end] = [Date.parse('2027-03-02T14:00:00Z'), Date.parse('2027-03-02T15:00:00Z')];
+  const found = [start - 1, start, end - 1, end].map((at) => brownoutAt(brownouts, at)?.at);
+  expect(found).toEqual([undefined, start, start, undefined]);
+  expect(brownoutKey('v1', { at: start })).toBe('v1 2027-03-02T14:00:00Z');
+  expect(nextBrownout(brownouts, start)?.at).toBe(Date.parse('2027-04-02T14:00:00Z'));
+  expect(nextBrownout(brownouts, end + 40 * 86_400_000)).toBeUndefined();
+});
