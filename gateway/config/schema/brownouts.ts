@@ -1,30 +1,7 @@
 import { z } from 'zod';
 import { scalar, section, Wrong } from './scalar.ts';
-import { period, periodOrOff, share, timeOfDay } from './units.ts';
+import { periodOrOff, share } from './units.ts';
 import { text } from './words.ts';
-
-const window = section({
-  at: timeOfDay.describe('When the window begins: a time with its zone, such as 2027-03-02T14:00Z.'),
-  for: period.describe('How long the window lasts, from 15m to 24h.'),
-  clients: share
-    .prefault('100%')
-    .describe(
-      'The share of clients that are refused. A client is refused for the whole window or not at all. A larger share includes the clients of a smaller one.',
-    ),
-  routes: z
-    .array(text('a route such as "GET /drinks/{id}"'))
-    .min(1)
-    .optional()
-    .describe('The routes that are refused, such as "GET /drinks/{id}". Without it: all.'),
-});
-
-/** The windows in which some requests of a version are refused. */
-export const brownouts = z
-  .array(window)
-  .prefault([])
-  .describe(
-    'Announced periods in which requests of some clients are refused on purpose, so that they notice the end of the version. They lie between its deprecation and its sunset.',
-  );
 
 const refusalStatus = scalar({
   accepts: ['number'],

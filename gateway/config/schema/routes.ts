@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { brownouts } from './brownouts.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
-import { instant, rate, share, size, timer, timerOrOff } from './units.ts';
-import { filePath, flag, integer, oneOf } from './words.ts';
+import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
+import { filePath, flag, integer, oneOf, text } from './words.ts';
 
 // Each key is declared once. In `defaults` it has a default value; in a route it is optional and overrides `defaults`.
 
@@ -167,6 +166,29 @@ const routeEnd = section({
   deprecation: instant.optional().describe('The date from which the route is deprecated. Required.'),
   sunset: instant.optional().describe('When the route ends. Nothing is refused: the next major does not have it.'),
 });
+
+const brownoutWindow = section({
+  at: timeOfDay.describe('When the window begins: a time with its zone, such as 2027-03-02T14:00Z.'),
+  for: period.describe('How long the window lasts, from 15m to 24h.'),
+  clients: share
+    .prefault('100%')
+    .describe(
+      'The share of clients that are refused. A client is refused for the whole window or not at all. A larger share includes the clients of a smaller one.',
+    ),
+  routes: z
+    .array(text('a route such as "GET /drinks/{id}"'))
+    .min(1)
+    .optional()
+    .describe('The routes that are refused, such as "GET /drinks/{id}". Without it: all.'),
+});
+
+/** The windows in which some requests of a version are refused. */
+const brownouts = z
+  .array(brownoutWindow)
+  .prefault([])
+  .describe(
+    'Announced periods in which requests of some clients are refused on purpose, so that they notice the end of the version. They lie between its deprecation and its sunset.',
+  );
 
 /** One route in its long form. */
 export const route = section({
