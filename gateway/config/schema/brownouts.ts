@@ -3,6 +3,7 @@ import { scalar, section, Wrong } from './scalar.ts';
 import { periodOrOff, share } from './units.ts';
 import { text } from './words.ts';
 
+/** 404 is missing: proxies have turned it into an empty 200. And 429 would tell clients to send the same request again. */
 const refusalStatus = scalar({
   accepts: ['number'],
   expected: '503 or 410',
@@ -10,7 +11,10 @@ const refusalStatus = scalar({
   parse: (input): 503 | 410 | Wrong => (input === 503 || input === 410 ? input : new Wrong('is not 503 or 410')),
 });
 
-/** What all brownouts have in common. */
+/**
+ * What all brownouts have in common. A brownout has to be announced, has to be small, and may only hit clients that somebody
+ * could inform.
+ */
 export const brownout = section({
   notice: periodOrOff
     .prefault('14d')
