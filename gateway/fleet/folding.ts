@@ -1,7 +1,7 @@
 import { dayMs, lengths, spanAt } from '../usage/ledger/spans.ts';
 import type { Sql } from './postgres.ts';
 import { partitionSizes, schemaName, sumTables } from './schema.ts';
-import { addUpRouteClient } from './writeBatchFunction.ts';
+import { addUpBrownout, addUpRouteClient } from './writeBatchFunction.ts';
 
 /**
  * The names to fold: those of a version on one day, except the `keep` names with the most requests. Their counts are added to
@@ -49,6 +49,7 @@ export async function foldNames(sql: Sql, { subject, others, keep, version, day 
       [version, ...spans, folded, into],
     );
   }
+  if (subject === 'client') await foldBrownouts(sql, version, day, folded, into);
   await sumBlock(sql, subject, version, day, [...folded, into]);
   await foldSeen(sql, subject, version, day, folded, into);
 }
@@ -78,6 +79,20 @@ async function sumBlock(
         MIN((span - $4::int) * ${dayMs}::bigint + first), MAX((span - $4::int) * ${dayMs}::bigint + last)
       FROM ${schemaName}.${subject}_day ${where} AND span BETWEEN $4 AND $5 GROUP BY version, item`,
     [version, items, block, firstDay, firstDay + partitionSizes.day - 1],
+  );
+}
+
+/** A brownout that refused a folded client on this day: all its refused requests are added to `into`. */
+async function foldBrownouts(sql: Sql, version: number, day: number, folded: readonly number[], into: number) {
+  await sql.query(
+    `WITH gone AS (
+        DELETE FROM ${schemaName}.brownout_client
+        WHERE version = $1 AND client = ANY($2::int[]) AND first < $3 AND last >= $4 RETURNING *
+      )
+      INSERT INTO ${schemaName}.brownout_client AS t (version, brownout, client, refused, first, last)
+      SELECT version, brownout, $5::int, SUM(refused), MIN(first), MAX(last) FROM gone GROUP BY version, brownout
+      ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownout}`,
+    [version, folded, (day + 1) * dayMs, day * dayMs, into],
   );
 }
 

@@ -55,10 +55,10 @@ function openedLedger(file: string): DatabaseSync {
   }
 }
 
-/** Earlier versions of the ledger lack columns of client-route pairs. */
+/** Earlier versions of the ledger lack a column or a table. */
 function assertCurrent(ledger: DatabaseSync, file: string): void {
   const version = Number(ledger.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version >= 5) return;
+  if (version >= 6) return;
   throw new ImportError(`${file} was written by an earlier release.  Start this release once with it, then import it.`);
 }
 
@@ -123,6 +123,18 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
     },
     hasFleetSalt,
   );
+  await copyTable(
+    sql,
+    ledger,
+    {
+      name: 'brownout_client',
+      keys: ['version', 'brownout', 'client'],
+      sums: ['refused'],
+      minimum: ['first'],
+      maximum: ['last'],
+    },
+    hasFleetSalt,
+  );
   // The id of the file stands for the gateway that wrote it.
   const instance = id.slice(0, 32);
   for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
@@ -177,7 +189,9 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
   const { name, keys, sums, minimum, maximum } = table;
   const subjectOf = (key: string): string => (key === 'item' ? name.slice(0, name.indexOf('_')) : key);
   // The tables of versions have no items: 0 in every row.
-  const ids = keys.filter((key) => key !== 'span' && !(key === 'item' && name.startsWith('version')));
+  const ids = keys.filter(
+    (key) => !['span', 'brownout'].includes(key) && !(key === 'item' && name.startsWith('version')),
+  );
   const plain = keys.filter((key) => !ids.includes(key));
   const values = [...sums, ...minimum, ...maximum];
   const names = ids.map((key) => `(SELECT name FROM ${subjectOf(key)}s WHERE id = ${key}) AS ${key}`);

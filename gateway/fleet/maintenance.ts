@@ -90,7 +90,7 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
   const day = spanAt('day', keptFrom);
   await sql.query(`DELETE FROM ${schemaName}.version_day_instance WHERE span < $1`, [day]);
-  for (const table of ['version_client', 'route_client'])
+  for (const table of ['version_client', 'route_client', 'brownout_client'])
     await sql.query(`DELETE FROM ${schemaName}.${table} WHERE last < $1`, [keptFrom]);
   for (const [names, table, column] of [
     ['clients', 'version_client', 'client'],

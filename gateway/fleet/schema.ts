@@ -9,7 +9,7 @@ import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
-const storeVersion = 3;
+const storeVersion = 4;
 // The SQLSTATE of a table that does not exist: the store was reached, but is not the expected one.
 const undefinedTable = '42P01';
 // Gateways that migrate or fold names at the same time take turns.
@@ -148,6 +148,12 @@ const migrations: readonly string[] = [
     ALTER TABLE version_client ${addColumns(['accepted'])};
     ALTER TABLE route_client ADD COLUMN first bigint, ADD COLUMN used bigint;
     ${writeBatch}`,
+  // The refused requests of each client in each brownout. brownout: its start; first, last: epoch ms.
+  `CREATE TABLE brownout_client (
+     version integer NOT NULL, brownout bigint NOT NULL, client integer NOT NULL,
+     refused bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, PRIMARY KEY (version, brownout, client)
+   );
+   ${writeBatch}`,
 ];
 
 /** Creates or migrates the tables. @throws StoreError, also if a later release has made the store unusable for this one */

@@ -25,6 +25,10 @@ export const addUpRouteClient = `last = GREATEST(t.last, excluded.last),
   first = CASE WHEN t.first IS NOT NULL THEN LEAST(t.first, excluded.first) END,
   used = GREATEST(COALESCE(t.used, t.last), excluded.used)`;
 
+/** The same in `brownout_client`. */
+export const addUpBrownout = `refused = t.refused + excluded.refused, first = LEAST(t.first, excluded.first),
+  last = GREATEST(t.last, excluded.last)`;
+
 const sum = (columns: readonly string[]): string => columns.map((column) => `SUM(${column})`).join(', ');
 
 /** Adds the rows of the subquery `ids` to one table. `ids`: the columns of that subquery for `keys`. */
@@ -92,7 +96,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
     WITH ids AS MATERIALIZED (
       SELECT v.id AS version_id, c.id AS client_id, t.id AS route_id, r.*
       FROM json_to_recordset(p_rows) AS r(version text, client text, route text, hour bigint, ${counts.map((column) => `${column} bigint`).join(', ')},
-        first bigint, last bigint, used bigint, accepted bigint)
+        first bigint, last bigint, used bigint, accepted bigint, brownout bigint)
       JOIN ${schemaName}.versions v ON v.name = r.version
       JOIN ${schemaName}.clients c ON c.name = ${schemaName}.client_name(r.client, p_salt, own_salt)
       JOIN ${schemaName}.routes t ON t.name = r.route
@@ -111,6 +115,12 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
       ON CONFLICT (version, client) DO UPDATE SET first = LEAST(t.first, excluded.first),
         last = GREATEST(t.last, excluded.last), used = GREATEST(t.used, excluded.used),
         accepted = GREATEST(t.accepted, excluded.accepted)
+    ),
+    add_brownout_client AS (
+      INSERT INTO ${schemaName}.brownout_client AS t (version, brownout, client, refused, first, last)
+      SELECT version_id, brownout, client_id, SUM(requests), MIN(first), MAX(last)
+      FROM ids WHERE brownout > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+      ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownout}
     )
     INSERT INTO ${schemaName}.route_client AS t (version, route, client, last, first, used)
     SELECT version_id, route_id, client_id, MAX(last), MIN(first), MAX(used) FROM ids GROUP BY 1, 2, 3 ORDER BY 1, 2, 3

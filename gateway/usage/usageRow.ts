@@ -39,6 +39,8 @@ export interface UsageRow extends Counts {
   readonly route: string;
   /** The start of the hour. */
   readonly hour: number;
+  /** The start of the brownout that refused all requests of the row, epoch ms. Undefined: no brownout refused them. */
+  readonly brownout?: number | undefined;
 }
 
 export type UsageBatch = readonly UsageRow[];

@@ -32,7 +32,7 @@ describe('importLedger', () => {
     const rows = [
       row('v1', 'user-agent:curl', now - 40 * day, { requests: 3 }),
       row('v1', 'x-api-key:#0011', now, { requests: 2 }),
-      row('v2', 'user-agent:curl', now),
+      row('v2', 'user-agent:curl', now, { brownout: now - 1000, refused: 1 }),
     ];
     const { file } = ledgerWith(rows, now - 50 * day);
     const until = now;
@@ -44,6 +44,9 @@ describe('importLedger', () => {
     ];
     for (const table of ['client_hour', 'client_day', 'client_block', 'pair_day', 'pair_hour'])
       expect(await sums(sql, table), table).toEqual(expected);
+    expect(await sql.query('SELECT brownout, refused, first FROM version_gateway.brownout_client')).toEqual([
+      { brownout: now - 1000, refused: 1, first: now },
+    ]);
     expect(await sql.query('SELECT MIN(began) AS began FROM version_gateway.runs')).toEqual([
       { began: now - 50 * day },
     ]);

@@ -41,6 +41,7 @@ const tables = {
   pair_day: named('pair_day', 'client', 'client', 'span, requests, first, last'),
   pair_hour: named('pair_hour', 'route', 'route', 'span, requests, first, last'),
   version_client: named('version_client', 'client', 'client', 'first, last, used'),
+  brownout_client: named('brownout_client', 'client', 'client', 'brownout, refused, first, last'),
   route_client: named('route_client', 'client', 'client', 'last'),
   clients: 'SELECT name FROM @clients ORDER BY name',
   routes: 'SELECT name FROM @routes ORDER BY name',
@@ -58,6 +59,14 @@ describe('maintainStore', () => {
       row('v1', `client ${index}`, now - index * 1000, { requests: 10 - index, route: `GET /r${index % 5}` }),
       row('v1', `client ${index}`, now - 3 * day - index * 1000, { requests: 1 + index, route: `GET /r${index % 3}` }),
     ]);
+    // A brownout of today, and one that began yesterday and refused some of the folded clients today.
+    const midnight = Math.floor(now / day) * day;
+    for (const index of names) {
+      const refused = { brownout: now - 3_600_000, requests: 1 + index, refused: 1 + index, served: 0 };
+      rows.push(row('v1', `client ${index}`, now - index * 1000, refused));
+      const at = midnight + (index % 2 === 0 ? index : -index) * 1000;
+      rows.push(row('v1', `client ${index}`, at, { ...refused, brownout: midnight - 3_600_000 }));
+    }
     // Two of the folded clients only have requests of today.
     const today = rows.filter(({ client, last }) => last > now - day || !/client [78]/.test(client));
     const sql = await storeWith(today);
@@ -78,10 +87,12 @@ describe('maintainStore', () => {
   it('drops what is older than the retention, and says since when the store has rows', async () => {
     const old = now - 500 * day;
     const sql = await storeWith([row('v1', 'old', old), row('v1', 'new', now), row('v2', 'old', old)]);
+    await addTo(sql, [row('v1', 'old', old, { brownout: old }), row('v1', 'new', now, { brownout: now })]);
     await maintainStore(sql, now, limits);
     expect(await sql.query('SELECT name FROM version_gateway.clients')).toEqual([{ name: 'new' }]);
     expect(await sql.query('SELECT name FROM version_gateway.versions')).toEqual([{ name: 'v1' }]);
-    expect(await sql.query('SELECT SUM(requests) AS sum FROM version_gateway.version_block')).toEqual([{ sum: 1 }]);
+    expect(await sql.query('SELECT SUM(requests) AS sum FROM version_gateway.version_block')).toEqual([{ sum: 2 }]);
+    expect(await sql.query('SELECT brownout FROM version_gateway.brownout_client')).toEqual([{ brownout: now }]);
     const kept = await sql.query(`SELECT value FROM version_gateway.meta WHERE key = 'kept_from'`);
     expect(kept).toEqual([{ value: String(Math.floor((now - 400 * day) / day) * day) }]);
     await sql.close();

@@ -70,6 +70,24 @@ describe('a batch', () => {
     await sql.close();
   });
 
+  it('adds up what each brownout refused, and ignores rows that no brownout refused', async () => {
+    const sql = await store();
+    const [first, second] = [hour, hour + 1_800_000];
+    const rows = [
+      rowOf({}),
+      rowOf({ brownout: first, requests: 2 }),
+      rowOf({ brownout: first, route: 'GET /other', last: hour + 9000 }),
+      rowOf({ brownout: second, requests: 4 }),
+    ];
+    await writeBatch(sql, batchOf(rows));
+    const refused = 'SELECT brownout, refused, first, last FROM version_gateway.brownout_client ORDER BY brownout';
+    expect(await sql.query(refused)).toEqual([
+      { brownout: first, refused: 3, first: hour + 1000, last: hour + 9000 },
+      { brownout: second, refused: 4, first: hour + 1000, last: hour + 2000 },
+    ]);
+    await sql.close();
+  });
+
   it('is a new one in a new run of the gateway, even with the same number', async () => {
     const sql = await store();
     const batch = batchOf([rowOf({})]);
@@ -172,6 +190,7 @@ describe('migrate', () => {
       await sql.query(`ALTER TABLE version_gateway.${table} DROP served, DROP failing, DROP refused`);
     await sql.query('ALTER TABLE version_gateway.route_client DROP first, DROP used');
     await sql.query('ALTER TABLE version_gateway.version_client DROP accepted');
+    await sql.query('DROP TABLE version_gateway.brownout_client');
     await sql.query(`UPDATE version_gateway.meta SET value = '2' WHERE key = 'version'`);
     await Promise.all([migrate(sql), migrate(sql)]);
     // A gateway of the earlier release sends rows without `accepted`.

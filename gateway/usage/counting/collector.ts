@@ -25,6 +25,8 @@ export interface OpenRequest {
   identification: ClientIdentification;
 }
 
+type WantedRow = Pick<UsageRow, 'route' | 'hour' | 'brownout'>;
+
 type EndedExchange = Pick<CountedExchange, 'status' | 'served'> & { readonly endedAt: number };
 
 interface VersionCounts {
@@ -86,12 +88,13 @@ export class Collector {
     const route = counts.routes.nameOf(method, resource, paths, status);
     client.seen += 1;
     const { row: firstRow } = client;
-    const isFirstRow = firstRow?.route === route && firstRow.hour === hour;
-    const row = isFirstRow ? firstRow : this.#rowFor(version, client, route, hour, at);
+    const { brownout } = exchange;
+    const isFirstRow = firstRow?.route === route && firstRow.hour === hour && firstRow.brownout === brownout;
+    const row = isFirstRow ? firstRow : this.#rowFor(version, client, { route, hour, brownout }, at);
     row.requests += 1;
     if (status >= 400) row.errors += 1;
     if (served) row.served += 1;
-    const outcome = outcomeOf(status, exchange.problem);
+    const outcome = brownout === undefined ? outcomeOf(status, exchange.problem) : 'refused';
     if (outcome === 'failing') row.failing += 1;
     if (outcome === 'refused') row.refused += 1;
     if (served && isAccepted(status) && at > row.accepted) row.accepted = at;
@@ -152,17 +155,19 @@ export class Collector {
     const client = counts.clients.byName.get(request.client) ?? this.#admit(request.client, version, counts);
     // So that the client stays tracked.
     client.seen += 1;
-    return this.#rowFor(version, client, request.route, hour, at);
+    const { brownout } = request.exchange;
+    return this.#rowFor(version, client, { route: request.route, hour, brownout }, at);
   }
 
-  #rowFor(version: string, client: TrackedClient, wantedRoute: string, hour: number, at: number): UsageRow {
-    const exact = rowOf(client, wantedRoute, hour);
+  #rowFor(version: string, client: TrackedClient, wanted: WantedRow, at: number): UsageRow {
+    const exact = rowOf(client, wanted);
     if (exact) return exact;
-    const route = this.#rows.size < maxRows ? wantedRoute : otherRoute;
-    const known = route === wantedRoute ? undefined : rowOf(client, route, hour);
+    const { hour, brownout } = wanted;
+    const route = this.#rows.size < maxRows ? wanted.route : otherRoute;
+    const known = route === wanted.route ? undefined : rowOf(client, { route, hour, brownout });
     if (known) return known;
     const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0, accepted: 0 };
-    const row = { version, client: client.name, route, hour, ...zero, first: at, last: at };
+    const row = { version, client: client.name, route, hour, brownout, ...zero, first: at, last: at };
     this.#rows.add(row);
     this.versions.add(version);
     if (client.row === undefined) this.#clientsWithRows.add(client);
@@ -180,7 +185,7 @@ export class Collector {
   #fold(version: string, replaced: TrackedClient, others: TrackedClient): void {
     for (const row of rowsOf(replaced)) {
       this.#rows.delete(row);
-      addCounts(this.#rowFor(version, others, row.route, row.hour, row.first), row);
+      addCounts(this.#rowFor(version, others, row, row.first), row);
       this.folded += row.requests;
     }
     this.#clientsWithRows.delete(replaced);

@@ -19,6 +19,8 @@ export interface CountedExchange {
   readonly status: number;
   /** The problem, if the gateway answered with one. */
   readonly problem?: ProblemCode | undefined;
+  /** The start of the brownout that refused the request, epoch ms. */
+  readonly brownout?: number | undefined;
   /** True if a backend answered the request. */
   readonly served: boolean;
   /** When the request began, epoch ms. */

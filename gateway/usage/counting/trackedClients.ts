@@ -69,10 +69,13 @@ export class TrackedClients {
   }
 }
 
-/** The client's row for a route and an hour since the last batch, if it has one. */
-export function rowOf(client: TrackedClient, route: string, hour: number): UsageRow | undefined {
+type RowKey = Pick<UsageRow, 'route' | 'hour' | 'brownout'>;
+
+/** The client's row for a route, an hour and a brownout since the last batch, if it has one. */
+export function rowOf(client: TrackedClient, key: RowKey): UsageRow | undefined {
   const { row, rows } = client;
-  return row?.route === route && row.hour === hour ? row : rows?.get(keyOf(client, route, hour));
+  const isFirst = row?.route === key.route && row.hour === key.hour && row.brownout === key.brownout;
+  return isFirst ? row : rows?.get(keyOf(client, key));
 }
 
 export function addRow(client: TrackedClient, row: UsageRow): void {
@@ -81,12 +84,12 @@ export function addRow(client: TrackedClient, row: UsageRow): void {
     return;
   }
   client.rows ??= new Map();
-  client.rows.set(keyOf(client, row.route, row.hour), row);
+  client.rows.set(keyOf(client, row), row);
 }
 
-// Nearly all rows have the hour of the first one: their key is the route alone.
-function keyOf({ row }: TrackedClient, route: string, hour: number): string {
-  return hour === row?.hour ? route : `${hour} ${route}`;
+// Nearly all rows have the hour of the first one and no brownout: their key is the route alone.
+function keyOf({ row }: TrackedClient, { route, hour, brownout }: RowKey): string {
+  return hour === row?.hour && brownout === undefined ? route : `${hour} ${brownout ?? ''} ${route}`;
 }
 
 /** All rows of the client since the last batch. */

@@ -26,7 +26,7 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
   deleteBefore(database, 'pair_hour', 'hour', Math.max(hoursFrom, keptFrom));
   deleteBefore(database, 'pair_day', 'day', keptFrom);
   for (const length of ['hour', 'day', 'block'] as const) deleteBefore(database, `version_${length}`, length, keptFrom);
-  for (const table of ['version_client', 'route_client']) {
+  for (const table of ['version_client', 'route_client', 'brownout_client']) {
     database.prepare(`DELETE FROM ${table} WHERE last < ?`).run(keptFrom);
   }
   database.exec(`
@@ -63,6 +63,7 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
   for (const [table, keys] of [
     ['version_client', ['version', 'client']],
     ['route_client', ['version', 'route', 'client']],
+    ['brownout_client', ['version', 'brownout', 'client', 'refused']],
   ] as const) {
     const times = columnsOf(table).filter((column) => !keys.some((key) => key === column));
     const atMostNow = times.map((column) => `${column} = MIN(${column}, :now)`).join(', ');

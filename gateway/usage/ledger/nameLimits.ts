@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { otherClients, otherRoute } from '../usageRow.ts';
-import { addUpRouteClient, addUpSums } from './schema.ts';
+import { addUpBrownout, addUpRouteClient, addUpSums } from './schema.ts';
 import { dayMs, hourMs, lengths, spanAt } from './spans.ts';
 
 /** How many clients and routes of a version are counted under their own names per day. */
@@ -175,6 +175,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
       WHERE version = ? AND span = ? AND item IN folded`,
     [firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
   );
+  if (subject === 'client') foldBrownouts(run, version, day, into);
   foldSeen(run, subject, version, day, into);
   return Number(requests ?? 0);
 }
@@ -217,6 +218,18 @@ function daysOf(block: number): [first: number, last: number] {
 /** The last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
 function usedAt(length: number, sum: 'MAX' | '' = ''): string {
   return `${sum}(CASE WHEN failing = 0 OR requests > failing THEN span * ${length} + last ELSE 0 END)`;
+}
+
+/** A brownout that refused a folded client on this day: all its refused requests are added to `into`. */
+function foldBrownouts(run: Run, version: number, day: number, into: number): void {
+  const where = 'WHERE version = ? AND client IN folded AND first < ? AND last >= ?';
+  const values = [version, (day + 1) * dayMs, day * dayMs];
+  run(
+    `INSERT INTO brownout_client SELECT version, brownout, ?, SUM(refused), MIN(first), MAX(last)
+      FROM brownout_client ${where} GROUP BY version, brownout ON CONFLICT DO UPDATE SET ${addUpBrownout}`,
+    [into, ...values],
+  );
+  run(`DELETE FROM brownout_client ${where}`, values);
 }
 
 /** Folds the tables of clients per version and route, and deletes names that are not used any more. */

@@ -50,8 +50,8 @@ export class WaitingRows {
   }
 }
 
-function keyOf({ version, client, route, hour }: UsageRow): string {
-  return `${hour}\0${version}\0${route}\0${client}`;
+function keyOf({ version, client, route, hour, brownout = 0 }: UsageRow): string {
+  return `${hour}\0${brownout}\0${version}\0${route}\0${client}`;
 }
 
 const firstPauseMs = 5_000;

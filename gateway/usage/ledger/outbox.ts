@@ -4,9 +4,9 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because it may be on its way. The rows of all others are in a
-// table of their own, so that a row can be added to the waiting row of the same hour, version, client and route. The sum stays
-// in the batch of the waiting row. So if the ledger is restored from a backup, the store recognizes by its number each batch whose
-// counts it already has.
+// table of their own, so that a row can be added to the waiting row of the same hour, version, client, route and brownout. The sum
+// stays in the batch of the waiting row. So if the ledger is restored from a backup, the store recognizes by its number each batch
+// whose counts it already has.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
@@ -42,7 +42,7 @@ export interface RunTimes {
 }
 
 const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used', 'accepted'] as const;
-const columns = ['version', 'client', 'route', 'hour', ...counts];
+const columns = ['version', 'client', 'route', 'hour', 'brownout', ...counts];
 const addUp = `${counts
   .slice(0, 5)
   .map((count) => `${count} = ${count} + excluded.${count}`)
@@ -85,7 +85,7 @@ export class Outbox {
       const seq = this.#openBatch(run, salt);
       for (const row of rest.slice(0, maxRowsPerBatch)) {
         const names = [row.version, row.client, row.route].map(storable);
-        this.#add.run(this.epoch, seq, ...names, row.hour, ...counts.map((count) => row[count]));
+        this.#add.run(this.epoch, seq, ...names, row.hour, row.brownout ?? 0, ...counts.map((count) => row[count]));
       }
       this.#measure(this.epoch, seq, seq);
       rest = rest.slice(maxRowsPerBatch);
@@ -147,9 +147,12 @@ export class Outbox {
     const oldest = this.#get('SELECT epoch, seq, rows IS NULL AS open FROM outbox ORDER BY epoch, seq LIMIT 1');
     if (oldest?.['open'] !== 1) return;
     const batch = [Number(oldest['epoch']), Number(oldest['seq'])];
-    const object = columns.map((column) => `'${column}', ${column}`).join(', ');
+    const object = (names: readonly string[]): string =>
+      `json_object(${names.map((column) => `'${column}', ${column}`).join(', ')})`;
+    const unrefused = columns.filter((column) => column !== 'brownout');
     this.#run(
-      `UPDATE outbox AS b SET rows = (SELECT json_group_array(json_object(${object})) FROM outbox_rows AS r
+      `UPDATE outbox AS b SET rows = (SELECT json_group_array(
+          json(CASE WHEN brownout = 0 THEN ${object(unrefused)} ELSE ${object(columns)} END)) FROM outbox_rows AS r
         WHERE r.epoch = b.epoch AND r.seq = b.seq) WHERE epoch = ? AND seq = ?`,
       ...batch,
     );
@@ -184,8 +187,8 @@ export class Outbox {
     // With the first number, so that no row waits longer than before.
     this.#database.exec('DROP TABLE IF EXISTS temp.folded');
     this.#run(
-      `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${client}, '${otherRoute}', hour, ${sums}
-        FROM outbox_rows ${where} GROUP BY version, ${client}`,
+      `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${client}, '${otherRoute}', hour, brownout, ${sums}
+        FROM outbox_rows ${where} GROUP BY version, ${client}, brownout`,
       ...key,
     );
     this.#run(`DELETE FROM outbox_rows ${where}`, ...key);

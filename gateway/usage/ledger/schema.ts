@@ -4,7 +4,7 @@
 /** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher version was written by a later release and is not touched. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -50,21 +50,34 @@ const nameTables = subjects.map(
  * `since`: when it began to wait. `size`: its rows. Without a fleet these tables stay empty.
  */
 const acceptedColumn = 'accepted INTEGER NOT NULL DEFAULT 0';
-const outboxTables = `
-  CREATE TABLE outbox (
-    epoch INTEGER NOT NULL, seq INTEGER NOT NULL, began INTEGER NOT NULL, seen INTEGER NOT NULL, restarted INTEGER,
-    salt TEXT NOT NULL, since INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, rows TEXT,
-    PRIMARY KEY (epoch, seq)
-  );
+const outboxRows = `
   CREATE TABLE outbox_rows (
     epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
     version TEXT NOT NULL, client TEXT NOT NULL, route TEXT NOT NULL, hour INTEGER NOT NULL,
     requests INTEGER NOT NULL, errors INTEGER NOT NULL, served INTEGER NOT NULL, failing INTEGER NOT NULL,
     refused INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, used INTEGER NOT NULL,
     ${acceptedColumn},
-    PRIMARY KEY (epoch, hour, version, client, route)
+    brownout INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (epoch, hour, version, client, route, brownout)
   ) WITHOUT ROWID;
   CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
+`;
+const outboxTables = `
+  CREATE TABLE outbox (
+    epoch INTEGER NOT NULL, seq INTEGER NOT NULL, began INTEGER NOT NULL, seen INTEGER NOT NULL, restarted INTEGER,
+    salt TEXT NOT NULL, since INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, rows TEXT,
+    PRIMARY KEY (epoch, seq)
+  );
+  ${outboxRows}
+`;
+
+/** The refused requests of each client in each brownout. `brownout`: its start, epoch ms. `first` and `last`: epoch ms. */
+const brownoutTable = `
+  CREATE TABLE brownout_client (
+    version INTEGER NOT NULL, brownout INTEGER NOT NULL, client INTEGER NOT NULL,
+    refused INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (version, brownout, client)
+  ) WITHOUT ROWID;
 `;
 
 export const schema = `
@@ -87,6 +100,7 @@ export const schema = `
     first INTEGER, used INTEGER,
     PRIMARY KEY (version, route, client)
   ) WITHOUT ROWID;
+  ${brownoutTable}
   ${outboxTables}
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
@@ -96,9 +110,15 @@ export const schema = `
 export const addUpSums = `requests = requests + excluded.requests, errors = errors + excluded.errors,
   served = served + excluded.served, failing = failing + excluded.failing, refused = refused + excluded.refused,
   first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
+/** The same in `brownout_client`. */
+export const addUpBrownout = `refused = refused + excluded.refused, first = MIN(first, excluded.first),
+  last = MAX(last, excluded.last)`;
 /** The same in `route_client`. NULL stays NULL in `first`; an unknown `used` becomes its latest possible value. */
 export const addUpRouteClient = `last = MAX(last, excluded.last), first = MIN(first, excluded.first),
   used = MAX(COALESCE(used, last), excluded.used)`;
+
+const outboxColumns =
+  'epoch, seq, version, client, route, hour, requests, errors, served, failing, refused, first, last, used, accepted';
 
 const outcomeColumns = subjects.flatMap((subject) =>
   spanLengths.flatMap((length) =>
@@ -121,4 +141,10 @@ export const migrations: Readonly<Record<number, string>> = {
     ALTER TABLE route_client ADD COLUMN first INTEGER; ALTER TABLE route_client ADD COLUMN used INTEGER;
     ALTER TABLE version_client ADD COLUMN ${acceptedColumn}; ALTER TABLE outbox_rows ADD COLUMN ${acceptedColumn};
     PRAGMA user_version = 5;`,
+  // A primary key cannot be changed, so the rows are copied.
+  5: `${brownoutTable}
+    ALTER TABLE outbox_rows RENAME TO former_outbox_rows; DROP INDEX outbox_rows_of_batch;
+    ${outboxRows}
+    INSERT INTO outbox_rows (${outboxColumns}) SELECT ${outboxColumns} FROM former_outbox_rows;
+    DROP TABLE former_outbox_rows; PRAGMA user_version = 6;`,
 };

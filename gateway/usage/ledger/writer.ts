@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { addCounts, type Counts, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { NameFolding, type NameLimits } from './nameLimits.ts';
-import { addUpRouteClient, addUpSums, type Subject, subjects } from './schema.ts';
+import { addUpBrownout, addUpRouteClient, addUpSums, type Subject, subjects } from './schema.ts';
 import { type Length, lengths, spanAt } from './spans.ts';
 
 const lengthNames = Object.keys(lengths) as Length[];
@@ -24,6 +24,7 @@ export class LedgerWriter {
   readonly #addVersionClient: StatementSync;
   readonly #addRouteClient: StatementSync;
   readonly #addPair: readonly SpanStatement[];
+  readonly #addBrownout: StatementSync;
   readonly #setMark: StatementSync;
   readonly #folding: NameFolding;
 
@@ -41,6 +42,8 @@ export class LedgerWriter {
     this.#addRouteClient = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET ${addUpRouteClient}`);
     this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
+    this.#addBrownout = database.prepare(`INSERT INTO brownout_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET ${addUpBrownout}`);
     this.#setMark = database.prepare(
       `INSERT INTO meta VALUES ('mark', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
     );
@@ -58,6 +61,10 @@ export class LedgerWriter {
       this.#addVersionClient.run(...ids, sum.first, sum.last, sum.used, sum.accepted);
     }
     for (const pair of pairs) this.#addPairSum(pair);
+    for (const { version, brownout, client, requests, first, last } of batch) {
+      if (brownout === undefined) continue;
+      this.#addBrownout.run(this.#id('version', version), brownout, this.#id('client', client), requests, first, last);
+    }
     this.#folding.noteWritten('client', clients);
     this.#folding.noteWritten('route', routes);
     // Folding deletes names and with them their ids.

@@ -53,6 +53,25 @@ it.each([
   expect(collector.take().map(({ accepted }) => accepted > 0)).toEqual([isAccepted, isAccepted]);
 });
 
+it('counts what a brownout refused in rows of its own, as calls that were refused and not served', () => {
+  const collector = collectorOf({ maxClients: 1 });
+  const [first, second] = [noon, noon + 1_800_000];
+  const refused = { status: 410, problem: 'VERSION_RETIRED', served: false } as const;
+  for (const brownout of [undefined, first, second, first])
+    collector.count(exchange({ client: 'shop', ...(brownout === undefined ? {} : refused), brownout }));
+  const rows = collector.take().map(({ brownout, requests, refused, failing, served, used }) => {
+    return { brownout, requests, refused, failing, served, isUse: used > 0 };
+  });
+  expect(rows).toEqual([
+    { brownout: undefined, requests: 1, refused: 0, failing: 0, served: 1, isUse: true },
+    { brownout: first, requests: 2, refused: 2, failing: 0, served: 0, isUse: true },
+    { brownout: second, requests: 1, refused: 1, failing: 0, served: 0, isUse: true },
+  ]);
+  // Above the limit of clients, it is counted with the other clients.
+  collector.count(exchange({ client: 'another', ...refused, brownout: first }));
+  expect(collector.take()).toMatchObject([{ client: 'other clients', brownout: first, refused: 1 }]);
+});
+
 it('counts requests, errors and served requests with their times', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'shop', at: noon + 5 }));

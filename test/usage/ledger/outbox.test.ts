@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { otherClients, otherRoute, type UsageRow } from '../../../gateway/usage/usageRow.ts';
-import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
+import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
 const spool = 1024 ** 2;
@@ -93,6 +93,24 @@ it('adds up what waits by hour, except in the oldest batch', () => {
   expect(sent.map(({ seq }) => seq)).toEqual(sent.map((_one, index) => index + 1));
   expect(sent.at(-1)?.seen).toBe(clock.time - 5000);
   expect(addUp(rowsOf(sent), byEverything)).toEqual(addUp(batches.flat(), byEverything));
+});
+
+it('keeps what brownouts refused apart, also after it was added up', () => {
+  const { ledger, store } = openLedger({ spool: 1 });
+  const rows = [
+    row({}),
+    row({ brownout: noon }),
+    row({ brownout: noon, route: 'GET /b' }),
+    row({ brownout: noon + 1 }),
+  ];
+  ledger.add(rows);
+  ledger.add(rows);
+  const sums = Map.groupBy(rowsOf(send(ledger, store)), ({ brownout = 0 }) => brownout);
+  expect([...sums].map(([brownout, own]) => [brownout, total(own, 'requests')])).toEqual([
+    [0, 2],
+    [noon, 4],
+    [noon + 1, 2],
+  ]);
 });
 
 it('keeps waiting counts over a reload, whose settings do not have the spool', () => {

@@ -75,7 +75,7 @@ it('adds the outcomes of clients per route, and counts all earlier requests as u
     for (const column of ['served', 'failing', 'refused']) database.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
   for (const column of ['first', 'used']) database.exec(`ALTER TABLE route_client DROP COLUMN ${column}`);
   for (const table of ['version_client', 'outbox_rows']) database.exec(`ALTER TABLE ${table} DROP COLUMN accepted`);
-  database.exec('PRAGMA user_version = 4');
+  database.exec('DROP TABLE brownout_client; PRAGMA user_version = 4');
   const seen = 'SELECT first, last, used FROM route_client JOIN clients ON id = client ORDER BY name';
   const { ledger } = openLedger({ store });
   expect(ledger.problem).toBeUndefined();
@@ -91,6 +91,36 @@ it('adds the outcomes of clients per route, and counts all earlier requests as u
     { first: noon, last: noon, used: 0 },
     { first: null, last: noon, used: noon - 60_000 },
   ]);
+  database.close();
+});
+
+it('keeps the rows that wait for the shared store when their key gets the brownout', () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const spool = 64 * 1024 * 1024;
+  const before = openLedger({ store, spool }).ledger;
+  before.add([row()]);
+  before.add([row({ client: 'other' })]);
+  before.close();
+  const database = new DatabaseSync(store);
+  const waiting = 'SELECT client, requests FROM outbox_rows ORDER BY client';
+  const rows = database.prepare(waiting).all();
+  expect(rows.length).toBeGreaterThan(0);
+  // The table as the release before it has created it.
+  database.exec(`CREATE TABLE copy AS SELECT * FROM outbox_rows; DROP TABLE outbox_rows;
+    CREATE TABLE outbox_rows (epoch INTEGER NOT NULL, seq INTEGER NOT NULL, version TEXT NOT NULL, client TEXT NOT NULL,
+      route TEXT NOT NULL, hour INTEGER NOT NULL, requests INTEGER NOT NULL, errors INTEGER NOT NULL,
+      served INTEGER NOT NULL, failing INTEGER NOT NULL, refused INTEGER NOT NULL, first INTEGER NOT NULL,
+      last INTEGER NOT NULL, used INTEGER NOT NULL, accepted INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (epoch, hour, version, client, route)) WITHOUT ROWID;
+    CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
+    INSERT INTO outbox_rows SELECT epoch, seq, version, client, route, hour, requests, errors, served, failing, refused,
+      first, last, used, accepted FROM copy;
+    DROP TABLE copy; DROP TABLE brownout_client; PRAGMA user_version = 5`);
+  const { ledger } = openLedger({ store, spool });
+  expect(ledger.problem).toBeUndefined();
+  expect(database.prepare(waiting).all()).toEqual(rows);
+  ledger.add([row({ client: 'other', brownout: noon })]);
+  expect(database.prepare('SELECT refused FROM brownout_client').all()).toEqual([{ refused: 1 }]);
   database.close();
 });
 
