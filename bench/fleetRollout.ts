@@ -1,16 +1,12 @@
 // node bench/fleetRollout.ts [RATE [CHANGES]]: three gateways of a fleet answer RATE requests per second in all (5,000), while
 // routes.yaml is changed CHANGES times (50) on one gateway after the other. Prints the requests that were not answered 200, and the
 // CPU time of every process, so that it shows what limits the rate. It needs wrk and nginx.
-import { renameSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Postgres } from '../gateway/fleet/postgres.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startJsonBackend } from './support/backends.ts';
-import { type Child, startServer, temporaryFolder } from './support/children.ts';
+import { type BenchGateway, queryStore, startGateway, writeRoutes } from './support/fleetGateways.ts';
 import { generator, type LoadReport, runLoad } from './support/load.ts';
-import { freePort } from './support/ports.ts';
 import { cpuSeconds } from './support/proc.ts';
 
 const [rate = 5_000, changes = 50] = process.argv.slice(2).map(Number);
@@ -20,14 +16,6 @@ const seconds = changes * secondsPerChange + 30;
 const mix = { clients: 500, routes: 20 };
 const dayMs = 86_400_000;
 const firstDate = Date.parse('2020-01-01');
-
-interface Gateway extends Child {
-  readonly name: string;
-  readonly port: number;
-  readonly file: string;
-  /** The sections of routes.yaml below `routes`, which stay the same. */
-  readonly settings: string;
-}
 
 const postgres = await startPostgres();
 let polls = 0;
@@ -94,42 +82,22 @@ function sumOf(reports: readonly LoadReport[], figure: (one: LoadReport) => numb
   return reports.reduce((sum, one) => sum + figure(one), 0);
 }
 
-async function startGateway(name: string, backend: number, store: string): Promise<Gateway> {
-  const [port, folder] = [await freePort(), temporaryFolder()];
-  const file = join(folder, 'routes.yaml');
-  const settings = [
-    `gateway: { listen: "127.0.0.1:${port}", admin: "127.0.0.1:${await freePort()}", drain: 5s }`,
-    `usage: { store: "${join(folder, 'usage.db')}", identify: ["header:x-client-id"] }`,
-    'log: { access: off }',
-    `fleet: { store: "${store}", name: ${name} }`,
-  ].join('\n');
-  writeRoutes({ file, settings }, 0, backend);
-  const args = ['gateway/main.ts', 'start', '--config', file];
-  return { name, port, file, settings, ...(await startServer({ program: process.execPath, args }, port, 'any')) };
-}
-
-/** Every change has another date, which responses contain, and the other backend. */
-function writeRoutes({ file, settings }: Pick<Gateway, 'file' | 'settings'>, change: number, backend: number): void {
-  const date = new Date(firstDate + change * dayMs).toISOString().slice(0, 10);
-  const v1 = `{ upstream: "http://127.0.0.1:${backend}", deprecation: ${date}, sunset: 2100-01-01 }`;
-  writeFileSync(`${file}.next`, `routes: { /v1: ${v1} }\n${settings}\n`);
-  renameSync(`${file}.next`, file);
-}
-
-/** Changes routes.yaml of one gateway, and waits until responses have the new date. */
-async function apply(gateway: Gateway, change: number, backend: number): Promise<void> {
-  writeRoutes(gateway, change, backend);
+/** Gives one gateway another date, which responses contain, and the other backend. Waits until responses have the new date. */
+async function apply(gateway: BenchGateway, change: number, backend: number): Promise<void> {
+  const at = firstDate + change * dayMs;
+  const date = new Date(at).toISOString().slice(0, 10);
+  writeRoutes(gateway, `{ upstream: "http://127.0.0.1:${backend}", deprecation: ${date}, sunset: 2100-01-01 }`);
   for (;;) {
     polls += 1;
     const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/r1`);
     await response.text();
-    if (response.headers.get('deprecation') === `@${(firstDate + change * dayMs) / 1000}`) return;
+    if (response.headers.get('deprecation') === `@${at / 1000}`) return;
     await sleep(50);
   }
 }
 
 /** CPU seconds of each program so far. */
-function usage(gateways: readonly Gateway[]) {
+function usage(gateways: readonly BenchGateway[]) {
   const known = Object.fromEntries(gateways.map(({ name, pid }) => [name, cpuSeconds(pid)]));
   const cpu = { ...known, PostgreSQL: cpuSeconds(postgres.pid) };
   const own = cpuSeconds(process.pid);
@@ -140,8 +108,7 @@ function usage(gateways: readonly Gateway[]) {
 }
 
 async function countedIn(store: string): Promise<number> {
-  const sql = await Postgres.open({ store, passwordFile: undefined }, { connections: 1 });
-  const [row] = await sql.query<{ sum: number | null }>('SELECT SUM(requests) AS sum FROM version_gateway.version_day');
-  await sql.close();
+  const statement = 'SELECT SUM(requests) AS sum FROM version_gateway.version_day';
+  const [row] = await queryStore<{ sum: number | null }>(store, statement);
   return row?.sum ?? 0;
 }

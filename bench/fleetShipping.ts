@@ -1,6 +1,5 @@
 // node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Two gateways, one on its own and
 // one in a fleet, are loaded at the same time; then counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { snapshotFrom } from '../gateway/config/load.ts';
@@ -10,9 +9,9 @@ import { ThreadedLedger } from '../gateway/usage/ledger/threadedLedger.ts';
 import type { UsageRow } from '../gateway/usage/usageRow.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startJsonBackend } from './support/backends.ts';
-import { startServer, temporaryFolder } from './support/children.ts';
+import { temporaryFolder } from './support/children.ts';
+import { startGateway } from './support/fleetGateways.ts';
 import { runLoad } from './support/load.ts';
-import { freePort } from './support/ports.ts';
 import { cpuSeconds, mainThreadSeconds } from './support/proc.ts';
 
 const [rounds = '4'] = process.argv.slice(2);
@@ -34,8 +33,8 @@ process.exit();
 async function measureRequests(): Promise<void> {
   const backend = await startJsonBackend();
   const gateways = [
-    { name: 'on its own', ...(await startGateway(backend)) },
-    { name: 'in a fleet', ...(await startGateway(backend, await postgres.database())) },
+    await startGateway('on its own', backend),
+    await startGateway('in a fleet', backend, await postgres.database()),
   ].map((one) => ({ ...one, serving: 0, all: 0, requests: 0, errors: 0 }));
   for (let round = 0; round <= Number(rounds); round += 1) {
     // At the same time, so that other work on the machine affects both alike.
@@ -61,21 +60,6 @@ async function measureRequests(): Promise<void> {
     console.log(`${name.padEnd(12)} ${figures}, ${requests} requests, ${errors} errors`);
   }
   for (const { stop } of gateways) await stop();
-}
-
-async function startGateway(backend: number, store?: string) {
-  const [port, folder] = [await freePort(), temporaryFolder()];
-  const config = join(folder, 'routes.yaml');
-  const lines = [
-    `routes: { /v1: "http://127.0.0.1:${backend}" }`,
-    `gateway: { listen: "127.0.0.1:${port}", admin: "127.0.0.1:${await freePort()}", drain: 1s }`,
-    `usage: { store: "${join(folder, 'usage.db')}" }`,
-    'log: { access: off }',
-    ...(store === undefined ? [] : [`fleet: { store: "${store}", name: bench }`]),
-  ];
-  writeFileSync(config, lines.join('\n'));
-  const args = ['gateway/main.ts', 'start', '--config', config];
-  return { port, ...(await startServer({ program: process.execPath, args }, port, 'any')) };
 }
 
 /** CPU time of PostgreSQL for the counts of one gateway, and the time from a write to its arrival. */

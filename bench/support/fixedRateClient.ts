@@ -1,15 +1,21 @@
 /**
- * node fixedRateClient.ts URL RATE SECONDS: sends RATE requests per second, whether or not earlier ones are answered. The
- * latency of a request counts from the time at which it is due. So a proxy that stands still delays all requests that are
- * due meanwhile. A generator that waits for answers would delay only one per connection. Every millisecond, one group of
- * requests is due.
+ * node fixedRateClient.ts URL RATE SECONDS [CLIENTS ROUTES]: sends RATE requests per second, whether or not earlier ones are
+ * answered. The latency of a request counts from the time at which it is due. So a proxy that stands still delays all requests
+ * that are due meanwhile. A generator that waits for answers would delay only one per connection. Every millisecond, one group
+ * of requests is due. With CLIENTS and ROUTES, so many clients call so many routes below the URL in turn, and the report has the
+ * number of answers to each of them: `answers[client + CLIENTS * route]`.
  */
 import { connect } from 'node:net';
 import { ResponseReader } from './responseReader.ts';
 
-const [address = '', rate = '5000', seconds = '1'] = process.argv.slice(2);
+const [address = '', rate = '5000', seconds = '1', clients = '0', routes = '0'] = process.argv.slice(2);
 const url = new URL(address);
-const head = Buffer.from(`GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\n\r\n`);
+const mix = Array.from({ length: Number(clients) * Number(routes) }, (_one, number) => {
+  const [client, route] = [number % Number(clients), Math.floor(number / Number(clients))];
+  return headOf(`${url.pathname}/r${route}`, `X-Client-Id: client-${client}\r\n`);
+});
+const heads = mix.length > 0 ? mix : [headOf(url.pathname, '')];
+const answers = heads.map(() => 0);
 const perMs = Number(rate) / 1000;
 const durationMs = Number(seconds) * 1000;
 /** Opened before the first request. Further connections are opened if all of these are busy. */
@@ -22,6 +28,8 @@ interface Connection {
   send(dueAt: number): void;
 }
 
+/** Written to a connection so far. */
+let written = 0;
 const latencies: number[] = [];
 /** How late each group was sent: the part of the latencies that the generator itself adds. */
 const delays: number[] = [];
@@ -31,15 +39,22 @@ const idle: Connection[] = [];
 let connections = 0;
 let errors = 0;
 
+function headOf(path: string, field: string): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${field}\r\n`);
+}
+
 function open(): void {
   connections += 1;
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
   const reader = new ResponseReader();
   let dueAt: number | undefined;
+  let kind = 0;
   const connection: Connection = {
     send: (due) => {
       dueAt = due;
-      socket.write(head);
+      kind = written % heads.length;
+      written += 1;
+      socket.write(heads[kind] as Buffer);
     },
   };
   const becomeIdle = () => {
@@ -51,6 +66,7 @@ function open(): void {
   socket.on('data', (chunk: Buffer) => {
     if (dueAt === undefined || !reader.take(chunk)) return;
     latencies.push(performance.now() - dueAt);
+    answers[kind] = (answers[kind] ?? 0) + 1;
     dueAt = undefined;
     if (reader.status >= 400) errors += 1;
     becomeIdle();
@@ -77,7 +93,8 @@ function sendDue(): void {
   if (sent < dueCount) delays.push(now - (startedAt + Math.ceil((sent + 1) / perMs)));
   for (; sent < dueCount; sent++) {
     const dueAt = startedAt + Math.ceil((sent + 1) / perMs);
-    const connection = idle.pop();
+    // In turn, so that no connection is idle until the proxy closes it.
+    const connection = idle.shift();
     if (connection) connection.send(dueAt);
     else {
       waiting.push(dueAt);
@@ -105,6 +122,7 @@ function finish(): void {
     p999: at(latencies, 0.999),
     delay99: at(delays, 0.99),
     errors: Math.max(errors, unanswered),
+    ...(mix.length > 0 && { answers }),
   };
   process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
 }

@@ -1,4 +1,5 @@
 import { type FleetInstance, type FleetView, type InstanceState, maxSkewMs } from './fleetView.ts';
+import type { GatewayRow } from './membership.ts';
 
 /** The body of `GET /api/fleet`. Instants as RFC 3339, by the clock of the store. */
 export interface FleetJson {
@@ -39,19 +40,26 @@ export interface GatewayJson {
   readonly addresses: readonly string[];
 }
 
-export function fleetJson({ problem, now, instances }: Pick<FleetView, 'problem' | 'now' | 'instances'>): FleetJson {
+/** What waits on the gateway that answers, now. Its row in the store is as old as its last heartbeat. */
+type OwnSpool = Pick<GatewayRow, 'spooled' | 'spooledSince'> & { readonly instance: string | undefined };
+
+export function fleetJson(
+  { problem, now, instances }: Pick<FleetView, 'problem' | 'now' | 'instances'>,
+  own?: OwnSpool,
+): FleetJson {
   return {
     problem: problem ?? null,
     now: now === 0 ? null : instant(now),
     config_skew: instances.filter(({ isSkewed }) => isSkewed).length,
-    gateways: instances.map(gatewayJson),
+    gateways: instances.map((one) => gatewayJson(one, own)),
   };
 }
 
-function gatewayJson({ name, state, row, isSkewed }: FleetInstance): GatewayJson {
+function gatewayJson({ name, state, row, isSkewed }: FleetInstance, own: OwnSpool | undefined): GatewayJson {
   // What a gateway has in flight is not known if it is not heard.
   const loads = state === 'heard' ? Object.values(row?.versions ?? {}) : [];
   const skew = row?.skewMs ?? 0;
+  const spool = row !== undefined && row.instance === own?.instance ? own : row;
   return {
     name,
     state,
@@ -64,8 +72,8 @@ function gatewayJson({ name, state, row, isSkewed }: FleetInstance): GatewayJson
     problem: row?.problem ?? null,
     in_flight: loads.reduce((sum, load) => sum + load.in_flight, 0),
     waiting: loads.reduce((sum, load) => sum + load.waiting, 0),
-    spooled: row?.spooled ?? 0,
-    spooled_since: instant(row?.spooledSince),
+    spooled: spool?.spooled ?? 0,
+    spooled_since: instant(spool?.spooledSince),
     clock_skew_ms: skew,
     clock_differs: state === 'heard' && Math.abs(skew) > maxSkewMs,
     started: instant(row?.started),

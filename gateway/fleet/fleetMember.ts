@@ -199,7 +199,7 @@ export class FleetMember {
     this.#questions.settle(versions, flushAndReport, question);
 
   status(): FleetJson {
-    return fleetJson(this.view);
+    return fleetJson(this.view, { instance: this.#self, ...this.#waiting() });
   }
 
   stop(): void {
@@ -210,6 +210,13 @@ export class FleetMember {
 
   get #identity(): LedgerIdentity {
     return this.#options.outbox() ?? this.#fallback;
+  }
+
+  /** What the store does not have yet. */
+  #waiting(): Pick<GatewayState, 'spooled' | 'spooledSince'> {
+    const [{ rows, since }, held] = [this.#identity, this.#options.heldRows()];
+    this.#heldSince = held === 0 ? undefined : (this.#heldSince ?? Date.now());
+    return { spooled: rows + held, spooledSince: since ?? this.#heldSince };
   }
 
   /** Never rejects. */
@@ -243,10 +250,8 @@ export class FleetMember {
 
   /** `at`: the time of the report, epoch ms. */
   #sendState(snapshot: Snapshot, report: ServingReport, at: number, ready: boolean): void {
-    const { settings, release, send, heldRows } = this.#options;
-    const { instance, epoch, rows, since } = this.#identity;
-    const held = heldRows();
-    this.#heldSince = held === 0 ? undefined : (this.#heldSince ?? Date.now());
+    const { settings, release, send } = this.#options;
+    const { instance, epoch } = this.#identity;
     const { name, silentAfter } = settings;
     const identity: GatewayIdentity = { instance, epoch, name, release, addresses: this.#addresses, silentAfter };
     const state: GatewayState = {
@@ -254,8 +259,7 @@ export class FleetMember {
       config: configHash(snapshot),
       ready,
       problem: this.#agreement.problem,
-      spooled: rows + held,
-      spooledSince: since ?? this.#heldSince,
+      ...this.#waiting(),
       counted: this.#questions.counted(report, at),
       asks: this.#questions.asks,
     };

@@ -22,8 +22,11 @@ export interface TcpProxy {
   readonly dropped: number;
 }
 
-/** A proxy in front of a port of 127.0.0.1 that breaks connections as a network does. */
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+/** A proxy in front of a port of 127.0.0.1 that breaks connections as a network does. `onEnd` receives what stops it. */
+export async function startTcpProxy(
+  target: number,
+  onEnd: (stop: () => void) => void = onTestFinished,
+): Promise<TcpProxy> {
   let mode: 'open' | 'cut' | 'black hole' = 'open';
   let delayMs = 0;
   let drop = { every: Number.POSITIVE_INFINITY, text: '' };
@@ -72,7 +75,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
+  onEnd(() => {
     closeAll();
     server.close();
   });

@@ -270,5 +270,9 @@ gw-5 is gone: its \\x1bmachine broke
     expect(fleetSummary(jsonOf({ gateways: [], problem: 'connection refused' }))).toBe(
       'fleet: 0 of 0 gateways are heard; the store does not answer (connection refused)',
     );
+    const gateways = [{ ...(jsonOf().gateways[0] as FleetJson['gateways'][number]), spooled: 10_000 }];
+    expect(fleetSummary(jsonOf({ gateways, problem: 'connection refused' }))).toBe(
+      'fleet: 1 of 1 gateways are heard; the store does not answer (connection refused), 10,000 rows of counts wait for it',
+    );
   });
 });
