@@ -65,6 +65,8 @@ export class Fleet {
   #adoptedAt = 0;
   readonly #unsent = new UnsentCounts();
   #folded = 0;
+  /** The oldest batch that the thread knows of. */
+  #announced: OutboxState['oldest'];
   #isStopping = false;
 
   private constructor(settings: FleetSettings, options: FleetOptions) {
@@ -150,6 +152,7 @@ export class Fleet {
       // events.once() would throw if the thread ends with an error.
       const ended = new Promise((resolve) => worker.once('exit', resolve));
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
+      this.#announceOldest();
       const left = Math.max(0, deadline - performance.now());
       this.#send({ kind: 'stop', ms: left, held: this.#ledger.waitingRows });
       // A statement that hangs must not keep the gateway from ending.
@@ -185,7 +188,7 @@ export class Fleet {
 
   #onLedger(): void {
     if (this.outbox) this.#unsent.onOutbox(this.outbox, this.#ledger.isWritten);
-    this.#send({ kind: 'outbox', outbox: this.#ledger.outbox });
+    this.#announceOldest();
     this.#adoptSalt();
     this.#onChange();
     const folded = this.outbox?.folded ?? 0;
@@ -193,6 +196,16 @@ export class Fleet {
     else if (this.outbox?.oldest === undefined)
       this.#spoolNotices.recovered('The shared store of the fleet has all counts again.');
     this.#folded = folded;
+  }
+
+  /** Tells the thread what to send next. Waking it up for each report of the ledger would cost the serving thread CPU time. */
+  #announceOldest(): void {
+    const oldest = this.outbox?.oldest;
+    const isKnown = oldest?.epoch === this.#announced?.epoch && oldest?.seq === this.#announced?.seq;
+    // At the end, the thread reports how many rows are left.
+    if (isKnown && !this.#isStopping) return;
+    this.#announced = oldest;
+    this.#send({ kind: 'outbox', outbox: this.outbox });
   }
 
   /** Gives the ledger the salt of the fleet. Called often, because the file may be replaced by one with another salt. */
@@ -226,8 +239,10 @@ export class Fleet {
   }
 
   #onMessage(message: FleetReport): void {
-    if (message.kind === 'started') this.#send({ kind: 'outbox', outbox: this.#ledger.outbox });
-    else if (message.kind === 'store') this.#onStore(message.problem);
+    if (message.kind === 'started') {
+      this.#announced = undefined;
+      this.#announceOldest();
+    } else if (message.kind === 'store') this.#onStore(message.problem);
     else if (message.kind === 'unusable') this.#onStore(message.reason);
     else if (message.kind === 'sent') {
       this.#ledger.removeSent(message.epoch, message.seq);

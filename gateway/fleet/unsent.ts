@@ -44,8 +44,10 @@ export class UnsentCounts {
 
   /** `since`: no call in the batch ended before it, epoch ms. */
   add(batch: UsageBatch, since: number): void {
-    for (const version of new Set(batch.map((row) => row.version)))
-      this.#added.set(version, Math.min(since, this.#added.get(version) ?? since));
+    for (const { version } of batch) {
+      const known = this.#added.get(version);
+      if (known === undefined || since < known) this.#added.set(version, since);
+    }
   }
 
   /** `isWritten`: all batches that were added are in the outbox. */

@@ -91,6 +91,24 @@ it('keeps counts while the store is away, and brings them when it is back', asyn
   expect(member.notices).toHaveLength(2);
 });
 
+it('replaces characters that PostgreSQL cannot store, in a batch that is sent at once and in one that waits', async () => {
+  const { direct, proxy, store } = await storeBehindProxy();
+  const member = await startMember(store);
+  await isEmpty(member);
+  const odd = ['user-agent:a\0b', 'user-agent:a\ud800b'].map((client) => row({ client, first: Date.now() - 1000 }));
+  const sent = odd.map((one) => ({ ...one, client: 'user-agent:a\ufffdb' }));
+  member.ledger.add(odd);
+  await eventually(async () => expect(await sumsIn(direct)).toEqual(sumsOf([sent])));
+  proxy.cut();
+  for (const one of [odd, odd]) {
+    member.ledger.add(one);
+    await member.ledger.flush();
+  }
+  proxy.restore();
+  await isEmpty(member);
+  expect(await sumsIn(direct)).toEqual(sumsOf([sent, sent, sent]));
+});
+
 it('continues after the store has accepted connections without an answer', async () => {
   const { direct, proxy, store } = await storeBehindProxy();
   const member = await startMember(store);

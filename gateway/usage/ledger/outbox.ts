@@ -3,10 +3,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
-// is closed: its rows are one JSON text, and it never changes, because it may be on its way. The rows of all others are in a
-// table of their own, so that a row can be added to the waiting row of the same hour, version, client, route and brownout. The sum
-// stays in the batch of the waiting row. So if the ledger is restored from a backup, the store recognizes by its number each batch
-// whose counts it already has.
+// is closed: its rows are one JSON text, and it never changes, because it may be on its way. A batch that is added while nothing
+// waits is closed from the start. The rows of all others are in a table of their own, so that a row can be added to the waiting
+// row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row. So if the ledger is
+// restored from a backup, the store recognizes by its number each batch whose counts it already has.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
@@ -40,6 +40,9 @@ export interface RunTimes {
   /** When coverage restarted; undefined if it continues. */
   readonly restarted: number | undefined;
 }
+
+/** As SQLite takes it. */
+type StoredRun = { readonly [Key in keyof RunTimes]: RunTimes[Key] | null };
 
 const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used', 'accepted'] as const;
 const columns = ['version', 'client', 'route', 'hour', 'brownout', ...counts];
@@ -82,12 +85,10 @@ export class Outbox {
   append(batch: UsageBatch, run: RunTimes, salt: string, spool: number): void {
     let rest = batch;
     do {
-      const seq = this.#openBatch(run, salt);
-      for (const row of rest.slice(0, maxRowsPerBatch)) {
-        const names = [row.version, row.client, row.route].map(storable);
-        this.#add.run(this.epoch, seq, ...names, row.hour, row.brownout ?? 0, ...counts.map((count) => row[count]));
-      }
-      this.#measure(this.epoch, seq, seq);
+      const rows = rest.slice(0, maxRowsPerBatch);
+      // The usual case while the store answers. Through the table, a row would take several times as long.
+      if (this.#get('SELECT 1 FROM outbox LIMIT 1') === undefined) this.#addClosed(rows, run, salt);
+      else this.#addOpen(rows, run, salt);
       rest = rest.slice(maxRowsPerBatch);
     } while (rest.length > 0);
     this.#closeOldest();
@@ -117,11 +118,39 @@ export class Outbox {
     };
   }
 
+  /** Adds a batch that can be sent at once. */
+  #addClosed(rows: UsageBatch, { began, seen, restarted = null }: StoredRun, salt: string): void {
+    const json = JSON.stringify(
+      rows.map((row) => ({
+        ...row,
+        version: storable(row.version),
+        client: storable(row.client),
+        route: storable(row.route),
+        brownout: row.brownout ?? 0,
+      })),
+    );
+    this.#run(
+      'INSERT INTO outbox (epoch, seq, began, seen, restarted, salt, since, size, bytes, rows) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[this.epoch, this.#nextSeq(), began, seen, restarted, salt, seen, rows.length, json.length, json],
+    );
+  }
+
+  /** Adds rows to batches that still take some. */
+  #addOpen(rows: UsageBatch, run: StoredRun, salt: string): void {
+    const seq = this.#openBatch(run, salt);
+    for (const row of rows) {
+      const names = [row.version, row.client, row.route].map(storable);
+      this.#add.run(this.epoch, seq, ...names, row.hour, row.brownout ?? 0, ...counts.map((count) => row[count]));
+    }
+    this.#measure(this.epoch, seq, seq);
+  }
+
+  #nextSeq(): number {
+    return Number(this.#get(`UPDATE meta SET value = value + 1 WHERE key = 'seq' RETURNING value`)?.['value']);
+  }
+
   /** The batch that takes new rows, and that records the run up to now. @returns its number */
-  #openBatch(
-    { began, seen, restarted = null }: { [Key in keyof RunTimes]: RunTimes[Key] | null },
-    salt: string,
-  ): number {
+  #openBatch({ began, seen, restarted = null }: StoredRun, salt: string): number {
     const last = this.#get(
       `SELECT seq, size, salt, rows IS NULL AS open FROM outbox WHERE epoch = ? ORDER BY seq DESC LIMIT 1`,
       this.epoch,
@@ -134,7 +163,7 @@ export class Outbox {
       );
       return seq;
     }
-    const next = Number(this.#get(`UPDATE meta SET value = value + 1 WHERE key = 'seq' RETURNING value`)?.['value']);
+    const next = this.#nextSeq();
     this.#run(
       'INSERT INTO outbox (epoch, seq, began, seen, restarted, salt, since) VALUES (?, ?, ?, ?, ?, ?, ?)',
       ...[this.epoch, next, began, seen, restarted, salt, seen],
@@ -214,7 +243,8 @@ export class Outbox {
   }
 }
 
-/** PostgreSQL cannot store the character 0. */
+/** PostgreSQL can store neither the character 0 nor half of a surrogate pair. */
 function storable(name: string): string {
-  return name.includes('\0') ? name.replaceAll('\0', '\uFFFD') : name;
+  const whole = name.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;
 }
