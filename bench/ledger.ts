@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Collector } from '../gateway/usage/counting/collector.ts';
+import { ClientIdentification } from '../gateway/usage/counting/identification.ts';
 import { Ledger } from '../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../gateway/usage/ledger/reader.ts';
 import { hourMs } from '../gateway/usage/ledger/spans.ts';
@@ -128,7 +129,8 @@ function nsPerCount(): number {
   const usage = {
     identify: [{ by: 'header', name: 'x-client-id' }, { by: 'header', name: 'x-api-key' }, { by: 'user-agent' }],
   } as const;
-  const collector = new Collector({ ...usage, maxClients: 50_000, maxRoutes: 500 }, 'salt');
+  const identification = new ClientIdentification(usage.identify, 'salt');
+  const collector = new Collector({ ...usage, maxClients: 50_000, maxRoutes: 500 }, identification);
   const sharedFields = Object.entries({
     Host: 'a',
     Accept: '*/*',

@@ -16,7 +16,7 @@ const lines = [
   ['runtime'],
   ['pipeline', 'admin', 'discovery'],
   ['plan'],
-  ['forwarding', 'retirement', 'fleet', 'otlp'],
+  ['forwarding', 'restrictions', 'retirement', 'fleet', 'otlp'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['config'],
   ['problems', 'shared', 'http1'],

@@ -8,6 +8,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
+import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { alternate, type Variant } from '../support/alternation.ts';
 import { dates } from '../support/workload.ts';
 
@@ -28,7 +29,10 @@ async function variant(name: string, telemetry?: object): Promise<Variant> {
   const exporter = new OtlpExporter(notice);
   await exporter.configure(snapshot);
   const options = { clock: systemClock, notice, logs: false, otlp: exporter.take.bind(exporter) };
-  const recording = new Telemetry({ current: snapshot }, options);
+  const recording = new Telemetry(
+    { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, '') },
+    options,
+  );
   await recording.applyCurrent();
   return { name, snapshot, recorder: recording.recorder };
 }

@@ -9,6 +9,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
+import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { alternate } from '../support/alternation.ts';
 import { dates } from '../support/workload.ts';
@@ -28,7 +29,10 @@ const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 const usage = (name: string) =>
   sinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
 const telemetry = (options: Partial<ConstructorParameters<typeof Telemetry>[1]>): Telemetry =>
-  new Telemetry({ current: snapshot }, { clock: systemClock, notice, usage: undefined, logs: false, ...options });
+  new Telemetry(
+    { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, '') },
+    { clock: systemClock, notice, usage: undefined, logs: false, ...options },
+  );
 // The first scrape starts the collection of process metrics, which continues as in production.
 await telemetry({}).metrics();
 

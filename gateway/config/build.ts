@@ -5,6 +5,7 @@ import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
 import { windowsOf } from './rules/brownouts.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
+import { clientFinder } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/telemetry.ts';
 import type { Draft } from './schema.ts';
@@ -16,7 +17,8 @@ const defaultSample = 0.01;
 /** Builds the snapshot of a document without faults. */
 export function buildSnapshot(context: RuleContext): Snapshot {
   const { draft, source, entries, files } = context;
-  const byMajor = entries.map((entry) => versionOf(entry, context));
+  const clientsOf = clientFinder(context);
+  const byMajor = entries.map((entry) => versionOf(entry, context, clientsOf));
   const values = {
     byMajor,
     gateway: gatewayOf(draft.gateway, source.folder),
@@ -28,6 +30,7 @@ export function buildSnapshot(context: RuleContext): Snapshot {
       maxClients: draft.usage.max_clients,
       maxRoutes: draft.usage.max_routes,
       names: draft.usage.names === undefined ? undefined : resolve(source.folder, draft.usage.names),
+      tagKey: draft.usage.tag_key,
     },
     retire: {
       quiet: draft.retire.quiet,
@@ -57,7 +60,11 @@ export function buildSnapshot(context: RuleContext): Snapshot {
   });
 }
 
-function versionOf({ key, name, major, route }: RouteEntry, { draft, source, contracts }: RuleContext): Version {
+function versionOf(
+  { key, name, major, route }: RouteEntry,
+  { draft, source, contracts }: RuleContext,
+  clientsOf: (word: string) => readonly string[],
+): Version {
   const { defaults } = draft;
   const timeouts = withDefaults(defaults.timeouts, route.timeouts);
   const limits = withDefaults(defaults.limits, route.limits);
@@ -79,6 +86,7 @@ function versionOf({ key, name, major, route }: RouteEntry, { draft, source, con
     moved: new PathTable(Object.entries(route.moved ?? {})),
     ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
     brownouts: windowsOf(route),
+    waivers: route.waivers.map((waiver) => ({ ...waiver, clients: clientsOf(waiver.client) })),
     contract: isUnusable(contract) ? undefined : contract,
     timeouts: {
       connect: timeouts.connect,

@@ -74,7 +74,7 @@ export function reasonOf(error: unknown): string {
 export type Path = readonly (string | number)[];
 
 // Misspelt keys too: the fault for `admin_tokn: …` shows the line.
-const secretKey = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t/i;
+const secretKey = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?k/i;
 const userinfo = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
 
 /** Hides user and password of the URLs in a text, for logs. */

@@ -33,6 +33,7 @@ import {
   routesWithoutCounterpart,
 } from './rules/linkWarnings.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
+import { waiversEndLater } from './rules/restrictions.ts';
 import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
 import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
 import {
@@ -69,6 +70,7 @@ export const rules = {
   'brownout-dates': brownoutsInDeprecation,
   'brownout-overlap': brownoutsOverlap,
   'brownout-route': brownoutRoutes,
+  'waiver-ends-too-soon': waiversEndLater,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,

@@ -46,6 +46,7 @@ export interface Version {
   readonly ends: readonly RouteEnd[];
   /** In the order of their starts. */
   readonly brownouts: readonly BrownoutWindow[];
+  readonly waivers: readonly Waiver[];
   readonly contract: Contract | undefined;
   readonly timeouts: UpstreamTimeouts;
   readonly limits: UpstreamLimits;
@@ -91,6 +92,17 @@ export interface BrownoutWindow {
   readonly clients: number;
   /** Undefined: all routes. */
   readonly routes: readonly Pick<RouteEnd, 'method' | 'path'>[] | undefined;
+}
+
+/** A client that a retired version still serves, until the end of its waiver. */
+export interface Waiver {
+  /** As in the file: a name of `usage.names`, or a name of the ledger. */
+  readonly client: string;
+  /** The names of that client in the ledger. */
+  readonly clients: readonly string[];
+  /** Epoch ms. */
+  readonly until: number;
+  readonly reason: string;
 }
 
 /** The end of an operation as its contract has it, not checked. `problem`: a date that cannot be parsed. */
@@ -199,6 +211,8 @@ export interface UsageSettings {
   readonly maxRoutes: number;
   /** Absolute path of the file that names clients, if any. */
   readonly names: string | undefined;
+  /** The tags of clients are hashed with it. Undefined: with a random salt of the ledger. */
+  readonly tagKey: string | undefined;
 }
 
 /** Where a request carries the identity of its client. Header names are in lower case. */

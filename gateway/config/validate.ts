@@ -145,6 +145,9 @@ function words(issue: Issue, found: unknown): { predicate: string; remedy: strin
   if (issue.code === 'invalid_union') return { predicate, remedy: `Write ${issue.message}.` };
   if (issue.code === 'too_small')
     return { predicate: 'has no entries', remedy: 'Write at least one, or remove the key.' };
+  if (issue.code === 'too_big') {
+    return { predicate: `has more than ${issue.maximum} entries`, remedy: 'Remove entries that have ended.' };
+  }
   const wanted = issue.code === 'invalid_type' && issue.expected === 'array' ? 'a list' : 'a map';
   return { predicate, remedy: `Write ${wanted}.` };
 }

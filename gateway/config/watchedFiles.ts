@@ -3,7 +3,10 @@ import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
-/** Watches routes.yaml, the file that it links to, and the contracts. A reload may change which contracts these are. */
+/**
+ * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if waivers use them. A reload may
+ * change which files these are.
+ */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;
   readonly #lastRead: () => string | undefined;
@@ -19,10 +22,13 @@ export class WatchedFiles {
   }
 
   /** Watches these files, and stops watching all others. */
-  setFiles(routes: string, versions: Snapshot['byMajor']): void {
-    const contracts = new Map(versions.flatMap(({ contract }) => (contract ? [[contract.file, contract.digest]] : [])));
+  setFiles(routes: string, { byMajor, usage: { names } }: Pick<Snapshot, 'byMajor' | 'usage'>): void {
+    const others = new Map<string, string | undefined>();
+    for (const { contract } of byMajor) if (contract) others.set(contract.file, contract.digest);
+    // The names that the snapshot uses are resolved when it is loaded.
+    if (names !== undefined && byMajor.some(({ waivers }) => waivers.length > 0)) others.set(names, undefined);
     for (const [file, watch] of this.#watches) {
-      if (file === routes || contracts.has(file)) continue;
+      if (file === routes || others.has(file)) continue;
       watch.close();
       this.#watches.delete(file);
     }
@@ -30,7 +36,7 @@ export class WatchedFiles {
       const options = { lastRead: this.#lastRead, takesContent: true, realPathOf };
       this.#watches.set(routes, watchFile(routes, this.#onChange, options));
     }
-    for (const [file, lastRead] of contracts) {
+    for (const [file, lastRead] of others) {
       if (this.#watches.has(file)) continue;
       const options = { lastRead, mostBytes: largestContract };
       this.#watches.set(

@@ -29,7 +29,7 @@ export class ClientResponse {
   sendInformation(head: ResponseHead): void {
     const { req, res } = this.#outbound;
     if (head.status === 100 || req.httpVersion === '1.0') return;
-    const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, hsts: false };
+    const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, variation: undefined, hsts: false };
     res.writeInformation(head.status, responseFields(head, plan));
   }
 

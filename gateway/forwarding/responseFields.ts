@@ -17,11 +17,21 @@ export interface ResponsePlan {
   readonly authorities: ApiAuthorities;
   /** Undefined for a route of an active version that does not end: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
+  /** Undefined if the version answers all clients alike. */
+  readonly variation: Variation | undefined;
   readonly pseudonym: string;
   /** Whether trailers can follow: the client does not speak HTTP/1.0, and the method is not HEAD. */
   readonly trailers: boolean;
   /** Whether to add Strict-Transport-Security, if the backend does not send it. */
   readonly hsts: boolean;
+}
+
+/** How the responses of a version depend on the client. Shared caches must not answer one client with the response to another. */
+export interface Variation {
+  /** The request fields that identify a client, in lower case. */
+  readonly vary: readonly string[];
+  /** Whether its address may identify a client. No request field has it, so shared caches must not store responses. */
+  readonly isPrivate: boolean;
 }
 
 export interface LifecycleFields {
@@ -39,7 +49,7 @@ const exposed = ['Deprecation', 'Sunset', 'Link'];
  * with the stripped prefix restored, then ours.
  */
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
-  const { lifecycle, rewriting, authorities } = plan;
+  const { lifecycle, variation, rewriting, authorities } = plan;
   const out: string[] = [];
   let { hsts } = plan;
   for (let at = 0; at < head.fields.length; at += 2) {
@@ -91,6 +101,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
     out.push(name, value);
   }
   if (lifecycle) mergeLifecycleFields(out, lifecycle);
+  if (variation) addVariation(out, variation);
   if (hsts) out.push('Strict-Transport-Security', transportSecurity);
   out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
@@ -130,6 +141,32 @@ export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, ba
   const sunset = lifecycle.sunset ?? backendSunset;
   if (sunset !== undefined) out.push('Sunset', sunset);
   for (const link of lifecycle.links) out.push('Link', link);
+}
+
+/** Adds to Vary and Cache-Control in one line each: some caches read only one line of a field. */
+export function addVariation(fields: string[], { vary, isPrivate }: Variation): void {
+  const listed = takeField(fields, 'vary');
+  const names = listOfTokens(listed);
+  const missing = names.includes('*') ? [] : vary.filter((name) => !names.includes(name));
+  const all = [listed, ...missing].filter((value) => value !== '').join(', ');
+  if (all !== '') fields.push('Vary', all);
+  if (!isPrivate) return;
+  const directives = takeField(fields, 'cache-control');
+  const isKept = /\b(?:private|no-store)\b(?!=)/i.test(directives);
+  fields.push(
+    'Cache-Control',
+    isKept ? directives : ['private', directives].filter((value) => value !== '').join(', '),
+  );
+}
+
+/** Removes all lines of a field. @returns their values as one list */
+function takeField(fields: string[], lower: string): string {
+  const values: string[] = [];
+  for (let at = 0; at < fields.length; ) {
+    if (lowerCased(fields[at] as string) === lower) values.push(fields.splice(at, 2)[1] as string);
+    else at += 2;
+  }
+  return values.join(', ');
 }
 
 /** Scripts of other origins can read exposed fields only (Fetch §3.3.3). */

@@ -54,6 +54,10 @@ export interface ExchangeRecord {
   readonly address: string;
   /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
+  /** Set if the client was identified before the request was forwarded. */
+  readonly identified?: OpenRequest['exchange']['identified'];
+  /** The restriction that refused the request, or the waiver by which a retired version served it. */
+  readonly restrictedBy?: string | undefined;
   /** Set if the request was counted before its end. */
   readonly counted?: OpenRequest | undefined;
 }

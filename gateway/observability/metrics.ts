@@ -54,6 +54,10 @@ export class Metrics implements Recorder {
         'version_gateway_problems_total',
         rows.flatMap(({ version, counts }) => labelled(version, 'code', counts.problems)),
       ),
+      metricOf(
+        'version_gateway_restricted_total',
+        rows.flatMap(({ version, counts }) => labelled(version, 'kind', counts.restricted)),
+      ),
       perVersion('version_gateway_upgrades_open', ({ upgrades }) => upgrades),
     ];
   }
@@ -94,6 +98,7 @@ class VersionCounts {
   readonly upstream = new DurationHistogram();
   readonly failures = { client: 0, gateway: 0, target: 0 };
   readonly problems = new Map<string, number>();
+  readonly restricted = new Map<string, number>();
   bytesIn = 0;
   bytesOut = 0;
   retries = 0;
@@ -102,7 +107,7 @@ class VersionCounts {
   readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
 
   add(exchange: ExchangeRecord): void {
-    const { status, upstream, fault, problem, streamed } = exchange;
+    const { status, upstream, fault, problem, restrictedBy, streamed } = exchange;
     const at = tableIndex(exchange);
     this.#requests[at] = (this.#requests[at] as number) + 1;
     // The duration of a tunnel or event stream says nothing about the latency of requests.
@@ -114,6 +119,7 @@ class VersionCounts {
     this.retries += exchange.retries;
     if (fault !== undefined) this.failures[fault] += 1;
     if (problem !== undefined) this.problems.set(problem, (this.problems.get(problem) ?? 0) + 1);
+    if (restrictedBy !== undefined) this.restricted.set(restrictedBy, (this.restricted.get(restrictedBy) ?? 0) + 1);
   }
 
   /** By stage, method and class, without zeros. */

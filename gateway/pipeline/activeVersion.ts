@@ -3,12 +3,15 @@ import type { LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
+import { ClientRestrictions } from '../restrictions/restriction.ts';
 import { Pool } from '../upstream/pool.ts';
+import type { ClientIdentification } from '../usage/counting/identification.ts';
 import { VersionUse } from './inFlight.ts';
 
 /** A snapshot in use. A reload replaces it in one assignment. */
 export interface ActiveSnapshot {
   readonly snapshot: Snapshot;
+  readonly identification: ClientIdentification;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, ActiveVersion>;
 }
@@ -18,6 +21,7 @@ export function activate(
   snapshot: Snapshot,
   pools: ReadonlyMap<string, Pool>,
   uses: Map<string, VersionUse>,
+  identification: ClientIdentification,
 ): ActiveSnapshot {
   const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
@@ -28,7 +32,7 @@ export function activate(
     const pool = pools.get(name) ?? new Pool([], version.balance);
     versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
   }
-  return { snapshot, versions };
+  return { snapshot, identification, versions };
 }
 
 /** A version of the snapshot in use, with everything that is the same for all its requests. */
@@ -42,6 +46,8 @@ export class ActiveVersion {
   /** The authority of `public_url`; '' without one. */
   readonly publicAuthority: string;
   readonly use: VersionUse;
+  /** Undefined for most versions. */
+  readonly restrictions: ClientRestrictions | undefined;
   readonly #ends: RouteEnds | undefined;
   readonly #announcements: Announcements;
   readonly #basePath: string;
@@ -52,6 +58,7 @@ export class ActiveVersion {
     this.version = version;
     this.pool = pool;
     this.use = use;
+    this.restrictions = ClientRestrictions.of(version, snapshot);
     this.#ends = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${version.name}` : basePath;
     this.rewriting = stripped

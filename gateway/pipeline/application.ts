@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { mergeLifecycleFields } from '../forwarding/responseFields.ts';
+import { addVariation, mergeLifecycleFields } from '../forwarding/responseFields.ts';
 import { parseRequestTarget } from '../routing/requestTarget.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
 import { Exchange, type GatewayContext, type StepOutcome } from './exchange.ts';
-import { findVersion, namesVersion, refuseRetired, refuseUnknownVersion } from './findVersion.ts';
+import { findVersion, namesVersion, refuseUnknownVersion } from './findVersion.ts';
 import { interceptResponseHead, interceptSocketHead } from './interceptHead.ts';
 import { afterEarlierResponses } from './pipeliningOrder.ts';
 import { endExchange, endOfPath } from './record.ts';
+import { refuseRetired, restrictClients } from './restrictClients.ts';
 
 // For requests that an application answers itself. The gateway finds the version, refuses it if it is unknown or retired,
 // and adds the version's lifecycle headers to the application's response.
@@ -96,7 +97,7 @@ function exchangeFor(
 function refuseVersion(exchange: Exchange): StepOutcome | undefined {
   // Ignore the outcome: it only concerns paths that the gateway itself would forward.
   findVersion(exchange);
-  return refuseUnknownVersion(exchange) ?? refuseRetired(exchange);
+  return refuseUnknownVersion(exchange) ?? restrictClients(exchange) ?? refuseRetired(exchange);
 }
 
 function answerRefusal(exchange: Exchange, refusal: StepOutcome): void {
@@ -105,10 +106,11 @@ function answerRefusal(exchange: Exchange, refusal: StepOutcome): void {
 }
 
 function onHead(exchange: Exchange, fields: string[]): void {
-  const { stats, lifecycle } = exchange;
+  const { stats, lifecycle, activeVersion } = exchange;
   stats.answeredAfter = performance.now() - stats.begun;
   stats.streamed = fields.some(
     (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
   );
   if (lifecycle) mergeLifecycleFields(fields, lifecycle);
+  if (activeVersion?.restrictions) addVariation(fields, activeVersion.restrictions);
 }

@@ -57,8 +57,11 @@ export class Draining implements Timed {
   }
 }
 
-function isWanted({ versionName, chosenTarget }: InFlight, { versions }: ActiveSnapshot, now: number): boolean {
+function isWanted(exchange: InFlight, { versions }: ActiveSnapshot, now: number): boolean {
+  const { versionName, chosenTarget } = exchange;
   const activeVersion = versions.get(versionName);
-  if (activeVersion === undefined || stageOf(activeVersion.version, now) === 'retired') return false;
-  return activeVersion.pool.targets.some((target) => target === chosenTarget);
+  if (activeVersion === undefined) return false;
+  const { version, restrictions, pool } = activeVersion;
+  if (stageOf(version, now) === 'retired' && !(restrictions && exchange.isWaived(restrictions, now))) return false;
+  return pool.targets.some((target) => target === chosenTarget);
 }

@@ -12,6 +12,7 @@ import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields
 import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } from '../forwarding/traceContext.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
+import type { ClientRestrictions, RestrictionKind, RestrictionState, Waived } from '../restrictions/restriction.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
@@ -25,6 +26,8 @@ import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
 export interface GatewayContext {
   /** Replaced by a reload. An exchange that has begun keeps the former one. */
   active: ActiveSnapshot;
+  /** Replaced when the operating side decides again. */
+  restrictionState: RestrictionState;
   readonly now: () => number;
   /** Our name in Via: random, so that it identifies this process only. */
   readonly pseudonym: string;
@@ -88,6 +91,11 @@ export class Exchange implements Outbound, InFlight {
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
   counted: OpenRequest | undefined;
+  /** Undefined if the version restricts no clients. */
+  identified: CountedExchange['identified'];
+  /** Why a retired version serves the request. */
+  waiver: Waived | undefined;
+  restrictedBy: RestrictionKind | undefined;
   inFlightIndex = -1;
 
   constructor(
@@ -174,7 +182,8 @@ export class Exchange implements Outbound, InFlight {
   }
 
   get lifecycle(): LifecycleFields | undefined {
-    return this.activeVersion?.lifecycle(this.method, this.resource, this.now);
+    const fields = this.activeVersion?.lifecycle(this.method, this.resource, this.now);
+    return fields && this.waiver ? { ...fields, sunset: this.waiver.sunset } : fields;
   }
 
   /** The status of the response; 0 if it has not begun. */
@@ -186,6 +195,19 @@ export class Exchange implements Outbound, InFlight {
 
   get clientAddress(): string {
     return clientAddressOf(this.peer, this.fields.forwarded?.get('x-forwarded-for'));
+  }
+
+  /** The name of the client in the usage ledger. */
+  identify(): string {
+    const by = this.context.active.identification;
+    if (this.identified?.by !== by) {
+      this.identified = { client: by.clientOf(this.req.rawHeaders, this.clientAddress), by };
+    }
+    return this.identified.client;
+  }
+
+  isWaived(restrictions: ClientRestrictions, now: number): boolean {
+    return restrictions.waiverOf(this.identify(), now) !== undefined;
   }
 
   chooseAgain(where: RetryTarget): boolean {
@@ -201,6 +223,7 @@ export class Exchange implements Outbound, InFlight {
       rewriting: activeVersion?.rewriting,
       authorities: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
+      variation: activeVersion?.restrictions,
       pseudonym: this.context.pseudonym,
       trailers: this.req.httpVersion !== '1.0' && this.method !== 'HEAD',
       hsts: this.peer.hsts,
@@ -234,6 +257,7 @@ export class Exchange implements Outbound, InFlight {
       paths: this.activeVersion?.version.contract?.paths,
       rawHeaders: this.req.rawHeaders,
       address: this.clientAddress,
+      identified: this.identified,
       status: this.status,
       served: this.stats.answeredAfter !== undefined,
       at: this.now,

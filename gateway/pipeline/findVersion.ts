@@ -1,4 +1,3 @@
-import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
 import { looksLikeVersion, parseRequestTarget, versionSegment } from '../routing/requestTarget.ts';
@@ -55,39 +54,4 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
     href: `${publicUrl}${basePath}/${version.name}`,
   }));
   return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION', members: { versions } } };
-}
-
-/** Answers 410 for a retired version, and names its successor. */
-export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
-  const { activeVersion, now, fields, method } = exchange;
-  if (activeVersion === undefined || activeVersion.stage(now) !== 'retired') return undefined;
-  activeVersion.use.lastRefused = now;
-  if (method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined) {
-    // A browser hides the 410 from the page if the preflight is refused.
-    return { kind: 'empty', status: 204, fields: preflightFields(fields.preflightMethod, fields.preflightHeaders) };
-  }
-  const { version } = activeVersion;
-  const { basePath, publicUrl = '' } = exchange.active.snapshot.gateway;
-  const successor = activeVersion.successor(now);
-  const guide = guidePath(version, successor, exchange.active.snapshot);
-  const info = version.info ?? (guide && `${publicUrl}${guide}`);
-  const members = {
-    version: version.name,
-    ...(version.deprecation === undefined ? {} : { deprecation: rfc3339(version.deprecation) }),
-    ...(version.sunset === undefined ? {} : { sunset: rfc3339(version.sunset) }),
-    ...(successor === undefined ? {} : { successor: `${publicUrl}${basePath}/${successor.name}` }),
-    ...(info === undefined ? {} : { info }),
-  };
-  // A short lifetime, so that a version that is restored is reachable soon.
-  return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', 'max-age=60'] } };
-}
-
-function preflightFields(method: string, headers: string | undefined): string[] {
-  const fields = ['Access-Control-Allow-Methods', method, 'Access-Control-Max-Age', '60'];
-  if (headers !== undefined) fields.push('Access-Control-Allow-Headers', headers);
-  return fields;
-}
-
-function rfc3339(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z');
 }

@@ -9,13 +9,15 @@ type Callback = (error?: Error | null) => void;
 
 // Larger than any real head. A larger one is passed on unchanged.
 const maxHead = 64 * 1024;
-// The fields that the lifecycle headers read or change. All others stay as they were set.
+// The fields that the gateway reads or changes. All others stay as they were set.
 const lifecycleNames = [
   'deprecation',
   'sunset',
   'link',
   'access-control-allow-origin',
   'access-control-expose-headers',
+  'vary',
+  'cache-control',
 ];
 
 /** Calls `changeHead` with the final response head. node:http always calls `writeHead` for it, `res.end()` included. */

@@ -51,6 +51,8 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     scheme: exchange.peer.scheme,
     http2: req.httpVersion === '2',
     address: exchange.clientAddress,
+    identified: exchange.identified,
+    restrictedBy: exchange.restrictedBy,
     rawHeaders: req.rawHeaders,
     counted: exchange.counted,
   };

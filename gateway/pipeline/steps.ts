@@ -1,6 +1,7 @@
 import { chooseTarget, limitInFlight } from './chooseTarget.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
-import { findVersion, refuseRetired, refuseUnknownVersion } from './findVersion.ts';
+import { findVersion, refuseUnknownVersion } from './findVersion.ts';
+import { refuseRetired, restrictClients } from './restrictClients.ts';
 import { answerOptions, checkMessage, limitBody, parseTarget, refuseLoops, refuseMethods } from './validateRequest.ts';
 
 type Step = (exchange: Exchange) => StepOutcome | undefined;
@@ -17,6 +18,7 @@ const steps: readonly Step[] = [
   refuseLoops,
   answerOptions,
   refuseUnknownVersion,
+  restrictClients,
   refuseRetired,
   limitBody,
   limitInFlight,

@@ -2,14 +2,16 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Discovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
-import { activate } from '../pipeline/activeVersion.ts';
+import { type ActiveSnapshot, activate } from '../pipeline/activeVersion.ts';
 import { Draining } from '../pipeline/draining.ts';
 import { type GatewayContext, newPseudonym } from '../pipeline/exchange.ts';
 import type { VersionUse } from '../pipeline/inFlight.ts';
+import { noRestrictionState, type RestrictionState } from '../restrictions/restriction.ts';
 import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
+import { ClientIdentification } from '../usage/counting/identification.ts';
 
 // A version can reach its sunset without a reload, so this is checked at intervals.
 const checkMs = 1000;
@@ -18,6 +20,9 @@ export interface DataPlaneOptions {
   readonly clock?: Clock;
   /** Answers the index, contracts, guides and API catalog; undefined: these paths are not answered. */
   readonly discovery?: Discovery | undefined;
+  /** The salt of the tags of clients. */
+  readonly salt?: string | undefined;
+  readonly restrictions?: Partial<RestrictionState> | undefined;
   /** Whether requests are forwarded. If not, targets are neither called nor probed. */
   readonly forwards?: boolean;
 }
@@ -38,13 +43,15 @@ export class DataPlane {
   readonly #since: number;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(snapshot: Snapshot, { clock = systemClock, discovery, forwards = true }: DataPlaneOptions = {}) {
+  constructor(snapshot: Snapshot, options: DataPlaneOptions = {}) {
+    const { clock = systemClock, discovery, forwards = true, salt = '', restrictions } = options;
     this.#clock = clock;
     this.#clockWatch = new ClockWatch(clock);
     this.#forwards = forwards;
     this.#since = clock.now();
     this.context = {
-      active: activate(snapshot, this.#poolsFor(snapshot), this.uses),
+      active: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
+      restrictionState: { ...noRestrictionState, ...restrictions },
       now: () => clock.now(),
       pseudonym: newPseudonym(),
       unrecorded: 0,
@@ -59,10 +66,32 @@ export class DataPlane {
     return this.context.active.snapshot;
   }
 
+  /** How clients are identified. */
+  get identification(): ClientIdentification {
+    return this.context.active.identification;
+  }
+
   /** Replaces the snapshot in one assignment. Exchanges that started with the old one end with it. */
   apply(next: Snapshot): void {
-    this.context.active = activate(next, this.#poolsFor(next), this.uses);
+    const { identification } = this;
+    const isKept = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
+    this.context.active = this.#activate(
+      next,
+      isKept ? identification : new ClientIdentification(next.usage.identify, identification.salt),
+    );
     this.#check();
+  }
+
+  /** Identifies clients with another salt from now on. */
+  resalt(salt: string): void {
+    if (salt === this.identification.salt) return;
+    const identification = new ClientIdentification(this.current.usage.identify, salt);
+    this.context.active = { ...this.context.active, identification };
+  }
+
+  /** What is missing in `update` stays. */
+  restrict(update: Partial<RestrictionState>): void {
+    this.context.restrictionState = { ...this.context.restrictionState, ...update };
   }
 
   report(): ServingReport {
@@ -72,6 +101,10 @@ export class DataPlane {
   close(): void {
     clearInterval(this.#timer);
     this.#registry.close();
+  }
+
+  #activate(snapshot: Snapshot, identification: ClientIdentification): ActiveSnapshot {
+    return activate(snapshot, this.#poolsFor(snapshot), this.uses, identification);
   }
 
   #poolsFor(snapshot: Snapshot): ReadonlyMap<string, Pool> {

@@ -107,10 +107,14 @@ class EmbeddedLedger {
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
     context.recorder = { record: (exchange) => void (waiting.length < maxWaiting && waiting.push(exchange)) };
     this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
+      dataPlane.resalt(ledger.salt);
       const telemetry = new Telemetry(dataPlane, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
       context.recorder = telemetry.recorder;
       for (const exchange of waiting) telemetry.recorder.record(exchange);
-      const stopMaintenance = maintainLedger(ledger, clock, () => void telemetry.resalt());
+      const stopMaintenance = maintainLedger(ledger, clock, () => {
+        dataPlane.resalt(ledger.salt);
+        void telemetry.resalt();
+      });
       return { ledger, telemetry, reader: new ThreadedLedgerClient(ledger), stopMaintenance };
     });
   }
@@ -174,7 +178,7 @@ function reloadOnEdits(
     (content) => void onChange(content),
     () => thread.lastRead,
   );
-  const follow = ({ byMajor }: Snapshot): void => watched.setFiles(thread.path, byMajor);
+  const follow = (snapshot: Snapshot): void => watched.setFiles(thread.path, snapshot);
   follow(dataPlane.current);
   return watched;
 }

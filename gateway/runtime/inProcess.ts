@@ -30,7 +30,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   // Loaded by the first request for a discovery page, which usually comes long after the start.
   const discovery: Discovery = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
-  const dataPlane = new DataPlane(snapshot, { clock, discovery });
+  const { usage, restrictions } = options;
+  const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
   await telemetry.applyCurrent();
@@ -70,7 +71,11 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       await telemetry.flush();
       return true;
     },
-    resalt: () => telemetry.resalt(),
+    resalt: async () => {
+      if (usage) dataPlane.resalt(usage.salt);
+      await telemetry.resalt();
+    },
+    restrict: async (update) => dataPlane.restrict(update),
     reopenLogs: () => telemetry.reopenLogs(),
     drain: async (ms) => {
       context.draining = true;

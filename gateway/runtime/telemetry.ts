@@ -8,6 +8,7 @@ import type { OtlpRecorder } from '../otlp/recorder.ts';
 import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/counting/collector.ts';
+import type { ClientIdentification } from '../usage/counting/identification.ts';
 import { UnlistedVersions } from '../usage/counting/unlistedVersions.ts';
 import type { ServeOptions } from './serving.ts';
 
@@ -18,10 +19,16 @@ const sliceSize = 500;
 // Beyond this, rows are passed on at once. Copying a message of this many rows takes a few milliseconds.
 const maxRows = 2_000;
 
+/** Holds the current snapshot, and the identification of clients by its settings. */
+export interface TelemetrySource {
+  readonly current: Snapshot;
+  readonly identification: ClientIdentification;
+}
+
 /** Records the exchanges of one process: metrics, usage counts for the ledger, and the access log. */
 export class Telemetry {
   readonly recorder: Recorder;
-  readonly #source: { readonly current: Snapshot };
+  readonly #source: TelemetrySource;
   readonly #metrics = new Metrics();
   readonly #log: AccessLog | undefined;
   readonly #collector: Collector | undefined;
@@ -39,14 +46,14 @@ export class Telemetry {
   readonly #timer: NodeJS.Timeout | undefined;
   // The base path of the previous snapshot, until the exchanges that ended with it are recorded.
   #basePath: string;
-  /** The settings and salt that the collector uses, as text to compare. */
+  /** The settings that the collector uses, as text to compare. */
   #collectorKey: string;
-  /** The salt of the collector's tags. */
-  #salt: string;
+  /** What the collector identifies clients by. */
+  #identification: ClientIdentification;
 
-  /** `source`: holds the current snapshot. `uses`: the open requests of each version. `onRecord`: called for each record. */
+  /** `uses`: the open requests of each version. `onRecord`: called for each record. */
   constructor(
-    source: { readonly current: Snapshot },
+    source: TelemetrySource,
     { clock, notice, usage, otlp, logs }: ServeOptions,
     uses: ReadonlyMap<string, VersionUse> = new Map(),
     onRecord: (exchange: ExchangeRecord) => void = () => {},
@@ -60,10 +67,10 @@ export class Telemetry {
     this.#basePath = gateway.basePath;
     this.#usage = usage;
     this.#sendOtlp = otlp;
-    this.#collectorKey = this.#currentKey();
+    this.#collectorKey = JSON.stringify(settings);
+    this.#identification = source.identification;
     this.#log = logs ? new AccessLog(log, notice) : undefined;
-    this.#salt = usage?.salt ?? '';
-    this.#collector = usage && new Collector(settings, this.#salt);
+    this.#collector = usage && new Collector(settings, this.#identification);
     if (usage) this.#timer = setInterval(() => void this.flush(), flushMs).unref();
     this.recorder = {
       record: (exchange) => this.#batches.record(exchange),
@@ -115,7 +122,7 @@ export class Telemetry {
     this.#passOn(this.#clock.now());
   }
 
-  /** Called when the salt of the usage sink has changed. */
+  /** Called when the source identifies clients with another salt. */
   async resalt(): Promise<void> {
     await this.flush();
     this.#configureCollector();
@@ -151,12 +158,12 @@ export class Telemetry {
 
   /** Skipped if nothing has changed, because `configure` clears the tracked clients. */
   #configureCollector(): void {
-    const key = this.#currentKey();
-    if (this.#usage && key !== this.#collectorKey) {
-      this.#salt = this.#usage.salt;
-      this.#collector?.configure(this.#source.current.usage, this.#salt);
-    }
+    const { current, identification } = this.#source;
+    const key = JSON.stringify(current.usage);
+    if (key === this.#collectorKey && identification === this.#identification) return;
     this.#collectorKey = key;
+    this.#identification = identification;
+    this.#collector?.configure(current.usage, identification);
   }
 
   /** Without `telemetry` in the configuration, the module is not even loaded. */
@@ -167,10 +174,6 @@ export class Telemetry {
     this.#otlp?.configure(current);
   }
 
-  #currentKey(): string {
-    return JSON.stringify([this.#source.current.usage, this.#usage?.salt]);
-  }
-
   #passOnIfMany(until: number): void {
     if (this.#collector && this.#collector.size >= maxRows) this.#passOn(until);
   }
@@ -178,7 +181,7 @@ export class Telemetry {
   /** `until`: all calls that ended before it are counted, epoch ms. */
   #passOn(until: number): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usage?.take(batch, this.#salt, this.#passedOnAt);
+    if (batch.length > 0) this.#usage?.take(batch, this.#identification.salt, this.#passedOnAt);
     this.#passedOnAt = until;
   }
 

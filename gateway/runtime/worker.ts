@@ -61,7 +61,8 @@ class Worker {
         if (handle === undefined) this.#opened = handleOf(server);
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
-      const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys };
+      const { restrictions } = request;
+      const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys, restrictions };
       this.#serving = await serveInProcess(await fromPlainInSlices(request.snapshot), options);
       return { port: this.#serving.port };
     }
@@ -74,6 +75,7 @@ class Worker {
       this.#salt = request.salt;
       await serving.resalt();
     }
+    if (request.kind === 'restrict') await serving.restrict(request.update ?? {});
     if (request.kind === 'reopen') await serving.reopenLogs();
     if (request.kind === 'apply') {
       await serving.apply(await fromPlainInSlices(request.snapshot, serving.current));

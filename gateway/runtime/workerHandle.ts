@@ -31,7 +31,7 @@ const startMs = 60_000;
 /** A worker that leaves this many heartbeats unanswered is unresponsive. */
 const maxUnanswered = 3;
 /** An unresponsive worker gets these requests, but their answers are not awaited. It carries them out when it recovers. */
-const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set(['report', 'apply', 'resalt', 'reopen']);
+const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set(['report', 'apply', 'resalt', 'restrict', 'reopen']);
 
 /** Controls one worker process from the primary. */
 export class WorkerHandle {
@@ -54,7 +54,13 @@ export class WorkerHandle {
   #lastVersions: ServingReport['versions'] = [];
   #hasDrained = false;
 
-  constructor(snapshot: Snapshot, options: ServeOptions, socket: SharedSocket | Promise<SharedSocket>) {
+  /** `restrictions`: read when the worker begins to serve. */
+  constructor(
+    snapshot: Snapshot,
+    options: ServeOptions,
+    socket: SharedSocket | Promise<SharedSocket>,
+    restrictions: () => ServeOptions['restrictions'],
+  ) {
     this.#options = options;
     const { clock, notice, usage, otlp } = options;
     this.since = clock.now();
@@ -74,7 +80,7 @@ export class WorkerHandle {
       this.isServing = false;
       for (const { reject } of [...this.#pending.values()]) reject(new Error(`worker ended with ${signal ?? code}`));
     });
-    this.started = this.#serve(snapshot, socket);
+    this.started = this.#serve(snapshot, socket, restrictions);
   }
 
   get pid(): number {
@@ -108,6 +114,11 @@ export class WorkerHandle {
     await this.started;
     const { usage } = this.#options;
     if (usage) await this.#request({ kind: 'resalt', salt: usage.salt }, answerMs);
+  }
+
+  async restrict(update: ServeOptions['restrictions']): Promise<void> {
+    await this.started;
+    await this.#request({ kind: 'restrict', update }, answerMs);
   }
 
   async reopenLogs(): Promise<void> {
@@ -157,10 +168,15 @@ export class WorkerHandle {
     return this.isServing && !this.#hasDrained;
   }
 
-  async #serve(snapshot: Snapshot, socket: SharedSocket | Promise<SharedSocket>): Promise<number> {
+  async #serve(
+    snapshot: Snapshot,
+    socket: SharedSocket | Promise<SharedSocket>,
+    restrictions: () => ServeOptions['restrictions'],
+  ): Promise<number> {
     const { handle, ticketKeys } = await socket;
     const salt = this.#options.usage?.salt;
-    const request = { kind: 'serve', snapshot: toPlain(snapshot), salt, ticketKeys } as const;
+    const shared = { salt, ticketKeys, restrictions: restrictions() };
+    const request = { kind: 'serve', snapshot: toPlain(snapshot), ...shared } as const;
     const reply = await this.#request(request, startMs, handle);
     this.isServing = true;
     return 'port' in reply ? reply.port : 0;

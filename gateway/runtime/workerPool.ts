@@ -28,6 +28,7 @@ export class WorkerPool implements Serving {
   #socket: Promise<SharedSocket> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #current: Snapshot;
+  #restrictions: ServeOptions['restrictions'];
   #isEnding = false;
   /** A rolling restart or the replacement of an unresponsive worker is running. */
   #isReplacing = false;
@@ -38,6 +39,7 @@ export class WorkerPool implements Serving {
     this.#listener = { listen, tls };
     this.#current = snapshot;
     this.#options = options;
+    this.#restrictions = options.restrictions;
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
@@ -91,6 +93,11 @@ export class WorkerPool implements Serving {
 
   async resalt(): Promise<void> {
     await Promise.allSettled([...this.#workers].map((worker) => worker.resalt()));
+  }
+
+  async restrict(update: ServeOptions['restrictions']): Promise<void> {
+    this.#restrictions = { ...this.#restrictions, ...update };
+    await Promise.allSettled([...this.#workers].map((worker) => worker.restrict(update)));
   }
 
   async reopenLogs(): Promise<void> {
@@ -201,7 +208,8 @@ export class WorkerPool implements Serving {
 
   #startWorker(): WorkerHandle {
     const first = { handle: undefined, ticketKeys: this.#ticketKeys };
-    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket ?? first);
+    const socket = this.#socket ?? first;
+    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, socket, () => this.#restrictions);
     // Later workers wait for the socket of the first one.
     this.#socket ??= worker.started.then(() => ({ handle: worker.socket, ticketKeys: this.#ticketKeys }));
     this.#socket.catch(() => {});

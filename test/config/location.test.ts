@@ -138,7 +138,7 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
       watched.close();
       await thread.close();
     });
-    watched.setFiles(path, snapshot.byMajor);
+    watched.setFiles(path, snapshot);
     execSync(edit, { cwd: folder });
     await eventually(() => expect(outcomes).toEqual([expect.stringContaining(repair)]));
     execSync(repair, { cwd: folder });

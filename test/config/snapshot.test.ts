@@ -30,6 +30,7 @@ it('has the defaults that the documentation names', () => {
     sunset: undefined,
     afterSunset: 'serve',
     retired: false,
+    waivers: [],
     successor: undefined,
     info: undefined,
     guide: false,

@@ -24,11 +24,14 @@ function randomLifecycle(random: Random): LifecycleFields | undefined {
   };
 }
 
+const variations = [undefined, { vary: ['x-api-key'], isPrivate: false }, { vary: [], isPrivate: true }];
+
 function randomPlan(random: Random): ResponsePlan {
   return {
     rewriting: random.below(2) === 0 ? rewriting : undefined,
     authorities: { target: 'backend:3001', client: random.of(['a.test', 'b.test']), public: '' },
     lifecycle: randomLifecycle(random),
+    variation: variations[random.below(variations.length)],
     pseudonym: random.of(['one', 'two']),
     trailers: random.below(2) === 0,
     hsts: random.below(2) === 0,

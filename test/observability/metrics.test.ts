@@ -11,6 +11,7 @@ import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { WorkerTotals } from '../../gateway/runtime/workerTotals.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
+import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -89,7 +90,8 @@ const config = {
 /** The metrics of a process that counts usage. */
 async function ofProcess() {
   const usage = { salt: '', take: () => {} };
-  const telemetry = new Telemetry({ current: snapshot }, { clock: systemClock, notice: () => {}, logs: false, usage });
+  const source = { current: snapshot, identification: new ClientIdentification([], '') };
+  const telemetry = new Telemetry(source, { clock: systemClock, notice: () => {}, logs: false, usage });
   onTestFinished(() => telemetry.close());
   telemetry.recorder.record(successfulExchange);
   return [...(await telemetry.metrics()), ...ejectionsIn(report)];

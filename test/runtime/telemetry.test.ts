@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
+import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { successfulExchange } from '../observability/recorded.ts';
@@ -13,7 +14,7 @@ function telemetry() {
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, log: { access: file } });
   const taken: UsageBatch[number][] = [];
   const usage = { salt: 'salt', take: (batch: UsageBatch) => void taken.push(...batch) };
-  const source = { current: snapshot };
+  const source = { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, 'salt') };
   const own = new Telemetry(source, { clock: systemClock, notice: () => undefined, usage, logs: true });
   onTestFinished(() => own.close());
   const requests = async (): Promise<number> => {
@@ -56,6 +57,7 @@ it('counts exchanges recorded before a reload by the old settings', async () => 
   const { own, source, taken } = telemetry();
   own.recorder.record({ ...successfulExchange, rawHeaders: ['X-Client-Id', 'app'] });
   source.current = { ...source.current, usage: { ...source.current.usage, identify: [] } };
+  source.identification = new ClientIdentification([], 'salt');
   await own.applyCurrent();
   own.recorder.record({ ...successfulExchange, rawHeaders: ['X-Client-Id', 'app'] });
   await own.close();

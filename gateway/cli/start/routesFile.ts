@@ -101,9 +101,9 @@ export class ReloadOnEdits {
   }
 
   /** Watches the contracts of this snapshot instead of the previous ones. */
-  follow({ byMajor }: Snapshot): void {
+  follow(snapshot: Snapshot): void {
     if (this.#running === undefined) return;
-    this.#watched.setFiles(this.#file.path, byMajor);
+    this.#watched.setFiles(this.#file.path, snapshot);
   }
 
   close(): void {

@@ -69,15 +69,18 @@ function normalPrefix(key: string): string {
     .replace(/^v0+(?=\d)/, 'v')}`;
 }
 
-/** A version needs an upstream unless it is retired. */
+/** A version needs an upstream unless it is retired for all its clients. */
 export const needsTarget: ConfigRule = ({ source, entries }) =>
   entries
-    .filter(({ key, route }) => !route.retired && !has(source, ['routes', key, 'upstream']))
+    .filter(
+      ({ key, route }) => (!route.retired || route.waivers.length > 0) && !has(source, ['routes', key, 'upstream']),
+    )
     .filter(
       ({ key, route }) => route.upstream === undefined && !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])),
     )
-    .map(({ key }) => {
-      const remedy = 'Write upstream: http://HOST:PORT, or retired: true for a tombstone.';
+    .map(({ key, route }) => {
+      const other = route.retired ? 'remove its waivers' : 'retired: true for a tombstone';
+      const remedy = `Write upstream: http://HOST:PORT, or ${other}.`;
       return faultAt(source, ['routes', key, 'upstream'], `${key} has no upstream.`, remedy);
     });
 

@@ -190,6 +190,15 @@ const brownouts = z
     'Announced periods in which requests of some clients are refused on purpose, so that they notice the end of the version. They lie between its deprecation and its sunset.',
   );
 
+const maxWaivers = 100;
+const waiver = section({
+  client: text('the name of a client').describe(
+    'A name of `usage.names`, or a name of the ledger such as x-api-key:#4f2a91c07be05d3a.',
+  ),
+  until: instant.describe('When the waiver ends. A date without a time means the start of that day, midnight UTC.'),
+  reason: text('the reason').describe('Why this client is still served.'),
+});
+
 /** One route in its long form. */
 export const route = section({
   upstream: upstream.optional().describe('The targets of this version; required unless it is retired.'),
@@ -229,6 +238,13 @@ export const route = section({
     .prefault(false)
     .describe('Makes the version a tombstone: its requests are answered 410, and it needs no upstream.'),
   brownouts,
+  waivers: z
+    .array(waiver)
+    .max(maxWaivers)
+    .prefault([])
+    .describe(
+      `Clients that are still served after the version is retired, each until a date and with a reason; at most ${maxWaivers}. The version keeps its upstream. A waiver is a policy and not access control.`,
+    ),
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
   limits: routeLimits.optional().describe('Overrides `defaults`.'),
   retries: routeRetries.optional().describe('Overrides `defaults`.'),

@@ -3,7 +3,7 @@ import type { LogSettings } from '../snapshot.ts';
 import { basePath, collectorUrl, hostPort, network, publicOrigin } from './network.ts';
 import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
 import { instant, period, periodOrOff, share, size, timerOrOff } from './units.ts';
-import { filePath, flag, identifier, integer, oneOf, text, token, workers } from './words.ts';
+import { filePath, flag, identifier, integer, oneOf, tagKey, text, token, workers } from './words.ts';
 
 const timeouts = section({
   head: timerOrOff.prefault('10s').describe('The longest time until the head of a request is complete.'),
@@ -151,6 +151,9 @@ export const usage = section({
     .prefault(500)
     .describe('How many routes of a version are counted separately. All others are counted together.'),
   names: filePath.optional().describe('A YAML or JSON file that maps identifiers of clients in the ledger to names.'),
+  tag_key: optionalOrEmpty(tagKey).describe(
+    'A secret of at least 16 characters. Tags of clients are hashed with it, so they stay the same with a new ledger and are equal in a fleet. Without it, the salt is random and kept in the ledger. An unquoted variable that is empty means no key.',
+  ),
 });
 
 /** When a version counts as unused. */

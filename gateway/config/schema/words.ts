@@ -74,6 +74,16 @@ export const token = scalar({
   },
 });
 
+const shortestKey = 16;
+
+/** A secret that tags are hashed with. A shorter one could be guessed from known tags. */
+export const tagKey = scalar({
+  accepts: ['string'],
+  expected: `a key of at least ${shortestKey} characters`,
+  json: { type: 'string', minLength: shortestKey },
+  parse: (input) => (input.length < shortestKey ? new Wrong(`has fewer than ${shortestKey} characters`) : input),
+});
+
 export const identifier = scalar({
   accepts: ['string'],
   expected: 'header:NAME, jwt:CLAIM, user-agent or address',

@@ -1,7 +1,7 @@
 import type { UsageSettings } from '../../config/snapshot.ts';
 import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { type CountedExchange, isAccepted, isFailing, outcomeOf } from './countedExchange.ts';
-import { ClientIdentification } from './identification.ts';
+import type { ClientIdentification } from './identification.ts';
 import { RouteNames } from './routeNames.ts';
 import { addRow, rowOf, rowsOf, type TrackedClient, TrackedClients } from './trackedClients.ts';
 
@@ -55,9 +55,8 @@ export class Collector {
   #hour = 0;
   #lateInARow = 0;
 
-  /** `salt`: the ledger's, so that a key gets the same tag in every process and after every start. */
-  constructor(settings: CollectorSettings, salt: string) {
-    this.#identification = new ClientIdentification(settings.identify, salt);
+  constructor(settings: CollectorSettings, identification: ClientIdentification) {
+    this.#identification = identification;
     this.#maxClients = settings.maxClients;
     this.#maxRoutes = settings.maxRoutes;
   }
@@ -68,8 +67,8 @@ export class Collector {
   }
 
   /** Applies new settings to later requests. The existing counts stay. */
-  configure(settings: CollectorSettings, salt: string): void {
-    this.#identification = new ClientIdentification(settings.identify, salt);
+  configure(settings: CollectorSettings, identification: ClientIdentification): void {
+    this.#identification = identification;
     this.#maxClients = settings.maxClients;
     this.#maxRoutes = settings.maxRoutes;
     this.#detachRows();
@@ -78,11 +77,11 @@ export class Collector {
 
   /** @returns the client's name, even if the request is counted under `other clients` */
   count(exchange: CountedExchange): string {
-    const { version, method, resource, paths, rawHeaders, address, status, served, at } = exchange;
+    const { version, method, resource, paths, status, served, at } = exchange;
     const hour = at - (at % hourMs);
     if (hour !== this.#hour) this.#onOtherHour(hour);
     const counts = this.#versions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
-    const name = this.#identification.clientOf(rawHeaders, address);
+    const name = this.#clientOf(exchange);
     const client = counts.clients.byName.get(name) ?? this.#admit(name, version, counts);
     if (client === counts.clients.others) this.folded += 1;
     const route = counts.routes.nameOf(method, resource, paths, status);
@@ -146,10 +145,10 @@ export class Collector {
   }
 
   #rowOf(request: OpenRequest, hour: number, at: number): UsageRow {
-    const { version, rawHeaders, address } = request.exchange;
+    const { version } = request.exchange;
     if (request.identification !== this.#identification) {
       request.identification = this.#identification;
-      request.client = this.#identification.clientOf(rawHeaders, address);
+      request.client = this.#clientOf(request.exchange);
     }
     const counts = this.#versions.get(version) ?? this.#addVersion(version, true);
     const client = counts.clients.byName.get(request.client) ?? this.#admit(request.client, version, counts);
@@ -157,6 +156,11 @@ export class Collector {
     client.seen += 1;
     const { brownout } = request.exchange;
     return this.#rowFor(version, client, { route: request.route, hour, brownout }, at);
+  }
+
+  #clientOf({ identified, rawHeaders, address }: CountedExchange): string {
+    if (identified?.by === this.#identification) return identified.client;
+    return this.#identification.clientOf(rawHeaders, address);
   }
 
   #rowFor(version: string, client: TrackedClient, wanted: WantedRow, at: number): UsageRow {

@@ -1,5 +1,6 @@
 import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { PathTable } from '../../shared/pathTable.ts';
+import type { IdentifiedClient } from './identification.ts';
 
 /** The properties of a request that the collector counts. The request has ended or is still open. */
 export interface CountedExchange {
@@ -15,6 +16,8 @@ export interface CountedExchange {
   /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];
   readonly address: string;
+  /** Set if the client was identified before the request was forwarded. */
+  readonly identified?: IdentifiedClient | undefined;
   /** 0 before there is a response. */
   readonly status: number;
   /** The problem, if the gateway answered with one. */

@@ -7,6 +7,12 @@ import { TwoGenerationCache } from './twoGenerationCache.ts';
 /** The name of a client whose requests carry no identification. */
 export const unknownClient = 'unknown';
 
+/** The name of a client, and what it was derived by. */
+export interface IdentifiedClient {
+  readonly client: string;
+  readonly by: ClientIdentification;
+}
+
 /** Reads one configured identifier from a request. */
 interface IdentifierReader {
   /** In lower case; undefined: the client's address. */
@@ -18,9 +24,11 @@ interface IdentifierReader {
 
 /** Derives a client's name from a request. Names are safe to store and print: secrets are hashed, addresses truncated. */
 export class ClientIdentification {
+  readonly salt: string;
   readonly #readers: readonly IdentifierReader[];
 
   constructor(identify: readonly Identifier[], salt: string) {
+    this.salt = salt;
     this.#readers = identify.map((identifier) => ({
       ...readerFor(identifier, salt),
       cache: new TwoGenerationCache(),

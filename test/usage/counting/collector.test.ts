@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Identifier } from '../../../gateway/config/snapshot.ts';
 import { Collector, type OpenRequest } from '../../../gateway/usage/counting/collector.ts';
 import type { CountedExchange } from '../../../gateway/usage/counting/countedExchange.ts';
+import { ClientIdentification } from '../../../gateway/usage/counting/identification.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
 import { addUp, hourMs, noon, randomOf, total } from '../model.ts';
 
 const identify: readonly Identifier[] = [{ by: 'header', name: 'x-client-id' }, { by: 'user-agent' }];
 
 function collectorOf({ maxClients = 1_000, maxRoutes = 100 } = {}): Collector {
-  return new Collector({ identify, maxClients, maxRoutes }, 'salt');
+  return new Collector({ identify, maxClients, maxRoutes }, new ClientIdentification(identify, 'salt'));
 }
 
 function exchange(part: Partial<CountedExchange> & { client?: string } = {}): CountedExchange {
@@ -338,7 +339,9 @@ it('folds routes when a batch is too large', () => {
 it('applies new settings, and keeps the counts', () => {
   const collector = collectorOf();
   collector.count(exchange({ client: 'a' }));
-  collector.configure({ identify: [{ by: 'address' }], maxClients: 10, maxRoutes: 10 }, 'salt');
+  const byAddress: readonly Identifier[] = [{ by: 'address' }];
+  const identification = new ClientIdentification(byAddress, 'salt');
+  collector.configure({ identify: byAddress, maxClients: 10, maxRoutes: 10 }, identification);
   collector.count(exchange({ client: 'a' }));
   expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:a', 'address:192.0.2.0/24']);
 });
@@ -381,7 +384,7 @@ describe('a request that is counted before its end', () => {
   it('is counted once when later settings identify its client differently', () => {
     const collector = collectorOf();
     const open = collector.open(stream);
-    collector.configure({ identify: [], maxClients: 10, maxRoutes: 10 }, 'other');
+    collector.configure({ identify: [], maxClients: 10, maxRoutes: 10 }, new ClientIdentification([], 'other'));
     collector.finish(open, { status: 200, served: true, endedAt: noon + 1 });
     const rows = collector.take().map(({ client, requests, served }) => [client, requests, served]);
     expect(rows).toEqual([

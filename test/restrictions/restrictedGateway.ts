@@ -1,0 +1,60 @@
+import { onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { type RunningGateway, startGateway } from '../../gateway/runtime/gateway.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { fastLane } from '../support/gateway.ts';
+
+export interface RestrictedGateway extends RunningGateway {
+  /** Sets the clock of the gateway. */
+  at(time: string): void;
+  /** Replaces the file. */
+  edit(file: Readonly<Record<string, unknown>>): Promise<unknown>;
+}
+
+/** A gateway with a ledger and a clock that the test sets. `file`: the sections of routes.yaml, without addresses. */
+export async function startRestricted(
+  file: Readonly<Record<string, unknown>>,
+  time: string,
+  folder = temporaryFolder(),
+): Promise<RestrictedGateway> {
+  let now = Date.parse(time);
+  const clock = { now: () => now };
+  let current = snapshotIn(file, folder);
+  const ledger = Ledger.open(current.usage, { clock });
+  const running = await startGateway(current, { clock, ledger, load: () => current });
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= running.close().then(() => ledger.close());
+    return closed;
+  };
+  onTestFinished(close);
+  return {
+    ...running,
+    close,
+    at: (next) => {
+      now = Date.parse(next);
+    },
+    edit: (next) => {
+      current = snapshotIn(next, folder);
+      return running.reload('admin');
+    },
+  };
+}
+
+function snapshotIn(file: Readonly<Record<string, unknown>>, folder: string) {
+  return snapshotFrom(
+    {
+      guard: { quiet: 'off', notice: 'off' },
+      ...file,
+      gateway: {
+        listen: '127.0.0.1:0',
+        admin: '127.0.0.1:0',
+        drain: '1s',
+        ...fastLane,
+        ...(file['gateway'] as object),
+      },
+    },
+    folder,
+  );
+}
