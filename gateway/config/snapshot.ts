@@ -1,4 +1,5 @@
 import type { PathTable } from '../shared/pathTable.ts';
+import type { BrownoutSettings, BrownoutWindow, Waiver } from './clientRules.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
 export interface Snapshot {
@@ -81,28 +82,6 @@ export interface RouteEnd {
   readonly path: string;
   readonly deprecation: number;
   readonly sunset: number | undefined;
-}
-
-/** A period in which requests of some clients are refused, so that they notice the end of the version. Instants in epoch ms. */
-export interface BrownoutWindow {
-  readonly at: number;
-  /** The first instant after the window. */
-  readonly end: number;
-  /** The share of clients that are refused, 0 to 1. */
-  readonly clients: number;
-  /** Undefined: all routes. */
-  readonly routes: readonly Pick<RouteEnd, 'method' | 'path'>[] | undefined;
-}
-
-/** A client that a retired version still serves, until the end of its waiver. */
-export interface Waiver {
-  /** As in the file: a name of `usage.names`, or a name of the ledger. */
-  readonly client: string;
-  /** The names of that client in the ledger. */
-  readonly clients: readonly string[];
-  /** Epoch ms. */
-  readonly until: number;
-  readonly reason: string;
 }
 
 /** The end of an operation as its contract has it, not checked. `problem`: a date that cannot be parsed. */
@@ -228,19 +207,6 @@ export interface RetireSettings {
   /** `on`: a client that usually pauses for about `quiet` or longer counts until its silence is twice that pause. */
   readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
-}
-
-/** Rules for the brownouts of all versions. */
-export interface BrownoutSettings {
-  /** From the announcement to the start, ms; 0 means off. */
-  readonly notice: number;
-  readonly status: 503 | 410;
-  /** The names in the ledger of the clients that are never refused. */
-  readonly spared: readonly string[];
-  /** The largest share of requests by clients without a name, 0 to 1. */
-  readonly unnamed: number;
-  /** The largest share of all requests that may be refused, 0 to 1. */
-  readonly maxShare: number;
 }
 
 export interface CompatSettings {

@@ -1,5 +1,5 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
-import type { BrownoutWindow } from '../config/snapshot.ts';
+import type { BrownoutWindow } from '../config/clientRules.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 
 /** Identifies a brownout in messages between processes and gateways: `v1 2027-03-02T14:00:00Z`. */

@@ -1,6 +1,6 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
 import { forcePlaceholder } from '../config/rules/lifecycle.ts';
-import type { BrownoutSettings, GuardSettings } from '../config/snapshot.ts';
+import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
 import { ago } from '../shared/text.ts';
 import { brownoutMessages } from './brownouts.ts';
 import { stageOf, successorOf } from './stage.ts';
@@ -26,7 +26,7 @@ export interface VersionUsage {
 
 interface Edited extends AcceptedConfig {
   readonly guard: GuardSettings;
-  readonly brownout: Pick<BrownoutSettings, 'notice'>;
+  readonly brownout: Pick<Snapshot['brownout'], 'notice'>;
 }
 
 /** The reasons to refuse an edit that breaks what the configuration before it announced to clients. */

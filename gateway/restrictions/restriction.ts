@@ -1,4 +1,4 @@
-import type { Identifier, Snapshot, Version, Waiver } from '../config/snapshot.ts';
+import type { Identifier, Snapshot, Version } from '../config/snapshot.ts';
 import type { Problem } from '../problems/problem.ts';
 import { httpDate } from '../shared/httpDate.ts';
 
@@ -62,7 +62,7 @@ export class ClientRestrictions {
   readonly #lastEnd: number;
 
   private constructor(
-    waivers: readonly Waiver[],
+    waivers: Version['waivers'],
     restrictions: readonly Restriction[],
     identify: readonly Identifier[],
   ) {

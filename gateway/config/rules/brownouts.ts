@@ -1,6 +1,6 @@
+import type { BrownoutWindow } from '../clientRules.ts';
 import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
-import type { BrownoutWindow } from '../snapshot.ts';
 import { faultAt } from '../source.ts';
 import { isRoute, routeIn } from './lifecycle.ts';
 import { type ConfigRule, dateText, isInService, type RouteEntry, successorOf, type WarningRule } from './rule.ts';
