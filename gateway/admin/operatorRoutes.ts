@@ -76,7 +76,7 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/usage.csv', send('csv'));
 }
 
-/** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired. */
+/** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired, or one of its routes may end. */
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
@@ -93,10 +93,10 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       return;
     }
     const ask = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
-      const quiet = parseRetirementQuery(query) ?? snapshot.retire.quiet;
+      const { route, quiet = snapshot.retire.quiet } = parseRetirementQuery(query);
       const report = await flushAndReport();
       const facts = question && fleet?.facts(version, quiet, { report, ...question });
-      return usage?.query('retirement', snapshot, { version, quiet, report, fleet: facts, now: clock.now() });
+      return usage?.query('retirement', snapshot, { version, route, quiet, report, fleet: facts, now: clock.now() });
     };
     await sendAnswer(res, async () => {
       const answer = await ask();

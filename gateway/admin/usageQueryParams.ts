@@ -1,7 +1,9 @@
 import type { Request } from 'express';
 import { instant, period } from '../config/schema/units.ts';
+import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import {
   defaultGrouping,
+  faultOfRoute,
   type Grouping,
   groupings,
   sortable,
@@ -14,6 +16,8 @@ export interface UsageQueryParams {
   readonly by: Grouping;
   /** The path segment, `v1`, not yet checked; undefined: every version. */
   readonly version: string | undefined;
+  /** Only the requests to this route of `version`, not yet checked. */
+  readonly route: NamedRoute | undefined;
   /** Epoch ms. */
   readonly since: number;
   readonly until: number;
@@ -37,20 +41,33 @@ type Query = Request['query'];
 
 /** @throws InvalidParameterError */
 export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
-  rejectUnknown(query, ['since', 'by', 'version', 'step', 'instance', ...pageParameters]);
+  rejectUnknown(query, ['since', 'by', 'version', 'route', 'step', 'instance', ...pageParameters]);
   const version = textOf(query, 'version')?.replace(/^\//, '');
   const instance = textOf(query, 'instance');
+  const route = routeIn(query);
   const by = oneOf(query, 'by', groupings) ?? defaultGrouping(version, instance);
   const step = oneOf(query, 'step', ['day', 'hour'] as const);
+  const routeFault = route && faultOfRoute({ by, version, step, instance });
+  if (routeFault !== undefined) throw new InvalidParameterError(`\`route\` ${routeFault}`);
+  const page = pageOf(query, by);
+  if (route !== undefined && page?.state !== undefined)
+    throw new InvalidParameterError('`state` is that of a whole version, and cannot be combined with `route`.');
   if (step !== undefined && by !== 'day') throw new InvalidParameterError('`step` requires by=day.');
   const since = Math.max(0, now - (durationOf(query, 'since') ?? defaultPeriodMs));
-  return { by, version, since, until: now, step: step ?? 'day', instance, page: pageOf(query, by) };
+  return { by, version, route, since, until: now, step: step ?? 'day', instance, page };
 }
 
-/** The quiet period of `GET /api/versions/{version}/retirement`, ms; undefined: not given. @throws InvalidParameterError */
-export function parseRetirementQuery(query: Query): number | undefined {
-  rejectUnknown(query, ['quiet']);
-  return durationOf(query, 'quiet');
+/** The parameters of `GET /api/versions/{version}/retirement`. `quiet` in ms; undefined: not given. @throws InvalidParameterError */
+export function parseRetirementQuery(query: Query): { quiet: number | undefined; route: NamedRoute | undefined } {
+  rejectUnknown(query, ['quiet', 'route']);
+  return { quiet: durationOf(query, 'quiet'), route: routeIn(query) };
+}
+
+function routeIn(query: Query): NamedRoute | undefined {
+  const text = textOf(query, 'route');
+  const route = text === undefined ? undefined : parseRoute(text);
+  if (text === undefined || route !== undefined) return route;
+  throw new InvalidParameterError('`route` must be a method and a path below the version, such as GET /legacy-search.');
 }
 
 const defaultPlanPeriodMs = 7 * 86_400_000;

@@ -30,6 +30,8 @@ const defaultTimeoutMs = 10_000;
 // The detail of these problems is complete, so no remedy is added.
 const selfExplanatory: ReadonlySet<unknown> = new Set([
   'UNKNOWN_VERSION',
+  'UNKNOWN_ROUTE',
+  'ROUTE_ENDED',
   'NO_LEDGER',
   'NO_FLEET',
   'NOT_FORGOTTEN',

@@ -9,6 +9,7 @@ import { hostPort } from '../config/schema/network.ts';
 import { instant, period, timer } from '../config/schema/units.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { printable } from '../shared/text.ts';
+import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import { AdminError, type AdminTarget } from './adminClient.ts';
 import { type Io, UsageError } from './io.ts';
 
@@ -164,6 +165,22 @@ export function versionArgument(text: string): string {
   // The segment becomes part of a URL, so nothing but a version may pass.
   if (!/^v\d{1,15}$/.test(segment)) throw new InvalidArgumentError('Write a version such as /v1.');
   return segment;
+}
+
+/** A version, or one of its routes. */
+export interface NamedSubject {
+  readonly version: string;
+  readonly route?: NamedRoute;
+}
+
+/** `/v1` or `GET /v1/drinks/{id}`. @throws InvalidArgumentError */
+export function subjectArgument(text: string): NamedSubject {
+  if (/^\/?v\d{1,15}$/.test(text)) return { version: versionArgument(text) };
+  const route = parseRoute(text);
+  const [, version, path] = /^\/(v\d{1,15})(\/.*)?$/.exec(route?.path ?? '') ?? [];
+  if (route === undefined || version === undefined)
+    throw new InvalidArgumentError('Write a version such as /v1, or a route such as "GET /v1/drinks/{id}".');
+  return { version, route: { method: route.method, path: path ?? '/' } };
 }
 
 /** `--format`: the first one is the default. */

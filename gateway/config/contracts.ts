@@ -74,13 +74,18 @@ function parseContract(text: string, version: string): ParsedContract | Unusable
   if (isUnusable(items)) return items;
   const named = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
   return {
-    paths: new PathTable(named.map(([path]) => [path, true] as const)),
+    paths: new PathTable(named.map(([path, item]) => [path, isMap(item) ? methodsIn(item) : ''] as const)),
     ends: named.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
   };
 }
 
 /** The methods of a path item in OpenAPI. */
 export const contractMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+
+function methodsIn(item: Readonly<Record<string, unknown>>): string {
+  const methods = contractMethods.filter((name) => isMap(item[name]));
+  return methods.join(' ').toUpperCase();
+}
 
 /** The operations with `deprecated: true` and a date. */
 function endsIn(path: string, item: Readonly<Record<string, unknown>>): ContractEnd[] {

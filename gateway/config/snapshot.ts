@@ -70,8 +70,8 @@ export interface Contract {
   readonly publish: boolean;
   /** SHA-256 of the content. */
   readonly digest: string;
-  /** The `paths` of the document without the version prefix. */
-  readonly paths: PathTable<true>;
+  /** The `paths` of the document without the version prefix, each with its methods: `GET POST`. */
+  readonly paths: PathTable<string>;
   /** The operations that are deprecated with a date. */
   readonly ends: readonly ContractEnd[];
 }

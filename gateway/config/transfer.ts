@@ -8,7 +8,7 @@ type PlainVersion = Omit<Version, 'moved' | 'contract'> & {
 };
 
 type PlainContract = Omit<Contract, 'paths'> & {
-  /** One template per line: cloning one string is much faster than cloning thousands. */
+  /** One line per path, template and methods: cloning one string is much faster than cloning thousands. */
   readonly paths: string;
 };
 
@@ -58,13 +58,13 @@ function assembled({ versions, ...rest }: PlainSnapshot, tables: readonly Tables
   return deepFreeze({ ...rest, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) });
 }
 
-function linesOf(paths: PathTable<true>): string {
+function linesOf(paths: PathTable<string>): string {
   return paths
     .entries()
-    .map(([template]) => template)
+    .map(([template, methods]) => `${template}\t${methods}`)
     .join('\n');
 }
 
-function rowsIn({ paths }: PlainContract): (readonly [template: string, value: true])[] {
-  return paths === '' ? [] : paths.split('\n').map((template) => [template, true] as const);
+function rowsIn({ paths }: PlainContract): (readonly [template: string, methods: string])[] {
+  return paths === '' ? [] : paths.split('\n').map((line) => line.split('\t', 2) as [string, string]);
 }

@@ -120,6 +120,7 @@ export interface AnnouncedEnd {
   readonly sunset: string | undefined;
   /** Epoch ms. */
   readonly deprecatedAt: number;
+  readonly sunsetAt: number | undefined;
 }
 
 /** The routes of a version that end before it does. Nothing is refused. */
@@ -141,6 +142,7 @@ export class RouteEnds {
         deprecation: `@${Math.floor(deprecatedAt / 1000)}`,
         sunset: end === undefined ? undefined : httpDate(end),
         deprecatedAt,
+        sunsetAt: end,
       });
       byTemplate.set(template, byMethod);
     }

@@ -22,7 +22,7 @@ export interface ExchangeRecord {
   /** The path after the version, as the contract names it. */
   readonly resource: string;
   /** The path templates of the version's contract. */
-  readonly paths: PathTable<true> | undefined;
+  readonly paths: PathTable<unknown> | undefined;
   /** Status sent to the client; 499 if the client left before a response was sent. */
   readonly status: number;
   /** Set if the gateway answered by itself. */

@@ -167,6 +167,16 @@ export const catalogue = {
     title: 'Not found',
     detail: 'Neither the public index nor the admin listener has a page at this path.',
   },
+  UNKNOWN_ROUTE: {
+    status: 404,
+    title: 'No such route',
+    detail: 'Neither the contract nor `ends` of the version lists the route, and no client has used it.',
+  },
+  ROUTE_ENDED: {
+    status: 409,
+    title: 'The route has ended with its version',
+    detail: 'The version is retired or no longer in routes.yaml, so there is no verdict about a single route.',
+  },
   NAME_CHANGED: {
     status: 409,
     title: 'The name was changed meanwhile',

@@ -1,9 +1,11 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { counterpart, nextVersion, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { RouteEnds } from '../lifecycle/announcement.ts';
+import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
+import { foldedRoutes, type LedgerRoute } from '../usage/counting/routeNames.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
-import type { ClientCounts, ClientUse, PastClient, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
+import type { ClientCounts, ClientUse, PastClient, RouteQueries, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
   type CountedClients,
@@ -13,11 +15,16 @@ import {
   requestsOf,
   withOpenRequest,
 } from './countedClients.ts';
+import { type CountedRoute, inContract, type RouteInContract, routesLost } from './countedRoutes.ts';
 
-/** Everything that the verdict about one version depends on. Instants in epoch ms, durations in ms. */
+/** Everything that the verdict about a version, or one of its routes, depends on. Instants in epoch ms, durations in ms. */
 export interface RetirementFacts extends CountedClients {
   /** The path segment: `v1`. */
   readonly version: string;
+  /** Undefined: the verdict is about the whole version. Otherwise the dates and counts are those of the route. */
+  readonly route: LedgerRoute | undefined;
+  /** For a route: requests to the version that were counted without their route, and may be requests to it. */
+  readonly withoutRoute: number;
   readonly now: number;
   /** `removed`: routes.yaml does not list it any more, and its clients get 404. */
   readonly stage: Stage | 'removed';
@@ -84,14 +91,6 @@ export interface Remark {
   readonly text: string;
 }
 
-export interface RouteInContract extends RouteUse {
-  /** Whether the version's contract has this path; undefined: there is no contract. */
-  readonly inContract: boolean | undefined;
-}
-
-/** The number of clients is read only for routes that the facts list. */
-type CountedRoute = Omit<RouteUse, 'clients'>;
-
 export interface SuccessorFacts {
   /** The path segment: `v2`. */
   readonly version: string;
@@ -110,29 +109,32 @@ export interface FactSources {
   readonly fleet?: FleetFacts | undefined;
 }
 
-/** What is known of a version that routes.yaml does not list any more. */
-export type RemovedVersion = Pick<Version, 'name'>;
+/** A version, which routes.yaml may not list any more, or one of its routes. */
+export interface RetirementSubject extends Pick<Version, 'name'> {
+  readonly route?: LedgerRoute | undefined;
+}
 
 /** `quiet` in ms. */
 export async function gatherFacts(
-  version: Version | RemovedVersion,
+  subject: RetirementSubject,
   sources: FactSources,
   quiet: number,
   now: number,
 ): Promise<RetirementFacts> {
-  const facts = await factsWithoutProblem(version, sources, quiet, now);
+  const facts = await factsWithoutProblem(subject, sources, quiet, now);
   // Read last: a query that failed returned no rows, as if no client had called.
   return { ...facts, problem: sources.queries.problem };
 }
 
 async function factsWithoutProblem(
-  { name }: RemovedVersion,
+  { name, route }: RetirementSubject,
   sources: FactSources,
   quiet: number,
   now: number,
 ): Promise<Omit<RetirementFacts, 'problem'>> {
-  const { snapshot, queries, report, fleet } = sources;
+  const { snapshot, report, fleet } = sources;
   const version = snapshot.versions.get(name);
+  const queries: RouteQueries = route ? await sources.queries.ofRoutes(route.names) : sources.queries;
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
@@ -143,21 +145,25 @@ async function factsWithoutProblem(
   const failing = notIgnored.filter((one) => !isUsing(one, since));
   const uses = using.map(withOpenRequest);
   const routes = version ? (await queries.routes(name, hour)).filter(({ last }) => last >= since) : [];
-  const known = (await queries.requests(hour)).filter(
+  const known = (await sources.queries.requests(hour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );
   const own = report.versions.find((one) => one.name === name);
+  const covered = await sources.queries.coveredSince();
+  const dates = datesOf(version, route);
   return {
     version: name,
+    route,
+    withoutRoute: route ? await foldedRoutes(sources.queries, name, since) : 0,
     now,
     stage: version ? stageOf(version, now) : 'removed',
-    deprecation: version?.deprecation,
-    sunset: version?.sunset,
+    ...dates,
     quiet,
     since,
-    maxShare: snapshot.retire.maxShare,
+    // Nearly every route has a small share of all requests, whether clients need it or not.
+    maxShare: route ? 0 : snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
-    coveredSince: await queries.coveredSince(quiet),
+    coveredSince: await sources.queries.coveredSince(quiet),
     // The totals do not contain the requests that `withOpenRequest` adds.
     allRequests: requestsOf(known) + requestsOf(uses) - requestsOf(using),
     clients: uses.filter(isSingleClient),
@@ -165,17 +171,28 @@ async function factsWithoutProblem(
     failing,
     lostService: uses.length > 0 ? [] : await lostService(name, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
-    ...(await pastClients(name, sources, since, quiet, now)),
+    ...(await pastClients(name, queries, snapshot.retire, since, quiet, now)),
     ignored: recent.filter(isIgnored).map(withOpenRequest),
-    newClients: version && (await newClientsOf(version, queries, isIgnored, now)),
-    trend: await trendWithout(snapshot.retire.ignoreClients, name, queries, now),
+    newClients: await newClientsOf(name, dates.deprecation, queries, covered, isIgnored, now),
+    trend: await trendWithout(snapshot.retire.ignoreClients, name, queries, covered, now),
     lostRoutes: version ? await inContract(routesLost(version, snapshot, routes, now), version, queries, hour) : [],
     failingRoutes: version ? await inContract(routes.filter(onlyFails), version, queries, hour) : [],
-    inFlight: (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
-    waiting: (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
+    // Not known by route. The ledger has the requests in flight as well, because every process has just counted them.
+    inFlight: route ? 0 : (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
+    waiting: route ? 0 : (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
     fleet,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
+}
+
+/** A route may end before its version. */
+function datesOf(
+  version: Version | undefined,
+  route: LedgerRoute | undefined,
+): Pick<RetirementFacts, 'deprecation' | 'sunset'> {
+  const end = version && route && RouteEnds.of(version)?.find(route.method, route.path);
+  if (end) return { deprecation: end.deprecatedAt, sunset: end.sunsetAt };
+  return { deprecation: version?.deprecation, sunset: version?.sunset };
 }
 
 // A client that is silent for more than this many of its usual pauses is probably gone.
@@ -183,14 +200,15 @@ const overduePauses = 2;
 
 async function pastClients(
   version: string,
-  { snapshot, queries }: FactSources,
+  queries: RouteQueries,
+  { ignoreClients, rhythm }: Snapshot['retire'],
   since: number,
   quiet: number,
   now: number,
 ) {
-  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  const isIgnored = ignoredBy(ignoreClients);
   // Pauses are computed from days.
-  const shortestPause = snapshot.retire.rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
+  const shortestPause = rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
   const past = (await queries.pastClients(version, since, now, shortestPause)).filter((one) => !isIgnored(one));
   const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;
   return { infrequent: past.filter(isExpected), gone: past.filter((one) => !isExpected(one)) };
@@ -198,15 +216,16 @@ async function pastClients(
 
 /** Undefined before the deprecation, or if the ledger begins after it. */
 async function newClientsOf(
-  { name, deprecation }: Version,
-  queries: UsageQueries,
+  version: string,
+  deprecation: number | undefined,
+  queries: RouteQueries,
+  covered: number | undefined,
   isIgnored: IsIgnored,
   now: number,
 ): Promise<ClientCounts[] | undefined> {
-  const covered = await queries.coveredSince();
   if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
     return undefined;
-  const clients = await queries.newClients(name, deprecation);
+  const clients = await queries.newClients(version, deprecation);
   return clients.filter((one) => !isIgnored(one) && isSingleClient(one));
 }
 
@@ -214,7 +233,8 @@ async function newClientsOf(
 async function trendWithout(
   names: readonly string[],
   version: string,
-  queries: UsageQueries,
+  queries: RouteQueries,
+  covered: number | undefined,
   now: number,
 ): Promise<Trend> {
   const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
@@ -226,7 +246,7 @@ async function trendWithout(
     ...days.map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
     ...ignoredDays.map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
   ];
-  return trendOf(completeDays(counts, await queries.coveredSince(), now), now);
+  return trendOf(completeDays(counts, covered, now), now);
 }
 
 /**
@@ -237,7 +257,7 @@ async function lostService(
   version: string,
   failing: readonly ClientUse[],
   routes: readonly CountedRoute[],
-  queries: UsageQueries,
+  queries: RouteQueries,
   quiet: number,
   isIgnored: IsIgnored,
 ): Promise<ClientUse[]> {
@@ -247,46 +267,6 @@ async function lostService(
   const worked = (await queries.routes(version, 0)).some((one) => broken.has(one.route) && !onlyFails(one));
   const last = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
   return worked ? usedBefore.filter(({ used = 0 }) => used >= last - quiet) : [];
-}
-
-function routesLost(
-  version: Version,
-  snapshot: Snapshot,
-  routes: readonly CountedRoute[],
-  now: number,
-): readonly CountedRoute[] {
-  if (successorOf(version, snapshot, now) === undefined) return [];
-  return routes.filter((one) => {
-    const path = pathOf(one);
-    // Routes above the limit are counted together and have no path.
-    return path.startsWith('/') && !onlyFails(one) && !hasCounterpart(path, version, snapshot, now);
-  });
-}
-
-async function inContract(
-  routes: readonly CountedRoute[],
-  { name, contract }: Version,
-  queries: UsageQueries,
-  since: number,
-): Promise<RouteInContract[]> {
-  const listed = new Set(routes.map(({ route }) => route));
-  const uses = listed.size === 0 ? [] : await queries.byRoute(name, since);
-  const isKnown = (path: string): boolean | undefined =>
-    contract === undefined || !path.startsWith('/') ? undefined : contract.paths.find(path) !== undefined;
-  return uses.filter(({ route }) => listed.has(route)).map((use) => ({ ...use, inContract: isKnown(pathOf(use)) }));
-}
-
-/** The path of `GET /drinks/{id}`; not a path for `other`. */
-function pathOf({ route }: CountedRoute): string {
-  return route.slice(route.indexOf(' ') + 1);
-}
-
-/** Follows retired successors. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
-function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
-  const next = nextVersion(version, snapshot);
-  const target = next && counterpart(path, version, next);
-  if (next === undefined || target === undefined) return false;
-  return stageOf(next, now) !== 'retired' || hasCounterpart(target, next, snapshot, now);
 }
 
 function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {

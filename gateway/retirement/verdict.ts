@@ -1,13 +1,13 @@
 import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
-import type { Remark, RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
+import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
 import { clientCount, clientsAndOthers, dayOf, listOf, othersInWords, percent, secondOf, theLast } from './words.ts';
 
 const dayMs = 86_400_000;
 const notCounted = 'ignored and failing clients do not count';
 
-/** Whether a version may be retired, and why. */
+/** Whether a version may be retired, or whether no client needs a route, and why. */
 export interface Verdict {
   /** `not yet`: waiting, or a longer ledger, may change it to yes; `no`: clients still use the version. */
   readonly answer: 'yes' | 'not yet' | 'no';
@@ -36,7 +36,7 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const dates = removed.length > 0 ? [] : dateReasons(facts);
   const dateAndLedger = [...dates, ...ledgerReasons(facts)];
   const used = useReasons(facts);
-  const unclear = [...lostServiceReasons(facts), ...infrequentReasons(facts)];
+  const unclear = [...hiddenReasons(facts), ...lostServiceReasons(facts), ...infrequentReasons(facts)];
   const reasons = [...removed, ...dateAndLedger, ...used, ...unclear];
   if (reasons.length === removed.length) {
     // Calls that the shared ledger does not have yet can only change a yes.
@@ -58,13 +58,19 @@ function removedReasons(facts: RetirementFacts): Remark[] {
   return [{ code: 'removed', text: `${removed}${unused}.` }];
 }
 
-function dateReasons({ version, sunset, now }: RetirementFacts): Remark[] {
+/** `/v1`, or `GET /v1/legacy-search`. Safe to print. */
+function subjectOf({ version, route }: Pick<RetirementFacts, 'version' | 'route'>): string {
+  return route === undefined ? `/${version}` : printableExcerpt(route.text, 100);
+}
+
+function dateReasons(facts: RetirementFacts): Remark[] {
+  const { sunset, now } = facts;
   if (sunset === undefined) {
-    const text = `No sunset is set for /${version}, so its clients do not know when it ends.`;
+    const text = `No sunset is set for ${subjectOf(facts)}, so its clients do not know when it ends.`;
     return [{ code: 'no_sunset', text }];
   }
   if (sunset <= now) return [];
-  return [{ code: 'sunset_ahead', text: `The sunset of /${version}, ${dayOf(sunset)}, is in the future.` }];
+  return [{ code: 'sunset_ahead', text: `The sunset of ${subjectOf(facts)}, ${dayOf(sunset)}, is in the future.` }];
 }
 
 /** A quiet period counts only while usage was recorded. */
@@ -85,24 +91,35 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
   return [...reasons, ...(fleet?.gaps ?? [])];
 }
 
+/** Calls of a route may be counted without its name. */
+function hiddenReasons(facts: RetirementFacts): Remark[] {
+  const { version, withoutRoute, quiet } = facts;
+  if (withoutRoute === 0) return [];
+  const counted = `${plural(withoutRoute, 'request')} to /${version} in ${theLast(quiet)}`;
+  const text = `${counted} may be calls of ${subjectOf(facts)}: the version had more routes than usage.max_routes, and the others are counted together as other.`;
+  return [{ code: 'routes_folded', text }];
+}
+
 /** During an outage of the backend every request fails, but the clients have not left. */
-function lostServiceReasons({ version, quiet, lostService, now }: RetirementFacts): Remark[] {
+function lostServiceReasons(facts: RetirementFacts): Remark[] {
+  const { quiet, lostService, now } = facts;
   if (lostService.length === 0) return [];
   const clients = listOf(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
-  const what = `No client of /${version} was served in ${theLast(quiet)}, and requests that worked before are answered 4xx`;
+  const what = `No client of ${subjectOf(facts)} was served in ${theLast(quiet)}, and requests that worked before are answered 4xx`;
   const remedy = 'Check the backend. If these clients no longer matter, add them to retire.ignore_clients.';
   return [{ code: 'all_fail', text: `${what}: ${clients}. ${remedy}` }];
 }
 
 /** A monthly job sends no request for most of the month. */
-function infrequentReasons({ version, quiet, infrequent, now }: RetirementFacts): Remark[] {
+function infrequentReasons(facts: RetirementFacts): Remark[] {
+  const { quiet, infrequent, now } = facts;
   if (infrequent.length === 0) return [];
   const clients = listOf(infrequent, now, ({ usualPause = 0, requests }) => {
     const days = Math.round(usualPause / dayMs);
     return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${plural(requests, 'request')}`;
   });
   const verb = infrequent.length === 1 ? 'pauses' : 'pause';
-  const count = `${plural(infrequent.length, 'client')} of /${version}`;
+  const count = `${plural(infrequent.length, 'client')} of ${subjectOf(facts)}`;
   const text = `${count} usually ${verb} for about ${inWholeUnits(quiet)} or longer and may call again (retire.rhythm): ${clients}.`;
   return [{ code: 'infrequent', text }];
 }
@@ -111,7 +128,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   const { version, quiet, maxShare, inFlight } = facts;
   const [uses, share] = [countedUses(facts), shareOf(facts)];
   if (uses.length > 0 && (share > maxShare || facts.stage === 'removed')) {
-    const made = `${clientCount(facts)} made ${plural(requestsOf(uses), 'request')} to /${version}`;
+    const made = `${clientCount(facts)} made ${plural(requestsOf(uses), 'request')} to ${subjectOf(facts)}`;
     const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${clientsAndOthers(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
@@ -124,12 +141,13 @@ function useReasons(facts: RetirementFacts): Remark[] {
 }
 
 function reasonForYes(facts: RetirementFacts): Remark {
-  const { version, clients, others, quiet, maxShare } = facts;
+  const { clients, others, quiet, maxShare } = facts;
+  const subject = subjectOf(facts);
   if (countedUses(facts).length === 0) {
-    return { code: 'nobody_left', text: `No client called /${version} in ${theLast(quiet)} (${notCounted}).` };
+    return { code: 'nobody_left', text: `No client called ${subject} in ${theLast(quiet)} (${notCounted}).` };
   }
   const verb = clients.length === 1 && others === undefined ? 'calls' : 'call';
-  const left = `${clientCount(facts)} still ${verb} /${version} and will be cut off: ${clientsAndOthers(facts)}`;
+  const left = `${clientCount(facts)} still ${verb} ${subject} and will be cut off: ${clientsAndOthers(facts)}`;
   const share = `${percent(shareOf(facts))} of all requests in ${theLast(quiet)}`;
   const text = `${left}. That is ${share}; retire.max_share allows ${percent(maxShare)}.`;
   return { code: 'below_max_share', text };
@@ -172,13 +190,19 @@ function notesOn(facts: RetirementFacts): Remark[] {
   if (inFlight + waiting > 0) {
     add('in_flight', `Now: ${plural(inFlight, 'request')} in flight, ${waiting} waiting.`);
   }
+  if (facts.route !== undefined) {
+    const stays = `${subjectOf(facts)} stays in /${version}, because a route is not removed within a major`;
+    add('within_major', `${stays}. The next major need not have it.`);
+    if (facts.route.inContract === false)
+      add('not_in_contract', `The contract of /${version} does not list this route.`);
+  }
   add('successor', stage === 'retired' || stage === 'removed' ? undefined : successorInWords(version, facts.successor));
   if (facts.fleet) notes.push(...facts.fleet.notes);
   add('own_ledger', ledgerScope(facts));
   return notes;
 }
 
-function routeList(all: readonly RouteInContract[]): string {
+function routeList(all: RetirementFacts['lostRoutes']): string {
   const routes = all.slice(0, 5).map(({ route, requests, inContract }) => {
     const undocumented = inContract === false ? ', not in the contract' : '';
     return `${printableExcerpt(route)} (${plural(requests, 'request')}${undocumented})`;

@@ -1,19 +1,20 @@
 import { clientJson, countsJson } from '../usage/report/usagePage.ts';
 import type { PastClient } from '../usage/usageQueries.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
-import type { RetirementFacts, RouteInContract, SuccessorFacts } from './facts.ts';
+import type { RetirementFacts, SuccessorFacts } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
 // The most entries of a list. For lists of clients that decide the answer, `*_count` has the full number.
 const maxListed = 100;
 
-/** The body of `GET /api/versions/v1/retirement`. Instants as RFC 3339. */
+/** The body of `GET /api/versions/v1/retirement`. Instants as RFC 3339. `route`: only in a verdict about a route. */
 export function verdictJson({ answer, reasons, notes, facts }: Verdict) {
-  const { version, now } = facts;
-  return { version, answer, asked_at: new Date(now).toISOString(), reasons, notes, facts: factsJson(facts) };
+  const { version, route, now } = facts;
+  const subject = route === undefined ? { version } : { version, route: `${route.method} ${route.path}` };
+  return { ...subject, answer, asked_at: new Date(now).toISOString(), reasons, notes, facts: factsJson(facts) };
 }
 
-export type VerdictJson = ReturnType<typeof verdictJson>;
+export type VerdictJson = Omit<ReturnType<typeof verdictJson>, 'route'> & { readonly route?: string };
 
 function factsJson(facts: RetirementFacts) {
   const { clients, trend } = facts;
@@ -29,6 +30,7 @@ function factsJson(facts: RetirementFacts) {
     problem: facts.problem ?? null,
     requests: requestsOf(uses),
     folded: facts.others?.requests ?? 0,
+    ...(facts.route && { without_route: facts.withoutRoute }),
     refused: refusedOf(facts.refused),
     all_requests: facts.allRequests,
     share: shareOf(facts),
@@ -52,8 +54,9 @@ function factsJson(facts: RetirementFacts) {
     },
     routes_without_counterpart: facts.lostRoutes.slice(0, maxListed).map(routeJson),
     failing_routes: facts.failingRoutes.slice(0, maxListed).map(routeJson),
-    in_flight: facts.inFlight,
-    waiting: facts.waiting,
+    // Requests in flight are not counted by route.
+    in_flight: facts.route ? null : facts.inFlight,
+    waiting: facts.route ? null : facts.waiting,
     successor: facts.successor ? successorJson(facts.successor) : null,
   };
 }
@@ -69,7 +72,7 @@ function pastClientJson({ client, name, requests, first, last, usualPause }: Pas
   };
 }
 
-function routeJson({ route, requests, failing, clients, last, inContract }: RouteInContract) {
+function routeJson({ route, requests, failing, clients, last, inContract }: RetirementFacts['lostRoutes'][number]) {
   return { route, requests, failing, clients, last: new Date(last).toISOString(), in_contract: inContract ?? null };
 }
 

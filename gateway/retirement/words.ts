@@ -48,9 +48,13 @@ export function listOf<Client extends ListedClient>(
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
 }
 
-/** `50,001 clients`; `At least 50,001 clients` if others are counted together. */
-export function clientCount({ clients, others }: Clients): string {
-  return others === undefined
+/** `50,001 clients`; `At least 50,001 clients` if others are counted together, or without their route. */
+export function clientCount({
+  clients,
+  others,
+  withoutRoute = 0,
+}: Clients & { readonly withoutRoute?: number }): string {
+  return others === undefined && withoutRoute === 0
     ? plural(clients.length, 'client')
     : `At least ${plural(Math.max(1, clients.length), 'client')}`;
 }

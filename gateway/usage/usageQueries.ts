@@ -52,6 +52,8 @@ export interface UsageQueries {
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
+  /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
+  ofRoutes(routes: readonly string[]): Promise<RouteQueries>;
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
   /** `problem` and all others, such as a file of client names that cannot be read. */
@@ -59,6 +61,12 @@ export interface UsageQueries {
   /** Rows that wait in memory until they can be written; 0 for a ledger that no running gateway writes. */
   readonly waitingRows: number;
 }
+
+/** Queries that can be restricted to some routes. Their problems are those of the `UsageQueries` that they come from. */
+export type RouteQueries = Pick<
+  UsageQueries,
+  'byClient' | 'newClients' | 'pastClients' | 'clientSeries' | 'series' | 'byRoute' | 'routes' | 'lastUsed'
+>;
 
 /** Sums over a period. Instants in epoch ms. */
 export interface UsageSums {

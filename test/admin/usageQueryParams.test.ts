@@ -13,6 +13,11 @@ describe('the parameters of /api/usage', () => {
     ['by=', '`by` must be one of'],
     ['by=day&step=minute', '`step` must be one of day, hour.'],
     ['by=client&step=hour', '`step` requires by=day.'],
+    ['route=GET%20/old', '`route` needs a version.'],
+    ['route=/old&version=v1', '`route` must be a method and a path below the version, such as GET /legacy-search.'],
+    ['route=GET%20/old&version=v1&by=migration', '`route` needs a report by client, route or day.'],
+    ['route=GET%20/old&version=v1&by=day&step=hour', '`route` is counted by day.'],
+    ['route=GET%20/old&version=v1&by=client&state=any', '`state` is that of a whole version'],
     [
       'version=v9',
       '`version`: it is neither in the configuration nor in the ledger.  The configuration has /v1, /v2; the ledger also has /v0.',
@@ -46,7 +51,7 @@ describe('the parameters of /api/versions/v1/retirement', () => {
     [
       '/api/versions/v1/retirement?since=7d',
       400,
-      '`since` is not a parameter of this resource. Its parameters: `quiet`.',
+      '`since` is not a parameter of this resource. Its parameters: `quiet`, `route`.',
     ],
   ])('%s is %d', async (path, expected, detail) => {
     const { status, type, json } = await get(path);

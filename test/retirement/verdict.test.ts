@@ -16,6 +16,8 @@ function client(client: string, requests: number, more: Partial<ClientUse> = {})
 /** The facts of a version that may be retired. */
 const quiet: RetirementFacts = {
   version: 'v1',
+  route: undefined,
+  withoutRoute: 0,
   now,
   stage: 'sunset',
   deprecation: now - 200 * day,

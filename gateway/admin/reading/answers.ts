@@ -1,6 +1,6 @@
 import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
-import type { Snapshot } from '../../config/snapshot.ts';
+import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
@@ -11,6 +11,7 @@ import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { nameClient } from '../../usage/clientNames.ts';
+import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { instanceFault, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
@@ -53,15 +54,21 @@ const answers: {
     }
     const fault = await instanceFault(queries, params);
     if (fault !== undefined) return { problem: 'BAD_REQUEST', detail: `\`instance\`: ${fault}` };
-    const report = await usageReport(queries, { ...params, successor });
+    const route = await namedRoute(queries, snapshot, version, params.route);
+    if (route !== undefined && 'problem' in route) return route;
+    const report = await usageReport(queries, { ...params, route, successor });
     if (format === 'json') return bodyOf(JSON.stringify(report));
     return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
   },
 
-  retirement: async (queries, snapshot, { version, quiet, report, fleet, now }) => {
+  retirement: async (queries, snapshot, { version, route: named, quiet, report, fleet, now }) => {
     const unknown = await unknownVersionIn(queries, snapshot, version);
     if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
-    const facts = await gatherFacts({ name: version }, { snapshot, queries, report, fleet }, quiet, now);
+    const listed = snapshot.versions.get(version);
+    if (named && (listed === undefined || stageOf(listed, now) === 'retired')) return endedWithVersion(version, listed);
+    const route = await namedRoute(queries, snapshot, version, named);
+    if (route !== undefined && 'problem' in route) return route;
+    const facts = await gatherFacts({ name: version, route }, { snapshot, queries, report, fleet }, quiet, now);
     const verdict = judge(facts);
     return { ...bodyOf(JSON.stringify(verdictJson(verdict))), waitsForCounts: waitsForCounts(verdict) };
   },
@@ -111,6 +118,24 @@ async function unknownVersionIn(
   const known = (await queries.totals(0)).map((one) => one.version);
   const removed = known.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
   return removed.includes(version) ? undefined : unknownVersion(snapshot, removed);
+}
+
+/** @returns the problem if the version has no such route */
+async function namedRoute(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  version: string | undefined,
+  route: NamedRoute | undefined,
+): Promise<LedgerRoute | AnswerProblem | undefined> {
+  if (version === undefined || route === undefined) return undefined;
+  const found = await routeOf(version, route, snapshot.versions.get(version), queries);
+  return typeof found === 'string' ? { problem: 'UNKNOWN_ROUTE', detail: `No such route: ${found}` } : found;
+}
+
+function endedWithVersion(version: string, listed: Version | undefined): AnswerProblem {
+  const state = listed === undefined ? 'is no longer in routes.yaml' : 'is retired';
+  const detail = `/${version} ${state}, so all its routes have ended.  Ask about /${version}.`;
+  return { problem: 'ROUTE_ENDED', detail };
 }
 
 /** The clients of a removed version move to the lowest version above it that is not retired. */

@@ -14,6 +14,8 @@ export interface LedgerQueryParams {
   /** `GET /api/versions/{version}/retirement`. `quiet` in ms. */
   readonly retirement: {
     readonly version: string;
+    /** Undefined: the verdict is about the whole version. */
+    readonly route?: UsageQueryParams['route'];
     readonly quiet: number;
     readonly report: ServingReport;
     /** The other gateways of the fleet. */

@@ -7,8 +7,9 @@ import {
   adminTargetOf,
   type Duration,
   formatOption,
+  type NamedSubject,
   periodArgument,
-  versionArgument,
+  subjectArgument,
 } from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
@@ -21,23 +22,26 @@ interface CanRetireOptions extends AdminTargetOptions {
 export const addCanRetire: AddCommand = (program, io, finish) => {
   addAdminTargetOptions(program.command('can-retire'))
     .description(
-      'Check whether a version can be retired, and list the clients that still call it. Exits 0 only if it can. Requires a running gateway, because the ledger does not contain requests in flight.',
+      'Check whether a version can be retired, or whether a single route can end, and list the clients that still call it. Exits 0 only if it can. Requires a running gateway, because the ledger does not contain requests in flight.',
     )
-    .argument('<version>', 'version to check, such as /v1', versionArgument)
+    .argument('<version>', 'version to check, such as /v1, or route such as "GET /v1/drinks"', subjectArgument)
     .option('--quiet <duration>', 'required time without requests (default: retire.quiet)', periodArgument)
     .addOption(formatOption(['text', 'json', 'markdown']))
-    .action(async (version: string, options: CanRetireOptions) => finish(await canRetire(version, options, io)));
+    .action(async (subject: NamedSubject, options: CanRetireOptions) => finish(await canRetire(subject, options, io)));
 };
 
 // In a fleet, a gateway waits for the counts of the others.
 const timeoutMs = 30_000;
 
 /** @throws AdminError, UnreadableFileError */
-async function canRetire(version: string, options: CanRetireOptions, io: Io): Promise<ExitCode> {
+async function canRetire({ version, route }: NamedSubject, options: CanRetireOptions, io: Io): Promise<ExitCode> {
   const { format, quiet } = options;
   const target = adminTargetOf(options, io);
-  const query = quiet === undefined ? '' : `?quiet=${encodeURIComponent(quiet.text)}`;
-  const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${query}`, timeoutMs);
+  const query = new URLSearchParams();
+  if (quiet !== undefined) query.set('quiet', quiet.text);
+  if (route !== undefined) query.set('route', `${route.method} ${route.path}`);
+  const parameters = query.size === 0 ? '' : `?${query}`;
+  const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${parameters}`, timeoutMs);
   if (!isVerdict(verdict)) throw notAGateway(target.name);
   if (format === 'json') io.stdout.write(printedJson(verdict));
   else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));

@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
+import { routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
-import { defaultGrouping, type Grouping, groupings } from '../../usage/report/usagePage.ts';
+import { defaultGrouping, faultOfRoute, type Grouping, groupings } from '../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
@@ -15,8 +16,9 @@ import {
   adminTargetOf,
   type Duration,
   formatOption,
+  type NamedSubject,
   periodArgument,
-  versionArgument,
+  subjectArgument,
 } from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
@@ -33,7 +35,7 @@ interface UsageOptions extends AdminTargetOptions {
 export const addUsage: AddCommand = (program, io, finish) => {
   addAdminTargetOptions(program.command('usage'))
     .description('Show which clients call which versions, and how far they have migrated.')
-    .argument('[version]', 'show only this version, such as /v1', versionArgument)
+    .argument('[version]', 'show only this version, such as /v1, or route, such as "GET /v1/drinks"', subjectArgument)
     .addOption(
       new Option('--since <duration>', 'period to report, up to now')
         .argParser(periodArgument)
@@ -46,18 +48,24 @@ export const addUsage: AddCommand = (program, io, finish) => {
       new Option('--store <place>', 'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet'),
     )
     .addOption(new Option('--names <file>', 'with --store: file of client names, as for usage.names'))
-    .action(async (version: string | undefined, options: UsageOptions) => finish(await usage(version, options, io)));
+    .action(async (subject: NamedSubject | undefined, options: UsageOptions) =>
+      finish(await usage(subject, options, io)),
+    );
 };
 
 /** @throws UsageError, AdminError, UnreadableFileError */
-async function usage(version: string | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
+async function usage(subject: NamedSubject | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
   const { store, names } = options;
   if (names !== undefined && store === undefined)
     throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  const { by, instance } = options;
+  const version = subject?.version;
+  const fault = subject?.route && faultOfRoute({ by: by ?? defaultGrouping(version, instance), version, instance });
+  if (fault !== undefined) throw new UsageError(`A route ${fault}`);
   const paths = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
   const report = await (store === undefined
-    ? reportFromGateway(version, options, io)
-    : reportFromStore(store, version, paths, io.cwd, systemClock.now()));
+    ? reportFromGateway(subject, options, io)
+    : reportFromStore(store, subject, paths, io.cwd, systemClock.now()));
   if (options.format === 'json') io.stdout.write(printedJson(report));
   else if (options.format === 'csv') io.stdout.write(usageCsv(report));
   else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
@@ -65,10 +73,15 @@ async function usage(version: string | undefined, options: UsageOptions, io: Io)
 }
 
 /** @throws AdminError */
-async function reportFromGateway(version: string | undefined, options: UsageOptions, io: Io): Promise<UsageReport> {
+async function reportFromGateway(
+  subject: NamedSubject | undefined,
+  options: UsageOptions,
+  io: Io,
+): Promise<UsageReport> {
   const query = new URLSearchParams({ since: options.since.text });
   if (options.by !== undefined) query.set('by', options.by);
-  if (version !== undefined) query.set('version', version);
+  if (subject !== undefined) query.set('version', subject.version);
+  if (subject?.route !== undefined) query.set('route', `${subject.route.method} ${subject.route.path}`);
   if (options.instance !== undefined) query.set('instance', options.instance);
   const target = adminTargetOf(options, io);
   const answer = await adminClient(target).get(`/api/usage?${query}`);
@@ -91,7 +104,7 @@ function isReport(answer: unknown): answer is UsageReport {
 /** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */
 async function reportFromStore(
   store: string,
-  version: string | undefined,
+  subject: NamedSubject | undefined,
   { by, since, names, instance }: Pick<UsageOptions, 'by' | 'since' | 'names' | 'instance'>,
   cwd: string,
   now: number,
@@ -99,12 +112,16 @@ async function reportFromStore(
   const ledger = await openLedger(store, cwd, names);
   try {
     return await ledger.snapshot(async () => {
+      const version = subject?.version;
       const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
       const fault = await instanceFault(ledger, query);
       if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
+      const route = subject?.route && (await routeOf(subject.version, subject.route, undefined, ledger));
+      if (ledger.problem !== undefined) throw unreadableLedger(store, ledger.problem);
+      if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);
       const successor = await nextMajorIn(ledger);
       const period = { since: Math.max(0, now - since.ms), until: now };
-      const report = await usageReport(ledger, { ...query, ...period, version, successor });
+      const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
       // Without the unreadable rows the report would show too few requests.
       if (report.problem !== null) throw unreadableLedger(store, report.problem);
       if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));

@@ -14,7 +14,9 @@ interface Column {
 
 export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
-  const what = `usage${report.version === null ? '' : ` of /${report.version}`}`;
+  const [method, path] = report.route?.split(' ', 2) ?? [];
+  const subject = method === undefined ? `/${report.version}` : `${method} /${report.version}${path}`;
+  const what = `usage${report.version === null ? '' : ` of ${subject}`}`;
   const where = report.instance === undefined ? '' : ` on gateway ${report.instance}`;
   const heading = `${printable(what + where)} since ${minuteOf(since)}`;
   const lines = [heading];
@@ -29,6 +31,13 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
         `${plural(folded, 'request')} of clients beyond usage.max_clients, which are counted together as other clients.`,
       ),
     );
+  if (report.without_route)
+    lines.push(
+      paint(
+        'yellow',
+        `At least: ${plural(report.without_route, 'request')} to /${report.version} beyond usage.max_routes, which are counted together as other, may be calls of this route.`,
+      ),
+    );
   if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));
   if (report.by === 'migration') lines.push(...migrationSummary(rows));
@@ -37,7 +46,9 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
 
 function tableOf(report: UsageReport, width: number): string[] {
   const columns = columnsOf[report.by].filter(
-    ({ name }) => name === undefined || report.rows.some((row) => row[name] !== 0),
+    ({ heading, name }) =>
+      !(heading === 'routes' && report.route !== undefined) &&
+      (name === undefined || report.rows.some((row) => row[name] !== 0)),
   );
   const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
   return table([columns.map(({ heading }) => heading), ...cells], width);

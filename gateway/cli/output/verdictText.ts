@@ -8,8 +8,8 @@ const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 const clientsShown = 20;
 
 export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const { version, answer, reasons, notes } = verdict;
-  const lines = [`Can ${printable(`/${version}`)} be retired?  ${paint(colours[answer], answer)}`, ''];
+  const { answer, reasons, notes } = verdict;
+  const lines = [`${printable(questionOf(verdict))}  ${paint(colours[answer], answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `  ${printable(text)}`), '');
   lines.push(...table(summaryOf(verdict)));
   const { headings, cells, more } = clientTable(verdict);
@@ -19,10 +19,15 @@ export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number
   return `${lines.join('\n')}\n`;
 }
 
+function questionOf({ version, route }: VerdictJson): string {
+  const [method = '', path = ''] = route?.split(' ', 2) ?? [];
+  return route === undefined ? `Can /${version} be retired?` : `Can ${method} /${version}${path} end?`;
+}
+
 /** For a ticket or a pull request. */
 export function verdictAsMarkdown(verdict: VerdictJson): string {
-  const { version, answer, reasons, notes } = verdict;
-  const lines = [`# Can ${escaped(`/${version}`)} be retired? ${escaped(answer)}`, ''];
+  const { answer, reasons, notes } = verdict;
+  const lines = [`# ${escaped(questionOf(verdict))} ${escaped(answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `- ${escaped(text)}`), '');
   lines.push(...markdownTable(['fact', ''], summaryOf(verdict)));
   const { headings, cells, more } = clientTable(verdict);
@@ -47,6 +52,7 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
   const total = `${grouped(facts.requests)} in ${theLast(facts.quiet)}`;
   const share = `${percent(facts.share)} of all ${grouped(facts.all_requests)}`;
+  const isLowerBound = facts.folded > 0 || (facts.without_route ?? 0) > 0;
   const [first, last] = [trend.days[0], trend.days.at(-1)];
   const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
   return [
@@ -54,9 +60,9 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
     ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
     ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
-    ['clients', `${facts.folded > 0 ? 'at least ' : ''}${grouped(facts.client_count)}`],
+    ['clients', `${isLowerBound ? 'at least ' : ''}${grouped(facts.client_count)}`],
     ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
-    ['in flight', `${inFlight}${waiting > 0 ? `, and ${waiting} waiting` : ''}`],
+    ...(inFlight === null ? [] : [['in flight', `${inFlight}${waiting ? `, and ${waiting} waiting` : ''}`]]),
     ['successor', successorInWords(facts.successor)],
     [
       'ledger',

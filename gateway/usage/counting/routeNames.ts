@@ -1,5 +1,9 @@
+import { nearest } from '../../config/nearest.ts';
+import type { Version } from '../../config/snapshot.ts';
 import type { PathTable } from '../../shared/pathTable.ts';
+import type { RouteQueries, UsageQueries } from '../usageQueries.ts';
 import { otherRoute } from '../usageRow.ts';
+import { onlyFails } from './countedExchange.ts';
 import { TwoGenerationCache } from './twoGenerationCache.ts';
 
 const maxTemplateLength = 300;
@@ -83,4 +87,81 @@ function foldSegment(segment: string): string {
   const [, stem = segment, extension = ''] = /^(.+)(\.[A-Za-z]{2,5})$/.exec(segment) ?? [];
   if (!/^[\w.~:+$-]*$/.test(segment) || segment.length > maxSegmentLength) return '{}';
   return idPatterns.some((id) => id.test(stem)) ? `{}${extension}` : segment;
+}
+
+/** A route as an operator names it. */
+export interface NamedRoute {
+  readonly method: string;
+  /** Below the version: `/drinks/{id}`. */
+  readonly path: string;
+}
+
+/** A route of a version, and where its requests are counted. */
+export interface LedgerRoute extends NamedRoute {
+  /** `GET /v1/drinks/{id}` */
+  readonly text: string;
+  /** Its names in the ledger. GET includes HEAD, unless HEAD is a route of its own. */
+  readonly names: readonly string[];
+  /** Undefined: the version has no contract. */
+  readonly inContract: boolean | undefined;
+}
+
+/** `GET /drinks/{id}`; undefined: `text` is not a route. */
+export function parseRoute(text: string): NamedRoute | undefined {
+  const [, method, path] = /^([A-Za-z-]{1,20}) +(\/[^\s?#]*)$/.exec(text.trim()) ?? [];
+  return method === undefined || path === undefined ? undefined : { method: method.toUpperCase(), path };
+}
+
+type RoutesOfVersion = Pick<Version, 'contract' | 'ends'>;
+
+/**
+ * The route of a version. Or the explanation that there is none: then no answer about it can be right. A route exists if the
+ * contract or `ends` lists it, or if a client has used it. `listed`: undefined if routes.yaml is not known.
+ */
+export async function routeOf(
+  version: string,
+  { method, path }: NamedRoute,
+  listed: RoutesOfVersion | undefined,
+  queries: UsageQueries,
+): Promise<LedgerRoute | string> {
+  const contract = listed?.contract?.paths;
+  const found = contract?.find(path);
+  const template = found?.template ?? path;
+  const methods = found?.value.split(' ') ?? [];
+  const ends = listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
+  const withHead = method === 'GET' && ![...methods, ...ends].includes('HEAD') ? ['GET', 'HEAD'] : [method];
+  // Without a contract, and before it was added, paths are folded.
+  const paths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path)])];
+  const names = withHead.flatMap((one) => paths.map((path) => `${one} ${path}`));
+  // A path item of a contract may be a reference, so that its methods are not known.
+  const inContract = contract && found !== undefined && (found.value === '' || methods.includes(method));
+  const route = { method, path: template, text: `${method} /${version}${template}`, names, inContract };
+  if (inContract === true || ends.includes(method)) return route;
+  const used = await (await queries.ofRoutes(names)).lastUsed();
+  if (used.has(version)) return route;
+  if (found !== undefined)
+    return `/${version}${template} has no ${method}: its contract lists ${methods.join(', ')}, and the ledger has no use of it.`;
+  const known = contract?.entries().map(([one]) => one) ?? (await usedPaths(version, queries));
+  const similar = nearest(template, known);
+  const suggestion = similar === undefined ? '' : `  Did you mean ${method} /${version}${similar}?`;
+  const unlisted = contract === undefined ? '' : `the contract of /${version} does not list it, and `;
+  return `${unlisted}the ledger has no use of ${method} /${version}${template}.${suggestion}`;
+}
+
+/** The paths that clients have called, without those that are counted together. */
+async function usedPaths(version: string, queries: UsageQueries): Promise<string[]> {
+  const routes = await queries.routes(version, 0);
+  return routes.flatMap(({ route }) => (route.includes(' /') ? [route.slice(route.indexOf(' ') + 1)] : []));
+}
+
+/** The requests that may belong to any route, because the version has more routes than are counted separately. */
+export async function foldedRoutes(
+  queries: Pick<RouteQueries, 'routes'>,
+  version: string,
+  since: number,
+): Promise<number> {
+  const others = (await queries.routes(version, since)).find(({ route }) => route === otherRoute);
+  if (others === undefined || others.last < since || onlyFails(others)) return 0;
+  // An open request that began earlier is counted as a request in its first hour only.
+  return Math.max(1, others.requests - others.failing);
 }

@@ -8,6 +8,7 @@ import type {
   InstanceDay,
   Naming,
   PastClient,
+  RouteQueries,
   RouteUse,
   SeriesPoint,
   UsageQueries,
@@ -15,6 +16,7 @@ import type {
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
+import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { beginOf, endless, hourMs, type Spans } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
@@ -23,6 +25,8 @@ import { usualPauses } from './usualPauses.ts';
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;
 const maxGapShare = 0.1;
+// The version of the ledger in which the tables of clients per route tell which requests failed.
+const firstWithOutcomesOfRoutes = 5;
 // Computing the routes of thousands of clients takes longer than a person waits.
 const clientsWithRoutes = 50;
 
@@ -33,15 +37,26 @@ export class LedgerReader implements UsageQueries {
   readonly #database: LedgerDatabase | undefined;
   readonly #statements: ReportingDatabase;
   readonly #reads: SqlReads;
-  readonly #names = new ClientNames();
+  readonly #clients: ClientReads;
+  readonly #names: ClientNames;
 
-  /** Without a database, every query returns no rows. */
-  constructor(database: LedgerDatabase | undefined) {
+  /**
+   * Without a database, every query returns no rows. `all`: a reader of all routes, of which this one reads only `routes`, by
+   * their names in the ledger.
+   */
+  constructor(
+    database: LedgerDatabase | undefined,
+    { all, routes }: { readonly all?: LedgerReader; readonly routes?: readonly string[] } = {},
+  ) {
     this.#database = database;
-    this.#statements = new ReportingDatabase(database, (problem) => {
-      this.problem = problem;
-    });
+    this.#statements = all
+      ? all.#statements
+      : new ReportingDatabase(database, (problem) => {
+          this.problem = problem;
+        });
     this.#reads = new SqlReads(this.#statements);
+    this.#clients = new ClientReads(this.#statements, this.#reads, routes);
+    this.#names = all ? all.#names : new ClientNames();
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
@@ -77,6 +92,13 @@ export class LedgerReader implements UsageQueries {
 
   async close(): Promise<void> {
     await this.#database?.close();
+  }
+
+  async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
+    if ((await this.#statements.schemaVersion()) < firstWithOutcomesOfRoutes)
+      this.problem ??=
+        'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with it.';
+    return new LedgerReader(this.#database, { all: this, routes });
   }
 
   async coveredSince(quiet: number = endless, until?: number): Promise<number | undefined> {
@@ -119,10 +141,10 @@ export class LedgerReader implements UsageQueries {
     since: number,
     isWanted: (one: ClientCounts) => boolean = () => true,
   ): Promise<readonly ClientUse[]> {
-    const spans = await this.#reads.spans(since, endless, 'client');
+    const spans = await this.#clients.spans(since);
     const wanted = (await this.#countsOf(version, spans)).filter(({ counts }) => isWanted(counts));
     if (wanted.length === 0) return [];
-    const routes = await this.#reads.pairCounts('client', version, beginOf(spans));
+    const routes = await this.#clients.routeCounts(version, beginOf(spans));
     const largest = wanted.slice(0, clientsWithRoutes).map(({ id }) => id);
     const topRoutes = await this.#topRoutes(version, largest, since);
     return wanted.map(({ id, counts }) => ({
@@ -133,9 +155,9 @@ export class LedgerReader implements UsageQueries {
   }
 
   async newClients(version: string, since: number): Promise<readonly ClientCounts[]> {
-    const uses = await this.#reads.usesByClient(version);
+    const uses = await this.#clients.uses(version);
     if (!uses.values().some(({ first }) => first >= since)) return [];
-    const counted = await this.#countsOf(version, await this.#reads.spans(since, endless, 'client'), since);
+    const counted = await this.#countsOf(version, await this.#clients.spans(since), since);
     return counted.flatMap(({ counts }) => (counts.used === undefined ? [] : [counts]));
   }
 
@@ -145,8 +167,8 @@ export class LedgerReader implements UsageQueries {
     spans: readonly Spans[],
     firstFrom?: number,
   ): Promise<readonly { readonly id: number; readonly counts: ClientCounts }[]> {
-    const sums = await this.#reads.sums('client', spans, version, firstFrom);
-    const uses = await this.#reads.usesByClient(version);
+    const sums = await this.#clients.sums(version, spans, firstFrom);
+    const uses = await this.#clients.uses(version);
     return byRequests(sums).map(({ id, name: client, ...counts }) => {
       return { id, counts: { ...counts, client, name: this.#names.nameOf(client), used: uses.get(id)?.used } };
     });
@@ -156,10 +178,10 @@ export class LedgerReader implements UsageQueries {
     since: number,
     needsRoutes: (row: VersionClientUse) => boolean,
   ): Promise<readonly VersionClientUse[]> {
-    const spans = await this.#reads.spans(since, endless, 'client');
+    const spans = await this.#clients.spans(since);
     const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
     const counted = await Array.fromAsync(versions, async (version) => {
-      const sums = await this.#reads.sums('client', spans, version);
+      const sums = await this.#clients.sums(version, spans);
       return sums.map(({ id, name: client, first: _first, ...counts }) => {
         return { id, row: { ...counts, version, client, name: this.#names.nameOf(client), topRoutes: [] } };
       });
@@ -177,9 +199,7 @@ export class LedgerReader implements UsageQueries {
 
   /** By a client's id: its most used routes. */
   async #topRoutes(version: string, clients: readonly number[], since: number) {
-    const { begin, end } = await this.#reads.recordedPeriod();
-    const spans = await this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
-    return this.#reads.topRoutes(version, clients, spans);
+    return this.#clients.topRoutes(version, clients, await this.#clients.daysAndHours(since));
   }
 
   async folded(since: number, version?: string): Promise<number> {
@@ -190,7 +210,7 @@ export class LedgerReader implements UsageQueries {
 
   async byRoute(version: string, since: number): Promise<readonly RouteUse[]> {
     const spans = await this.#reads.spans(since, endless, 'route');
-    const clients = await this.#reads.pairCounts('route', version, beginOf(spans));
+    const clients = await this.#reads.clientsOfRoutes(version, beginOf(spans));
     return (await this.routes(version, since)).map(({ id, ...route }) => ({ ...route, clients: clients.get(id) ?? 0 }));
   }
 
@@ -199,13 +219,16 @@ export class LedgerReader implements UsageQueries {
     since: number,
   ): Promise<readonly (Omit<RouteUse, 'clients'> & { readonly id: number })[]> {
     const spans = await this.#reads.spans(since, endless, 'route');
-    return byRequests(await this.#reads.sums('route', spans, version)).map(
-      ({ id, name: route, requests, errors, failing, last }) => ({ id, route, requests, errors, failing, last }),
-    );
+    const sums = await this.#reads.sums('route', spans, version);
+    const { routes } = this.#clients;
+    const wanted = sums.filter(({ name }) => routes === undefined || routes.includes(name));
+    return byRequests(wanted).map(({ id, name: route, requests, errors, failing, last }) => {
+      return { id, route, requests, errors, failing, last };
+    });
   }
 
   async series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]> {
-    return this.#reads.series(step, since, version);
+    return this.#reads.series(step, since, version, this.#clients.routes);
   }
 
   async instances(): Promise<readonly string[] | undefined> {
@@ -217,7 +240,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
-    return this.#reads.clientSeries(version, clients, since);
+    return this.#clients.series(version, clients, since);
   }
 
   async lastUsed(
@@ -225,7 +248,7 @@ export class LedgerReader implements UsageQueries {
   ): Promise<ReadonlyMap<string, number>> {
     const clients = isIgnored ? await this.#reads.clients() : [];
     const ignored = clients.filter(({ client }) => isIgnored?.({ client, name: this.#names.nameOf(client) }));
-    return this.#reads.lastUsed(ignored.map(({ id }) => id));
+    return this.#clients.lastUsed(ignored.map(({ id }) => id));
   }
 
   async pastClients(
@@ -234,10 +257,10 @@ export class LedgerReader implements UsageQueries {
     now: number,
     shortestPause?: number,
   ): Promise<readonly PastClient[]> {
-    const rows = await this.#reads.pastClients(version, until);
+    const rows = await this.#clients.past(version, until);
     // If the absence is longer than the time between the first and the last use, no usual pause can explain it.
     const present = rows.filter(({ first, last }) => now - last <= last - first).map(({ id }) => id);
-    const days = shortestPause === undefined ? [] : await this.#reads.daysOfUse(version, present);
+    const days = shortestPause === undefined ? [] : await this.#clients.daysOfUse(version, present);
     const pauses = usualPauses(days, shortestPause ?? 0);
     return rows
       .filter(isSingleClient)
@@ -245,13 +268,16 @@ export class LedgerReader implements UsageQueries {
   }
 
   async movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]> {
-    const spans = await this.#reads.spans(since, endless, 'client');
-    const inOld = byName(await this.#reads.sums('client', spans, from));
-    const inNew = byName(await this.#reads.sums('client', spans, to));
+    const spans = await this.#clients.spans(since);
+    const inOld = byName(await this.#clients.sums(from, spans));
+    const inNew = byName(await this.#clients.sums(to, spans));
     const calls = await this.#reads.firstCalls(from, 0, endless, endless);
     const ever = new Set(calls.filter(({ used }) => used > 0).map(({ client }) => client));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
+    const requests = (client: string): number =>
+      (inOld.get(client)?.requests ?? 0) + (inNew.get(client)?.requests ?? 0);
     return clients
+      .sort((a, b) => requests(b) - requests(a))
       .map((client): ClientMovement => {
         const [oldUse, newUse] = [inOld.get(client), inNew.get(client)];
         return {
@@ -261,17 +287,12 @@ export class LedgerReader implements UsageQueries {
           from: oldUse && { requests: oldUse.requests, failing: oldUse.failing, last: oldUse.last },
           to: newUse && { requests: newUse.requests, failing: newUse.failing, first: newUse.first, last: newUse.last },
         };
-      })
-      .sort((a, b) => requestsOf(b) - requestsOf(a));
+      });
   }
 }
 
 function byName(sums: readonly NamedSums[]): Map<string, NamedSums> {
   return new Map(sums.map((one) => [one.name, one]));
-}
-
-function requestsOf({ from, to }: ClientMovement): number {
-  return (from?.requests ?? 0) + (to?.requests ?? 0);
 }
 
 function byRequests<Use extends { readonly requests: number }>(uses: Use[]): Use[] {

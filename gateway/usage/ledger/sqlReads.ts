@@ -1,19 +1,18 @@
-import type { ClientDay, FirstCall, InstanceDay, RouteOfClient, SeriesPoint, UsageSums } from '../usageQueries.ts';
+import type { FirstCall, InstanceDay, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import type { Subject } from './schema.ts';
 import { beginOf, dayMs, endless, type Length, lengths, type Spans, spanAt, spansOf } from './spans.ts';
-import type { DayOfClients } from './usualPauses.ts';
 
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
 
-const maxRoutesPerClient = 5;
 const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
- * All SELECT statements on an open ledger. They run on SQLite and on PostgreSQL. The tables are sorted by version, then span:
- * where a statement filters by client or route, it lists the spans, so that the database looks each of them up.
+ * SELECT statements on an open ledger, without those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
+ * The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans, so that the
+ * database looks each of them up.
  */
 export class SqlReads {
   readonly #database: ReportingDatabase;
@@ -50,23 +49,22 @@ export class SqlReads {
     return this.#database.all('SELECT began, seen FROM runs ORDER BY seen DESC');
   }
 
-  /** The sums of each version, or of each client or route of `version`. `firstFrom`: only of clients first seen since. */
-  async sums(subject: Subject, spans: readonly Spans[], version?: string, firstFrom?: number): Promise<NamedSums[]> {
-    const outcomes = (await this.#hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
+  /** The sums of each version, or of each route of `version`. */
+  async sums(subject: 'version' | 'route', spans: readonly Spans[], version?: string): Promise<NamedSums[]> {
+    const outcomes = (await this.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const id = subject === 'version' ? 'version' : 'item';
     const versions = await this.#idsOf(version);
-    const [isNew, since] = firstFrom === undefined ? ['', []] : [isNewClient, [versions[0] ?? 0, firstFrom]];
     const parts = spans.map(
       ({ length }) => `SELECT ${id} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
-        FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ? ${isNew}`,
+        FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ?`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
     return this.#database.all(
       `SELECT sums.*, name FROM (${sums}) AS sums JOIN ${subject}s USING (id) ORDER BY id`,
-      spans.flatMap(({ from, to }) => [versions, from, to, ...since]),
+      spans.flatMap(({ from, to }) => [versions, from, to]),
     );
   }
 
@@ -91,41 +89,14 @@ export class SqlReads {
     return new Map(rows.map((row) => [row.version, row.clients]));
   }
 
-  /** By the id of a client: the number of its routes since `since`. Or by the id of a route: the number of its clients. */
-  async pairCounts(subject: 'client' | 'route', version: string, since: number): Promise<Map<number, number>> {
-    const partner = subject === 'client' ? 'route' : 'client';
-    const withoutOthers = partner === 'client' ? `AND client IS DISTINCT FROM ${otherClientsId}` : '';
-    const rows = await this.#database.all<{ id: number; partners: number }>(
-      `SELECT ${subject} AS id, COUNT(${partner}) AS partners FROM route_client
-        WHERE version = ? AND last >= ? ${withoutOthers} GROUP BY ${subject}`,
-      [await this.#idOf(version), since],
+  /** By the id of a route: the number of its clients since `since`, without `other clients`. */
+  async clientsOfRoutes(version: string, since: number): Promise<Map<number, number>> {
+    const rows = await this.#database.all<{ route: number; clients: number }>(
+      `SELECT route, COUNT(client) AS clients FROM route_client
+        WHERE version = ? AND last >= ? AND client IS DISTINCT FROM ${otherClientsId} GROUP BY route`,
+      [await this.idOf(version), since],
     );
-    return new Map(rows.map(({ id, partners }) => [id, partners]));
-  }
-
-  /** The most used routes of each of these clients, by the client's id. `spans`: hours and days only. */
-  async topRoutes(
-    version: string,
-    clients: readonly number[],
-    spans: readonly Spans[],
-  ): Promise<Map<number, RouteOfClient[]>> {
-    // A ledger of an earlier release lacks these tables until the gateway has migrated it.
-    if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
-    const id = await this.#idOf(version);
-    const parts = spans.map(
-      ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
-        WHERE version = ? AND span ${this.#isInList} AND client ${this.#isInList}`,
-    );
-    const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
-      FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY client, route`;
-    const ranked = `SELECT *, ROW_NUMBER() OVER (PARTITION BY client ORDER BY requests DESC, route) AS rank FROM (${sums}) AS sums`;
-    const rows = await this.#database.all<RouteOfClient & { id: number }>(
-      `SELECT client AS id, name AS route, requests, last FROM (${ranked}) AS ranked JOIN routes ON routes.id = route
-        WHERE rank <= ${maxRoutesPerClient} ORDER BY client, rank`,
-      spans.flatMap((one) => [id, listOf(one), clients]),
-    );
-    const byClient = Map.groupBy(rows, ({ id }) => id);
-    return new Map([...byClient].map(([id, own]) => [id, own.map(({ id: _id, ...route }) => route)]));
+    return new Map(rows.map(({ route, clients }) => [route, clients]));
   }
 
   /** The requests of one client, to one version or to all of them. */
@@ -143,13 +114,27 @@ export class SqlReads {
     return row?.requests ?? 0;
   }
 
-  /** Requests of each version by hour or by day, oldest first. */
-  async series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]> {
+  /** Requests of each version by hour or by day, oldest first. `routes`: only to these; their hours are kept for some days. */
+  async series(
+    step: 'hour' | 'day',
+    since: number,
+    version?: string,
+    routes?: readonly string[],
+  ): Promise<readonly SeriesPoint[]> {
+    const only = version === undefined ? [] : [version];
+    if (routes !== undefined)
+      return this.#database.all(
+        `SELECT versions.name AS version, ${startOf(step)} AS at, SUM(requests) AS requests, SUM(failing) AS failing
+          FROM route_${step} JOIN versions ON versions.id = version JOIN routes ON routes.id = item
+          WHERE span >= ? AND routes.name ${this.#isInList} ${version === undefined ? '' : 'AND versions.name = ?'}
+          GROUP BY versions.name, span ORDER BY span, versions.name`,
+        [spanAt(step, since), routes, ...only],
+      );
     return this.#database.all(
       `SELECT name AS version, ${startOf(step)} AS at, requests, ${await this.#failing()} FROM versions
         JOIN version_${step} ON version = id
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
-      [spanAt(step, since), ...(version === undefined ? [] : [version])],
+      [spanAt(step, since), ...only],
     );
   }
 
@@ -172,25 +157,6 @@ export class SqlReads {
     );
   }
 
-  /** The requests of these clients to one version by day, oldest first. */
-  async clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
-    const named = await this.#database.all<{ id: number; name: string }>(
-      `SELECT id, name FROM clients WHERE name ${this.#isInList}`,
-      [clients],
-    );
-    const { begin, end } = await this.recordedPeriod();
-    const from = spanAt('day', Math.max(since, begin, Number(await this.meta('kept_from'))));
-    const to = spanAt('day', end) - 1;
-    if (named.length === 0 || from > to) return [];
-    const names = new Map(named.map(({ id, name }) => [id, name]));
-    const rows = await this.#database.all<SeriesPoint & { item: number }>(
-      `SELECT item, ${startOf('day')} AS at, requests, ${await this.#failing()} FROM client_day
-        WHERE version = ? AND span ${this.#isInList} AND item ${this.#isInList} ORDER BY span, item`,
-      [await this.#idOf(version), listOf({ from, to }), [...names.keys()]],
-    );
-    return rows.map(({ item, ...point }) => ({ ...point, version, client: names.get(item) ?? '' }));
-  }
-
   /** All clients in the ledger. */
   async clients(): Promise<readonly { readonly id: number; readonly client: string }[]> {
     return this.#database.all('SELECT id, name AS client FROM clients');
@@ -201,61 +167,12 @@ export class SqlReads {
     return this.#database.all(
       `SELECT name AS client, first, ${await this.#used()} AS used FROM version_client JOIN clients ON clients.id = client
         WHERE version = ? AND first >= ? AND first < ? ORDER BY first, name LIMIT ?`,
-      [await this.#idOf(version), since, before, limit],
+      [await this.idOf(version), since, before, limit],
     );
   }
 
-  /** The last use of each version, without these clients. */
-  async lastUsed(withoutClients: readonly number[]): Promise<ReadonlyMap<string, number>> {
-    const used = await this.#used();
-    const rows = await this.#database.all<{ version: string; used_at: number }>(
-      `SELECT name AS version, MAX(${used}) AS used_at FROM version_client JOIN versions ON versions.id = version
-        WHERE NOT (client ${this.#isInList}) GROUP BY name HAVING MAX(${used}) > 0`,
-      [withoutClients],
-    );
-    return new Map(rows.map((row) => [row.version, row.used_at]));
-  }
-
-  /** By a client's id: its first request to a version, and its last use. Only clients that used it. */
-  async usesByClient(version: string): Promise<Map<number, { readonly first: number; readonly used: number }>> {
-    const used = await this.#used();
-    const rows = await this.#database.all<{ client: number; first: number; used: number }>(
-      `SELECT client, first, ${used} AS used FROM version_client WHERE version = ? AND ${used} > 0`,
-      [await this.#idOf(version)],
-    );
-    return new Map(rows.map((row) => [row.client, row]));
-  }
-
-  /** The clients that used a version before `until` and not since, the latest first. */
-  async pastClients(version: string, until: number) {
-    // In a ledger of an earlier release, clients whose requests all failed cannot be recognized.
-    if (!(await this.#hasOutcomes())) return [];
-    const id = await this.#idOf(version);
-    const sums = `SELECT item, SUM(requests - failing) AS requests FROM client_block
-      WHERE version = ? AND item IN (${pastClientIds}) GROUP BY item`;
-    return this.#database.all<{ id: number; client: string; first: number; last: number; requests: number }>(
-      `SELECT id, name AS client, first, used AS last, COALESCE(requests, 0) AS requests
-        FROM version_client JOIN clients ON clients.id = client LEFT JOIN (${sums}) AS sums ON item = client
-        WHERE version = ? AND used > 0 AND used < ? ORDER BY used DESC, id`,
-      [id, id, until, id, until],
-    );
-  }
-
-  /**
-   * The days on which these clients used the version, oldest first. One row per day, because objects for hundreds of thousands
-   * of rows take longer than the query. `clients`: ids. PostgreSQL filters by a list while it reads, which costs less than a join.
-   */
-  async daysOfUse(version: string, clients: readonly number[]): Promise<readonly DayOfClients[]> {
-    if (clients.length === 0) return [];
-    return this.#database.all(
-      `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM client_day
-        WHERE version = ? AND item ${this.#isInList} AND (failing = 0 OR requests > failing) GROUP BY span ORDER BY span`,
-      [await this.#idOf(version), clients],
-    );
-  }
-
-  /** 0 if the version has no requests. Statements take the id as a value, so that PostgreSQL can estimate how many rows they read. */
-  async #idOf(version: string): Promise<number> {
+  /** The id of a version; 0 if it has no requests. Statements take the id as a value, so that PostgreSQL can estimate how many rows they read. */
+  async idOf(version: string): Promise<number> {
     return (await this.#idsOf(version))[0] ?? 0;
   }
 
@@ -266,16 +183,16 @@ export class SqlReads {
   }
 
   /** False for a ledger of an earlier release that is not migrated yet: it has no columns for failed requests. */
-  async #hasOutcomes(): Promise<boolean> {
+  async hasOutcomes(): Promise<boolean> {
     return (await this.#database.schemaVersion()) >= 3;
   }
 
   async #failing(): Promise<string> {
-    return (await this.#hasOutcomes()) ? 'failing' : '0 AS failing';
+    return (await this.hasOutcomes()) ? 'failing' : '0 AS failing';
   }
 
   async #used(): Promise<string> {
-    return (await this.#hasOutcomes()) ? 'used' : 'last';
+    return (await this.hasOutcomes()) ? 'used' : 'last';
   }
 
   /** A value of the table `meta`; 0 if it has none. */
@@ -285,14 +202,11 @@ export class SqlReads {
   }
 }
 
-const isNewClient = 'AND item IN (SELECT client FROM version_client WHERE version = ? AND first >= ?)';
-const pastClientIds = `SELECT client FROM version_client WHERE version = ? AND used > 0 AND used < ?`;
-
-function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
+export function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
   return Array.from({ length: to - from + 1 }, (_one, index) => from + index);
 }
 
 /** The start of a row's span, epoch ms. Without the CAST, PostgreSQL would multiply 32-bit integers, which overflow. */
-function startOf(length: Length): string {
+export function startOf(length: Length): string {
   return `CAST(span AS BIGINT) * ${lengths[length]}`;
 }

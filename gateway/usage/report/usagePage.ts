@@ -10,6 +10,21 @@ export function defaultGrouping(version: string | undefined, instance: string | 
   return version === undefined || instance !== undefined ? 'version' : 'client';
 }
 
+/** Why a report cannot be restricted to one route; undefined: it can. */
+export function faultOfRoute(query: {
+  readonly by: Grouping;
+  readonly version: string | undefined;
+  readonly step?: string | undefined;
+  readonly instance: string | undefined;
+}): string | undefined {
+  if (query.version === undefined) return 'needs a version.';
+  if (query.instance !== undefined) return 'is counted for the whole fleet, and cannot be combined with an instance.';
+  if (query.step === 'hour') return 'is counted by day.';
+  return query.by === 'client' || query.by === 'route' || query.by === 'day'
+    ? undefined
+    : 'needs a report by client, route or day.';
+}
+
 /** One row of a usage report, keyed by column. Instants as RFC 3339. */
 export type ReportRow = Readonly<Record<string, ReportCell>>;
 

@@ -1,5 +1,6 @@
-import type { InstanceDay, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
-import { otherClients } from '../usageRow.ts';
+import { foldedRoutes, type LedgerRoute } from '../counting/routeNames.ts';
+import type { InstanceDay, RouteQueries, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
+import { isSingleClient, otherClients } from '../usageRow.ts';
 import { migrationState } from './migration.ts';
 import {
   clientJson,
@@ -15,6 +16,8 @@ export interface UsageReportQuery {
   readonly by: Grouping;
   /** The path segment, `v1`; undefined: every version. */
   readonly version: string | undefined;
+  /** Only the requests to this route of `version`; see `faultOfRoute`. Undefined: to all. */
+  readonly route?: LedgerRoute | undefined;
   /** Epoch ms. */
   readonly since: number;
   readonly until: number;
@@ -31,6 +34,10 @@ export interface UsageReportQuery {
 export interface UsageReport {
   readonly by: Grouping;
   readonly version: string | null;
+  /** `GET /drinks/{id}`: the route that is reported on; absent: all of them. */
+  readonly route?: string;
+  /** With `route`: requests to the version that were counted without their route, and may be requests to it. */
+  readonly without_route?: number;
   /** The gateway that is reported on; absent: all of them. */
   readonly instance?: string;
   readonly step: 'hour' | 'day';
@@ -54,16 +61,19 @@ export interface UsageReport {
 }
 
 export async function usageReport(queries: UsageQueries, query: UsageReportQuery): Promise<UsageReport> {
-  const { by, version, instance, step, since, until } = query;
+  const { by, version, route, instance, step, since, until } = query;
   const covered = await queries.coveredSince();
-  const all = await rowsBy[by](queries, query);
+  const counts = route ? await queries.ofRoutes(route.names) : queries;
+  const all = await rowsBy[by](queries, query, counts);
   const { rows, total } = pageOf(all, query.page ?? {});
-  const shown = by === 'client' ? await withDays(rows, queries, since) : rows;
+  const shown = by === 'client' ? await withDays(rows, counts, since) : rows;
+  const ofRoute = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
   // `other clients` are counted for the whole fleet.
-  const folded = instance === undefined ? await queries.folded(since, version) : 0;
+  const folded = instance === undefined ? await foldedIn(queries, counts, query) : 0;
   return {
     by,
     version: version ?? null,
+    ...ofRoute,
     ...(instance !== undefined && { instance }),
     step,
     since: new Date(since).toISOString(),
@@ -80,7 +90,23 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
   };
 }
 
-type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery) => Promise<ReportRow[]>;
+async function routeFields(route: LedgerRoute, version: string, since: number, queries: UsageQueries) {
+  return { route: `${route.method} ${route.path}`, without_route: await foldedRoutes(queries, version, since) };
+}
+
+/** The requests of the clients above the limit. */
+async function foldedIn(
+  queries: UsageQueries,
+  counts: RouteQueries,
+  { version, route, since }: UsageReportQuery,
+): Promise<number> {
+  if (route === undefined || version === undefined) return queries.folded(since, version);
+  const clients = await counts.byClient(version, since);
+  return clients.find((one) => !isSingleClient(one))?.requests ?? 0;
+}
+
+/** `counts`: of the route that is reported on, or the same as `queries`. */
+type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery, counts: RouteQueries) => Promise<ReportRow[]>;
 
 const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
   version: async (queries, { since, version, instance }) => {
@@ -96,24 +122,24 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
       }));
   },
 
-  client: (queries, query) =>
+  client: (queries, query, counts) =>
     eachVersion(queries, query, async (version) => {
-      const clients = await queries.byClient(version, query.since);
+      const clients = await counts.byClient(version, query.since);
       const rows = clients.map((one) => ({ version, ...clientJson(one) }));
       return query.page?.state === undefined ? rows : withStates(rows, version, queries, query);
     }),
 
-  route: (queries, query) =>
+  route: (queries, query, counts) =>
     eachVersion(queries, query, async (version) => {
-      const routes = await queries.byRoute(version, query.since);
+      const routes = await counts.byRoute(version, query.since);
       return routes.map(({ route, requests, errors, failing, clients, last }) => {
         return { version, route, requests, errors, failing, clients, last: rfc3339(last) };
       });
     }),
 
-  day: async (queries, { step, since, version, instance }) => {
+  day: async (queries, { step, since, version, instance }, counts) => {
     const points = await (instance === undefined
-      ? queries.series(step, since, version)
+      ? counts.series(step, since, version)
       : queries.instanceDays(instance, since, version));
     return points.map((point) => ({ version: point.version, ...requestCount(point) }));
   },
@@ -169,7 +195,7 @@ async function eachVersion(
 const clientsWithDays = 50;
 
 /** Adds the requests per day to the first rows of each version. */
-async function withDays(rows: readonly ReportRow[], queries: UsageQueries, since: number): Promise<ReportRow[]> {
+async function withDays(rows: readonly ReportRow[], queries: RouteQueries, since: number): Promise<ReportRow[]> {
   const days = new Map<ReportRow, RequestCount[]>();
   for (const [version, own] of Map.groupBy(rows, (row) => String(row['version']))) {
     const first = own.slice(0, clientsWithDays);

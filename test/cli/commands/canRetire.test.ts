@@ -135,8 +135,8 @@ describe('can-retire', () => {
 describe('exits 2', () => {
   it.each([
     [[], 'missing required argument'],
-    [['one'], 'Write a version such as /v1.'],
-    [['/v1/../../x'], 'Write a version such as /v1.'],
+    [['one'], 'Write a version such as /v1, or a route such as'],
+    [['/v1/../../x'], 'Write a version such as /v1, or a route such as'],
     [['/v1', '--quiet', '7'], 'has no unit. Write 7s or 7ms.'],
     [['/v1', '--quiet', 'off'], 'is not a duration.'],
     [['/v1', '--format', 'csv'], 'Allowed choices are text, json, markdown.'],

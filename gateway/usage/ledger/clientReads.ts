@@ -1,0 +1,208 @@
+import type { ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
+import type { ReportingDatabase } from './database.ts';
+import { endless, type Spans, spanAt } from './spans.ts';
+import { listOf, type NamedSums, type SqlReads, startOf } from './sqlReads.ts';
+import type { DayOfClients } from './usualPauses.ts';
+
+const maxRoutesPerClient = 5;
+
+/** Where a statement finds the clients of a version, or its clients on some of its routes. */
+interface ClientTables {
+  /** The table of sums per hour and per day. */
+  readonly sums: 'client' | 'pair';
+  /** Its column with the client. */
+  readonly item: 'item' | 'client';
+  /** A condition that selects the routes. */
+  readonly only: string;
+  /** The table or subquery with `version`, `client`, `first`, `last` and `used`. */
+  readonly seen: string;
+}
+
+/**
+ * SELECT statements about the clients of a version, or only about their requests to some of its routes. They run on SQLite and
+ * on PostgreSQL.
+ */
+export class ClientReads {
+  readonly #database: ReportingDatabase;
+  readonly #reads: SqlReads;
+  readonly routes: readonly string[] | undefined;
+
+  /** `routes`: their names in the ledger; undefined: all routes. */
+  constructor(database: ReportingDatabase, reads: SqlReads, routes?: readonly string[]) {
+    this.#database = database;
+    this.#reads = reads;
+    this.routes = routes;
+  }
+
+  /** The spans of which the tables have rows. There are no blocks per client and route. */
+  async spans(since: number): Promise<Spans[]> {
+    return this.routes === undefined ? this.#reads.spans(since, endless, 'client') : this.daysAndHours(since);
+  }
+
+  /** From `since` to the last day with requests, without blocks. */
+  async daysAndHours(since: number): Promise<Spans[]> {
+    const { begin, end } = await this.#reads.recordedPeriod();
+    return this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
+  }
+
+  /** `firstFrom`: only of clients first seen since. */
+  async sums(version: string, spans: readonly Spans[], firstFrom?: number): Promise<NamedSums[]> {
+    if (spans.length === 0) return [];
+    const { sums: table, item, only, seen } = await this.#tables();
+    const id = await this.#reads.idOf(version);
+    const outcomes = (await this.#reads.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
+    const isNew = `AND ${item} IN (SELECT client FROM ${seen} AS seen WHERE version = ? AND first >= ?)`;
+    const [newOnly, since] = firstFrom === undefined ? ['', []] : [isNew, [id, firstFrom]];
+    const parts = spans.map(
+      ({ length }) => `SELECT ${item} AS id, requests, errors, served, ${outcomes},
+        ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
+        FROM ${table}_${length} WHERE version = ? AND span BETWEEN ? AND ? ${only} ${newOnly}`,
+    );
+    const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
+      SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
+      FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
+    return this.#database.all(
+      `SELECT sums.*, name FROM (${sums}) AS sums JOIN clients USING (id) ORDER BY id`,
+      spans.flatMap(({ from, to }) => [id, from, to, ...since]),
+    );
+  }
+
+  /** The most used routes of each of these clients, by the client's id. `spans`: hours and days only. */
+  async topRoutes(
+    version: string,
+    clients: readonly number[],
+    spans: readonly Spans[],
+  ): Promise<Map<number, RouteOfClient[]>> {
+    // A ledger of an earlier release lacks these tables until the gateway has migrated it.
+    if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
+    const { isInList } = this.#database;
+    const { only } = await this.#tables();
+    const id = await this.#reads.idOf(version);
+    const parts = spans.map(
+      ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
+        WHERE version = ? AND span ${isInList} AND client ${isInList} ${only}`,
+    );
+    const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
+      FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY client, route`;
+    const ranked = `SELECT *, ROW_NUMBER() OVER (PARTITION BY client ORDER BY requests DESC, route) AS rank FROM (${sums}) AS sums`;
+    const rows = await this.#database.all<RouteOfClient & { id: number }>(
+      `SELECT client AS id, name AS route, requests, last FROM (${ranked}) AS ranked JOIN routes ON routes.id = route
+        WHERE rank <= ${maxRoutesPerClient} ORDER BY client, rank`,
+      spans.flatMap((one) => [id, listOf(one), clients]),
+    );
+    const byClient = Map.groupBy(rows, ({ id }) => id);
+    return new Map([...byClient].map(([id, own]) => [id, own.map(({ id: _id, ...route }) => route)]));
+  }
+
+  /** By the id of a client: the number of its routes since `since`. */
+  async routeCounts(version: string, since: number): Promise<Map<number, number>> {
+    const { only } = await this.#tables();
+    const rows = await this.#database.all<{ client: number; routes: number }>(
+      `SELECT client, COUNT(route) AS routes FROM route_client WHERE version = ? AND last >= ? ${only} GROUP BY client`,
+      [await this.#reads.idOf(version), since],
+    );
+    return new Map(rows.map(({ client, routes }) => [client, routes]));
+  }
+
+  /** The requests of these clients by day, oldest first. */
+  async series(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
+    const { isInList } = this.#database;
+    const named = await this.#database.all<{ id: number; name: string }>(
+      `SELECT id, name FROM clients WHERE name ${isInList}`,
+      [clients],
+    );
+    const { begin, end } = await this.#reads.recordedPeriod();
+    const from = spanAt('day', Math.max(since, begin, Number(await this.#reads.meta('kept_from'))));
+    const to = spanAt('day', end) - 1;
+    if (named.length === 0 || from > to) return [];
+    const names = new Map(named.map(({ id, name }) => [id, name]));
+    const { sums: table, item, only } = await this.#tables();
+    const failing = (await this.#reads.hasOutcomes()) ? 'SUM(failing)' : '0';
+    const rows = await this.#database.all<SeriesPoint & { item: number }>(
+      `SELECT ${item} AS item, ${startOf('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${table}_day
+        WHERE version = ? AND span ${isInList} AND ${item} ${isInList} ${only} GROUP BY span, ${item} ORDER BY span, ${item}`,
+      [await this.#reads.idOf(version), listOf({ from, to }), [...names.keys()]],
+    );
+    return rows.map(({ item, ...point }) => ({ ...point, version, client: names.get(item) ?? '' }));
+  }
+
+  /** The last use of each version, without these clients. */
+  async lastUsed(withoutClients: readonly number[]): Promise<ReadonlyMap<string, number>> {
+    const { seen } = await this.#tables();
+    const used = await this.#used();
+    const rows = await this.#database.all<{ version: string; used_at: number }>(
+      `SELECT name AS version, MAX(${used}) AS used_at FROM ${seen} AS seen JOIN versions ON versions.id = version
+        WHERE NOT (client ${this.#database.isInList}) GROUP BY name HAVING MAX(${used}) > 0`,
+      [withoutClients],
+    );
+    return new Map(rows.map((row) => [row.version, row.used_at]));
+  }
+
+  /** By a client's id: its first request, and its last use. Only clients that used the version. */
+  async uses(version: string): Promise<Map<number, { readonly first: number; readonly used: number }>> {
+    const { seen } = await this.#tables();
+    const used = await this.#used();
+    const rows = await this.#database.all<{ client: number; first: number; used: number }>(
+      `SELECT client, first, ${used} AS used FROM ${seen} AS seen WHERE version = ? AND ${used} > 0`,
+      [await this.#reads.idOf(version)],
+    );
+    return new Map(rows.map((row) => [row.client, row]));
+  }
+
+  /** The clients whose last use was before `until`, the latest first. */
+  async past(version: string, until: number) {
+    // In a ledger of an earlier release, clients whose requests all failed cannot be recognized.
+    if (!(await this.#reads.hasOutcomes())) return [];
+    const { sums: table, item, only, seen } = await this.#tables();
+    const id = await this.#reads.idOf(version);
+    const past = `FROM ${seen} AS seen WHERE version = ? AND used > 0 AND used < ?`;
+    const sums = `SELECT ${item} AS item, SUM(requests - failing) AS requests FROM ${table}_${table === 'pair' ? 'day' : 'block'}
+      WHERE version = ? AND ${item} IN (SELECT client ${past}) ${only} GROUP BY ${item}`;
+    return this.#database.all<{ id: number; client: string; first: number; last: number; requests: number }>(
+      `SELECT id, name AS client, first, used AS last, COALESCE(requests, 0) AS requests
+        FROM (SELECT * ${past}) AS past JOIN clients ON clients.id = client LEFT JOIN (${sums}) AS sums ON item = client
+        ORDER BY used DESC, id`,
+      [id, until, id, id, until],
+    );
+  }
+
+  /**
+   * The days on which these clients used the version, oldest first. One row per day, because objects for hundreds of thousands
+   * of rows take longer than the query. `clients`: ids. PostgreSQL filters by a list while it reads, which costs less than a join.
+   */
+  async daysOfUse(version: string, clients: readonly number[]): Promise<readonly DayOfClients[]> {
+    if (clients.length === 0) return [];
+    const { sums: table, item, only } = await this.#tables();
+    const used = `${table}_day WHERE version = ? AND ${item} ${this.#database.isInList} ${only}
+      AND (failing = 0 OR requests > failing)`;
+    // A client may use several routes on one day.
+    const grouped = `(SELECT span, client AS item, MIN(first) AS first, MAX(last) AS last FROM ${used} GROUP BY span, client) AS days`;
+    const days = table === 'pair' ? grouped : used;
+    return this.#database.all(
+      `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM ${days} GROUP BY span ORDER BY span`,
+      [await this.#reads.idOf(version), clients],
+    );
+  }
+
+  async #tables(): Promise<ClientTables> {
+    if (this.routes === undefined) return { sums: 'client', item: 'item', only: '', seen: 'version_client' };
+    const { isInList } = this.#database;
+    const rows = await this.#database.all<{ id: number }>(`SELECT id FROM routes WHERE name ${isInList} ORDER BY id`, [
+      this.routes,
+    ]);
+    // No route has the id 0.
+    const only = `AND route IN (${[0, ...rows.map(({ id }) => id)].join(', ')})`;
+    // An earlier release did not record `first` and `used`: then the earliest and the latest possible time count.
+    const seen = `(SELECT route_client.version, route_client.client, MAX(route_client.last) AS last,
+        MIN(COALESCE(route_client.first, version_client.first, route_client.last)) AS first,
+        MAX(COALESCE(route_client.used, route_client.last)) AS used
+      FROM route_client LEFT JOIN version_client
+        ON version_client.version = route_client.version AND version_client.client = route_client.client
+      WHERE TRUE ${only} GROUP BY route_client.version, route_client.client)`;
+    return { sums: 'pair', item: 'client', only, seen };
+  }
+
+  async #used(): Promise<string> {
+    return this.routes !== undefined || (await this.#reads.hasOutcomes()) ? 'used' : 'last';
+  }
+}
