@@ -206,7 +206,7 @@ describe('--store', () => {
 
 describe('exits 2', () => {
   it.each([
-    [['one'], 'Write a version such as /v1.'],
+    [['one'], 'Write a version such as /v1, or a route such as'],
     [['--since', '7'], 'has no unit. Write 7s or 7ms.'],
     [['--by', 'name'], 'Allowed choices are version, client, route, day, migration.'],
     [['--format', 'markdown'], 'Allowed choices are text, json, csv.'],
