@@ -10,7 +10,10 @@ import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 export type AcceptedVersion = Pick<
   Version,
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts'
->;
+> & {
+  /** Undefined: an earlier release has written the record, without them. */
+  readonly ends: Version['ends'] | undefined;
+};
 
 /** The part of an accepted snapshot that later edits are compared with. */
 export interface AcceptedConfig {
@@ -38,6 +41,14 @@ const windowSchema = z.object({
   routes: z.array(z.object({ method: z.string(), path: z.string() })).optional(),
 });
 
+// They are printed, so they must not move a cursor.
+const endSchema = z.object({
+  method: z.string().regex(/^[A-Z]+$/),
+  path: z.string().regex(/^\/\P{Cc}*$/u),
+  deprecation: z.int(),
+  sunset: optionalInstant,
+});
+
 const versionSchema = z.object({
   name: segment,
   major: z.int().min(0),
@@ -48,6 +59,8 @@ const versionSchema = z.object({
   successor: segment.optional(),
   // Left out if there is none, so that the hash of a configuration without brownouts is that of earlier releases.
   brownouts: z.array(windowSchema).optional(),
+  // An earlier release did not record them.
+  ends: z.array(endSchema).optional(),
 });
 
 // No targets and no settings: clients were not told about them, and their URLs may contain secrets.
@@ -109,12 +122,17 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
 
 /** The same for two configurations that announce the same versions, dates and successors below the same path. */
 export function configHash({ byMajor, gateway }: Pick<Snapshot, 'byMajor' | 'gateway'>): string {
-  const announced = JSON.stringify([gateway.basePath, announcedVersions(byMajor)]);
+  // Without empty `ends`, so that the hash of a configuration without them is that of earlier releases.
+  const versions = announcedVersions(byMajor).map(({ ends, ...version }) => ({
+    ...version,
+    ...(ends?.length && { ends }),
+  }));
+  const announced = JSON.stringify([gateway.basePath, versions]);
   return createHash('sha256').update(announced).digest('hex').slice(0, 12);
 }
 
 function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['versions'] {
-  return byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts }) => ({
+  return byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, ends }) => ({
     name,
     major,
     deprecation,
@@ -126,6 +144,7 @@ function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['v
       brownouts.length === 0
         ? undefined
         : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
+    ends: ends?.map(({ method, path, deprecation, sunset }) => ({ method, path, deprecation, sunset })),
   }));
 }
 
@@ -143,7 +162,7 @@ function parsed(text: string): unknown {
 
 function configOf({ versions, force }: StoredConfig): AcceptedConfig {
   const byName = new Map(
-    versions.map(({ deprecation, sunset, successor, brownouts = [], ...rest }): [string, AcceptedVersion] => [
+    versions.map(({ deprecation, sunset, successor, brownouts = [], ends, ...rest }): [string, AcceptedVersion] => [
       rest.name,
       {
         ...rest,
@@ -151,6 +170,7 @@ function configOf({ versions, force }: StoredConfig): AcceptedConfig {
         sunset,
         successor,
         brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
+        ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
       },
     ]),
   );

@@ -1,5 +1,5 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
-import { forcePlaceholder } from '../config/rules/lifecycle.ts';
+import { forcePlaceholder, shapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
 import { ago } from '../shared/text.ts';
 import { brownoutMessages } from './brownouts.ts';
@@ -105,19 +105,34 @@ function endMessages(
   return messages;
 }
 
-/** Messages about a sunset that the edit changes. */
+/** Messages about a sunset that the edit changes, of the version or of a route that ends before it. */
 function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: Edited, now: number): string[] {
-  if (version.sunset === undefined || version.sunset === old.sunset || stageOf(old, now) === 'retired') return [];
-  if (old.sunset !== undefined && version.sunset < old.sunset) {
-    const format = day(old.sunset) === day(version.sunset) ? secondOf : day;
-    return [
-      `The sunset of /${old.name} moves from ${format(old.sunset)} to ${format(version.sunset)}, which is earlier.`,
-    ];
-  }
+  if (stageOf(old, now) === 'retired') return [];
   const { notice } = after.guard;
-  if (old.sunset !== undefined || notice === 0 || version.sunset - now >= notice) return [];
+  const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
+  const ofRoutes = (version.ends ?? []).flatMap((end) => {
+    const known = old.ends?.find((one) => shapeOf(one) === shapeOf(end));
+    // A route without a sunset of its own ends with its version.
+    return sunsetMessage(`${end.method} /${old.name}${end.path}`, known?.sunset ?? old.sunset, end.sunset, notice, now);
+  });
+  return old.ends === undefined ? ofVersion : [...ofVersion, ...ofRoutes];
+}
+
+function sunsetMessage(
+  what: string,
+  before: number | undefined,
+  after: number | undefined,
+  notice: number,
+  now: number,
+): string[] {
+  if (after === undefined || after === before) return [];
+  if (before !== undefined && after < before) {
+    const format = day(before) === day(after) ? secondOf : day;
+    return [`The sunset of ${what} moves from ${format(before)} to ${format(after)}, which is earlier.`];
+  }
+  if (before !== undefined || notice === 0 || after - now >= notice) return [];
   const days = Math.round(notice / 86_400_000);
-  return [`The sunset of /${old.name}, ${day(version.sunset)}, is less than guard.notice (${days} days) ahead.`];
+  return [`The sunset of ${what}, ${day(after)}, is less than guard.notice (${days} days) ahead.`];
 }
 
 /** Faults of the successor that this edit causes. */

@@ -14,6 +14,10 @@ function snapshotIn(folder: string) {
         sunset: '2028-06-30',
         after_sunset: 'gone',
         successor: '/v10',
+        ends: {
+          'GET /old': { deprecation: '2026-01-01', sunset: '2027-06-30' },
+          'GET /new': { deprecation: '2026-01-01' },
+        },
       },
       '/v10': 'http://127.0.0.1:3010',
       '/v2': { retired: true },
@@ -44,6 +48,10 @@ describe('an unusable record', () => {
     ['without versions', JSON.stringify({ format: 1, force: [] })],
     ['with a date that is none', withVersion({ sunset: 'soon' })],
     ['with a name that could move a cursor', withVersion({ name: 'v1\x1b[2J' })],
+    [
+      'with a route that could move a cursor',
+      withVersion({ ends: [{ method: 'GET', path: '/\x1b[2J', deprecation: 1 }] }),
+    ],
     ['with a name of another major', withVersion({ name: 'v2' })],
     ['with a version that succeeds itself', withVersion({ successor: 'v1' })],
     ['with a successor further down', withVersion({ successor: 'v0' })],
@@ -103,6 +111,7 @@ it('is read as it was written, in a folder that did not exist', () => {
   expect(config?.versions.get('v1')).toEqual({
     name: 'v1',
     brownouts: [],
+    ends: v1?.ends,
     major: 1,
     deprecation: v1?.deprecation,
     sunset: Date.parse('2028-06-30T00:00:00Z'),
@@ -110,7 +119,8 @@ it('is read as it was written, in a folder that did not exist', () => {
     retired: false,
     successor: 'v10',
   });
-  expect(config?.versions.get('v2')).toMatchObject({ retired: v2?.retired, deprecation: undefined });
+  expect(v1?.ends).toHaveLength(2);
+  expect(config?.versions.get('v2')).toMatchObject({ ends: [], retired: v2?.retired, deprecation: undefined });
   expect(config?.versions.get('v10')).toMatchObject({ major: v10?.major, successor: undefined });
   expect(config?.guard.force).toEqual(new Map([['v1', 'the backend has burnt down']]));
 });
@@ -144,6 +154,7 @@ describe('the hash', () => {
     ['successor', hashOf({ '/v1': { ...base['/v1'], successor: '/v2' } })],
     ['version', hashOf({ ...base, '/v3': 'http://127.0.0.1:3' })],
     ['base path', hashOf(base, { base_path: '/api' })],
+    ['end of a route', hashOf({ '/v1': { ...base['/v1'], ends: { 'GET /old': { deprecation: '2026-01-01' } } } })],
   ])('changes with another %s', (_name, hash) => expect(hash).not.toBe(hashOf(base)));
 
   it('is short', () => expect(hashOf(base)).toMatch(/^[0-9a-f]{12}$/));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AcceptedVersion } from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { guardReload, type VersionUsage } from '../../gateway/lifecycle/reloadGuard.ts';
@@ -22,6 +23,11 @@ const deprecated = { upstream, deprecation: '2026-01-01' };
 const ended = { ...deprecated, sunset: '2026-06-30' };
 const ahead = { ...deprecated, sunset: '2028-06-30' };
 
+/** A version with a route that ends. */
+function endsAt(sunset: string | undefined, route = 'GET /old'): object {
+  return { upstream, ends: { [route]: { deprecation: '2026-01-01', ...(sunset && { sunset }) } } };
+}
+
 describe('an edit is accepted', () => {
   it.each<[string, Routes, Routes]>([
     ['that changes nothing', { '/v1': ahead }, { '/v1': ahead }],
@@ -35,6 +41,15 @@ describe('an edit is accepted', () => {
     ['that removes a tombstone past its sunset', { '/v1': { ...ended, retired: true } }, {}],
     ['that removes a version that ended by its date', { '/v1': { ...ended, after_sunset: 'gone' } }, {}],
     ['that restores a tombstone', { '/v1': { retired: true } }, { '/v1': upstream }],
+    ['that ends a route far enough ahead', { '/v1': upstream }, { '/v1': endsAt('2028-01-01') }],
+    ['that ends a route without a sunset', { '/v1': upstream }, { '/v1': endsAt(undefined) }],
+    ['that moves the sunset of a route later', { '/v1': endsAt('2026-12-01') }, { '/v1': endsAt('2026-12-02') }],
+    ['that ends a route later after all', { '/v1': endsAt('2026-12-01') }, { '/v1': upstream }],
+    [
+      'that renames a parameter of a route that ends soon',
+      { '/v1': endsAt('2026-12-01', 'GET /a/{id}') },
+      { '/v1': endsAt('2026-12-01', 'GET /a/{key}') },
+    ],
     ['that changes a target', { '/v1': ahead }, { '/v1': { ...ahead, upstream: 'http://127.0.0.1:3009' } }],
     [
       'whose faults are not new',
@@ -47,8 +62,33 @@ describe('an edit is accepted', () => {
   ])('%s', (_name, before, after) => expect(messages(before, after)).toEqual([]));
 });
 
+it('accepts a route that ends soon if an earlier release has not recorded the routes', () => {
+  const before = file({ '/v1': upstream });
+  const recorded = { ...before.byMajor[0], ends: undefined } as AcceptedVersion;
+  const config = { byMajor: [recorded], versions: new Map([['v1', recorded]]), guard: before.guard };
+  expect(guardReload(config, file({ '/v1': endsAt('2026-12-01') }), never, now)).toEqual([]);
+});
+
 describe('an edit is refused', () => {
   it.each<[string, Routes, Routes, RegExp[]]>([
+    [
+      'that moves the sunset of a route earlier',
+      { '/v1': endsAt('2028-06-30') },
+      { '/v1': endsAt('2028-06-29') },
+      [/^The sunset of GET \/v1\/old moves from 2028-06-30 to 2028-06-29, which is earlier\.$/],
+    ],
+    [
+      'that ends a route before its version, whose sunset was announced for it',
+      { '/v1': ahead },
+      { '/v1': { ...ahead, ...endsAt('2028-01-01') } },
+      [/^The sunset of GET \/v1\/old moves from 2028-06-30 to 2028-01-01, which is earlier\.$/],
+    ],
+    [
+      'that ends a route too soon',
+      { '/v1': upstream },
+      { '/v1': endsAt('2026-12-01') },
+      [/^The sunset of GET \/v1\/old, 2026-12-01, is less than guard\.notice \(30 days\) ahead\.$/],
+    ],
     [
       'that retires before the sunset',
       { '/v1': ahead },
