@@ -13,9 +13,15 @@ import {
   unknownVersion,
 } from './reading/ledgerClient.ts';
 import { statusOf } from './status.ts';
-import { InvalidParameterError, parsePlanQuery, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
+import {
+  InvalidParameterError,
+  parseDigestQuery,
+  parsePlanQuery,
+  parseRetirementQuery,
+  parseUsageQuery,
+} from './usageQueryParams.ts';
 
-/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions`, `/api/plan` and `/api/fleet`: the API behind the dashboard and the CLI. */
+/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions`, `/api/plan`, `/api/fleet` and more: the API behind the dashboard and the CLI. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
@@ -27,6 +33,7 @@ export function operatorRoutes(context: AdminContext): Router {
   addRetirement(router, context);
   addPlan(router, context);
   addFleet(router, context);
+  addNotify(router, context);
   return router;
 }
 
@@ -146,6 +153,27 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       await fleet.settle(versions, flushAndReport, question);
       return ask(true);
     });
+  });
+}
+
+/** `GET /api/digest`: the state of the deprecated versions. `POST /api/notify/test`: sends a test event to every receiver. */
+function addNotify(router: Router, { source, operations }: AdminContext): void {
+  router.get('/api/digest', ({ query }, res) =>
+    sendAnswer(res, async () => {
+      const { usage, clock } = operations;
+      const since = parseDigestQuery(query, clock.now());
+      await operations.flush?.();
+      const asked = { since, report: await operations.report(), now: clock.now() };
+      const digest = await usage?.query('digest', source.current, asked);
+      if (usage && !digest)
+        return { problem: 'LEDGER_UNANSWERED', detail: usage.problem ?? 'The ledger cannot be read.' };
+      return digest && { body: new TextEncoder().encode(JSON.stringify(digest)) };
+    }),
+  );
+  router.post('/api/notify/test', requireJson, async (_req, res) => {
+    const { notify } = source.current;
+    if (notify.length === 0) sendProblem(res, 'NO_RECEIVER', 'Set notify in routes.yaml to send notifications.');
+    else res.json({ results: (await operations.notifier?.()?.test()) ?? [] });
   });
 }
 

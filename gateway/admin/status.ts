@@ -20,6 +20,7 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     usage: ledgerStatus(usage, clock.now()),
     versions: versionsStatus(source.current, report, clock.now(), operations.fleet),
     traffic: trafficStatus(traffic.recent),
+    notify: operations.notifier?.()?.status() ?? null,
     fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,
   };
 }

@@ -35,6 +35,7 @@ export class InvalidParameterError extends Error {
 
 const pageParameters = ['limit', 'offset', 'sort', 'filter', 'state'] as const;
 const defaultPeriodMs = 30 * 86_400_000;
+const defaultPlanPeriodMs = 7 * 86_400_000;
 const maxLimit = 100_000;
 
 type Query = Request['query'];
@@ -70,7 +71,11 @@ function routeIn(query: Query): NamedRoute | undefined {
   throw new InvalidParameterError('`route` must be a method and a path below the version, such as GET /legacy-search.');
 }
 
-const defaultPlanPeriodMs = 7 * 86_400_000;
+/** The start of the period of `GET /api/digest`, epoch ms. @throws InvalidParameterError */
+export function parseDigestQuery(query: Query, now: number): number {
+  rejectUnknown(query, ['since']);
+  return Math.max(0, now - (durationOf(query, 'since') ?? defaultPlanPeriodMs));
+}
 
 /** The body of `POST /api/plan`, parsed: instants in epoch ms. `routesYaml`: undefined for the file of the gateway. */
 export type PlanQueryParams = { readonly since: number; readonly at: number; readonly now: number } & (

@@ -18,6 +18,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   tag: async () => (await import('./commands/tag.ts')).addTag,
   fleet: async () => (await import('./commands/fleet.ts')).addFleet,
   plan: async () => (await import('./commands/plan.ts')).addPlan,
+  digest: async () => (await import('./commands/digest.ts')).addDigest,
+  notify: async () => (await import('./commands/digest.ts')).addNotify,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };
 

@@ -52,6 +52,9 @@ export function buildSnapshot(context: RuleContext): Snapshot {
     log: logOf(draft.log, source.folder),
     fleet: fleetOf(draft.fleet, source.folder),
     telemetry: telemetryOf(draft.telemetry, source.env),
+    notify: draft.notify.flatMap(({ url, ...rest }) =>
+      url === undefined ? [] : [{ ...rest, url, secret: rest.secret }],
+    ),
   };
   return deepFreeze({
     ...values,

@@ -83,13 +83,17 @@ export function mask(text: string): string {
 }
 
 export function isSecret(path: Path): boolean {
+  // The path of a webhook often is a secret.
+  if (path[0] === 'notify' && path[2] === 'url') return true;
   return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
 }
 
 /** Hides the secrets of one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. */
 export function maskLine(line: string): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
-  const masked = mask(quotedMasked);
+  // The path of a webhook often is a secret. A target has none.
+  const isUrl = /\burl["']?\s*:/.test(line);
+  const masked = mask(isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked);
   const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
   const secret = keys.find(([, key]) => isSecret([key ?? '']));
   return secret ? `${masked.slice(0, secret.index + secret[0].length)}***` : masked;

@@ -67,6 +67,7 @@ interface Node {
   readonly default?: unknown;
   readonly properties?: Readonly<Record<string, Node>>;
   readonly additionalProperties?: Node | boolean;
+  readonly items?: Node;
   readonly anyOf?: readonly Node[];
 }
 
@@ -89,7 +90,8 @@ export function referencePage(): string {
   const { routes, ...sections } = root.properties ?? {};
   const route = mapForm(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
   const tables = [table('routes./vN', route?.properties ?? {}, ['timeouts', 'limits', 'retries', 'health', 'tls'])];
-  for (const [name, section] of Object.entries(sections)) tables.push(table(name, section.properties ?? {}, []));
+  for (const [name, section] of Object.entries(sections))
+    tables.push(table(name, section.properties ?? section.items?.properties ?? {}, []));
   return [introduction, ...tables].join('\n');
 }
 

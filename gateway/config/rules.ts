@@ -45,7 +45,13 @@ import {
   storePasswordIsNotWritten,
   unboundedTrust,
 } from './rules/settings.ts';
-import { collectorPort, telemetryNeedsCollector } from './rules/telemetry.ts';
+import {
+  collectorPort,
+  receiverNeedsUrl,
+  receiverWithoutSecret,
+  receiverWithoutTls,
+  telemetryNeedsCollector,
+} from './rules/telemetry.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
 /** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
@@ -83,6 +89,7 @@ export const rules = {
   'store-password': storePasswordIsNotWritten,
   'silent-too-soon': silentAfterHeartbeats,
   'telemetry-without-collector': telemetryNeedsCollector,
+  'notify-without-url': receiverNeedsUrl,
 } satisfies Record<string, ConfigRule>;
 
 /** Each rule has a fixture with its id as the name in test/fixtures/warned-routes. */
@@ -101,6 +108,8 @@ export const warningRules = {
   'unbounded-trust': unboundedTrust,
   'nothing-in-service': nothingInService,
   'collector-port': collectorPort,
+  'notify-without-tls': receiverWithoutTls,
+  'notify-without-secret': receiverWithoutSecret,
 } satisfies Record<string, WarningRule>;
 
 export function warnings(context: RuleContext, now: number): Fault[] {

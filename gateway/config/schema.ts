@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { brownout } from './schema/brownouts.ts';
 import { fleet } from './schema/fleet.ts';
+import { notify } from './schema/notify.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
 import { compat, gateway, guard, log, retire, telemetry, usage } from './schema/settings.ts';
@@ -19,6 +20,7 @@ export const routesFile = section({
   compat: compat.prefault({}).describe('Levels and exemptions of the contract check.'),
   fleet: fleet.prefault({}).describe('Several gateways that share one ledger.'),
   log: log.prefault({}).describe('The access log.'),
+  notify: notify.prefault([]).describe('Webhooks that are told about the end of versions.'),
   telemetry: telemetry.prefault({}).describe('Export to an OpenTelemetry collector. Off without `otlp`.'),
 });
 

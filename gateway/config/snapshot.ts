@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly fleet: FleetSettings | undefined;
   /** Undefined: nothing is exported. */
   readonly telemetry: TelemetrySettings | undefined;
+  /** Empty: nothing is sent. */
+  readonly notify: readonly NotifyReceiver[];
 }
 
 /** One major of the API. All instants are epoch milliseconds, all durations milliseconds, all sizes bytes. */
@@ -263,6 +265,27 @@ export interface TelemetrySettings {
   /** The share of new traces that are recorded, 0 to 1. */
   readonly sample: number;
   readonly metrics: boolean;
+}
+
+export const notifyEvents = [
+  'deprecation',
+  'sunset-90d',
+  'sunset-30d',
+  'sunset-7d',
+  'brownout',
+  'new-client',
+  'came-back',
+  'ledger-problem',
+] as const;
+
+/** A webhook. Its path, its query and the key are secrets. */
+export interface NotifyReceiver {
+  readonly url: string;
+  readonly format: 'json' | 'slack';
+  /** The signing key as base64; undefined: requests are not signed. */
+  readonly secret: string | undefined;
+  readonly events: readonly (typeof notifyEvents)[number][];
+  readonly digest: 'off' | 'weekly';
 }
 
 /** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */

@@ -223,6 +223,11 @@ export const catalogue = {
     title: 'No fleet',
     detail: 'This gateway is on its own: its `routes.yaml` has no `fleet.store`.',
   },
+  NO_RECEIVER: {
+    status: 409,
+    title: 'No receiver',
+    detail: 'The `routes.yaml` of this gateway has no `notify`, so it sends no notifications.',
+  },
   STORE_UNANSWERED: {
     status: 503,
     title: 'The shared store does not answer',

@@ -184,11 +184,12 @@ function reloadOnEdits(
 }
 
 /** What routes.yaml asks for, and an embedded gateway does not do. */
-function ignoredSections({ fleet, telemetry }: Snapshot): string[] {
+function ignoredSections({ fleet, telemetry, notify }: Snapshot): string[] {
   const lines = [];
   if (fleet)
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
+  if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   return lines;
 }
 

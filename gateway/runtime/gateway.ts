@@ -2,6 +2,7 @@ import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
+import type { Notifier } from '../notify/notifier.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
@@ -17,6 +18,7 @@ import { Reloader, type ReloadOutcome, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
 const unreachableCheckMs = 1000;
+const weekMs = 7 * 86_400_000;
 
 export interface RunningGateway {
   /** The bound ports; they differ from the configured ones if those are 0. */
@@ -60,6 +62,23 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     if (next.telemetry) exporter ??= new (await import('../otlp/exporter.ts')).OtlpExporter(notice);
     await exporter?.configure(next);
   };
+  let notifier: Notifier | undefined;
+  const configureNotify = async (): Promise<void> => {
+    if (!notifier && serving.current.notify.length > 0)
+      notifier = new (await import('../notify/notifier.ts')).Notifier({
+        source: serving,
+        clock,
+        notice,
+        ledger,
+        storeProblem: () => options.fleet?.storeProblem,
+        clientEvents: async (now) => (await ledgerReader?.query('clientEvents', serving.current, { now })) ?? [],
+        weeklyDigest: async (monday, now) => {
+          const query = { since: now - weekMs, monday, report: await serving.report(), now };
+          return ledgerReader?.query('digest', serving.current, query);
+        },
+      });
+    notifier?.configure();
+  };
   const otlp: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
   await member?.announce(snapshot, clock.now());
@@ -81,6 +100,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       if (next.telemetry) await configureExport(next);
       const unconfirmed = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
+      await configureNotify();
       ledger?.configure(next.usage);
       member?.accept(next);
       onAccepted(next);
@@ -107,6 +127,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         usage: ledgerReader,
         traffic,
         exported: () => exporter?.metrics() ?? [],
+        notifier: () => notifier,
         fleet: member,
         spool: options.fleet,
       },
@@ -122,6 +143,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     throw error;
   }
   await member?.join({ source: serving, ready: () => serving.ready, ...reporting, use, onAccepted, clock });
+  await configureNotify();
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
   return {
@@ -137,7 +159,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       stopMonitor();
       stopMaintenance?.();
       const closed = serving.close().then(() => exporter?.close());
-      await Promise.all([closed, closeListener(admin), ledgerReader?.close()]);
+      await Promise.all([closed, closeListener(admin), notifier?.close(), ledgerReader?.close()]);
     },
   };
 }

@@ -9,6 +9,7 @@ export const threads = [
   'config/loadWorker',
   'discovery/guideThread',
   'fleet/worker',
+  'notify/worker',
   'otlp/thread',
   'usage/ledger/worker',
 ] as const;

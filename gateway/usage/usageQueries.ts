@@ -50,6 +50,11 @@ export interface UsageQueries {
    * length or longer count as usual pauses; undefined: pauses are not computed.
    */
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
+  /**
+   * The clients that used a version on the days from `since` to `until` (UTC), but never before, or not for `quiet` before; the
+   * earliest first. No client counts as new if the ledger does not go back `quiet` before `since`.
+   */
+  arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
@@ -161,6 +166,19 @@ export interface PastClient {
   readonly last: number;
   /** The usual pause between requests; undefined: it is shorter than `shortestPause`, or there are too few pauses. */
   readonly usualPause: number | undefined;
+}
+
+/** The first use of a version by a client, or its first use after a long pause. */
+export interface Arrival {
+  readonly client: string;
+  readonly name: string | undefined;
+  readonly at: number;
+  /** Requests in the period that did not fail. */
+  readonly requests: number;
+  /** False: the client used the version before, and paused. */
+  readonly isNew: boolean;
+  /** The last use before the pause; undefined: there is none, or it was not looked up. */
+  readonly lastUse: number | undefined;
 }
 
 /** The requests of one client to one version, for a comparison of two versions. */

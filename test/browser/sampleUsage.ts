@@ -112,6 +112,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
         const own = pick(since, version).filter((row) => row.client === client);
         return series(own, day).map((point) => ({ ...point, client }));
       }),
+    arrivals: async () => [],
     movement: async (from, to, since) => {
       const [old, young] = [from, to].map((one) => new Map(clientsOf(one, since).map((each) => [each.client, each])));
       return [...new Set([...(old?.keys() ?? []), ...(young?.keys() ?? [])])].map((client) => ({
@@ -153,6 +154,7 @@ export const noUsage: UsageQueries = {
   routes: async () => [],
   series: async () => [],
   clientSeries: async () => [],
+  arrivals: async () => [],
   movement: async () => [],
   instances: async () => undefined,
   instanceDays: async () => [],

@@ -16,7 +16,7 @@ function read(text: string, folder = tmpdir(), env: NodeJS.ProcessEnv = {}): Sna
 const upstream = 'http://127.0.0.1:3001';
 
 it('has the defaults that the documentation names', () => {
-  const { byMajor, gateway, guard, usage, retire, compat, log, telemetry } = read(
+  const { byMajor, gateway, guard, usage, retire, compat, log, telemetry, notify } = read(
     `routes: { /v1: ${upstream} }`,
     '/srv',
   );
@@ -84,6 +84,7 @@ it('has the defaults that the documentation names', () => {
   expect(compat).toEqual({ rules: new Map(), exempt: [] });
   expect(log).toEqual({ access: 'stdout', format: 'auto', sample: 1, address: 'network', query: false, redact: [] });
   expect(telemetry).toBeUndefined();
+  expect(notify).toEqual([]);
 });
 
 it('lists versions by number, whatever their order in the file', () => {

@@ -3,6 +3,8 @@ import { nameLine } from '../../config/names.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
+import { digestOf } from '../../notify/digest.ts';
+import { clientEvents } from '../../notify/events.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
@@ -81,6 +83,10 @@ const answers: {
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
     return { ...bodyOf(JSON.stringify(plan)), waitsForCounts: !hasLoss(plan) };
   },
+
+  digest: (queries, snapshot, query) => digestOf({ ...query, queries, snapshot }),
+
+  clientEvents: (queries, snapshot, { now }) => clientEvents(queries, snapshot, now),
 
   recentUse: async (queries, snapshot, { since, now }) => {
     const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {

@@ -1,5 +1,6 @@
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
+import type { NotifyEvent } from '../../notify/events.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
@@ -28,6 +29,15 @@ export interface LedgerQueryParams {
   };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
+  /** `GET /api/digest`, and the digest of the week. `monday`: undefined unless it is the digest of a week. */
+  readonly digest: {
+    readonly since: number;
+    readonly monday?: number | undefined;
+    readonly report: ServingReport;
+    readonly now: number;
+  };
+  /** The clients that call deprecated versions for the first time or again. */
+  readonly clientEvents: { readonly now: number };
   /** For the reload guard: the use of each version since an instant. */
   readonly recentUse: { readonly since: number; readonly now: number };
   /** When each version was last called and last used. */
@@ -42,6 +52,9 @@ export interface LedgerAnswers {
   readonly retirement: AnswerBody | AnswerProblem;
   readonly plan: AnswerBody | AnswerProblem;
   readonly name: AnswerBody | AnswerProblem;
+  /** Undefined: the ledger cannot be read. */
+  readonly digest: NotifyEvent | undefined;
+  readonly clientEvents: readonly NotifyEvent[];
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
   readonly recentUse: { readonly versions: readonly RecentUse[]; readonly problem: string | undefined };
   /** Undefined: the ledger cannot be read. */

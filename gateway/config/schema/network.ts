@@ -34,6 +34,18 @@ export const pageUrl = scalar({
   },
 });
 
+/** A webhook. Its path and query may be secret. */
+export const webhookUrl = scalar({
+  accepts: ['string'],
+  expected: 'a URL such as https://hooks.example.com/…',
+  json: { type: 'string', pattern: '^https?://[^#@\\s]+$' },
+  parse: (input): string | Wrong => {
+    const url = parseUrl(input);
+    if (url instanceof Wrong) return url;
+    return url.hash === '' ? url.href : new Wrong('has a fragment', 'Leave out the # and what follows it.');
+  },
+});
+
 /** A collector. The paths of the signals are appended to the URL. */
 export const collectorUrl = scalar({
   accepts: ['string'],

@@ -1,5 +1,6 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
+  Arrival,
   ClientCounts,
   ClientDay,
   ClientMovement,
@@ -16,6 +17,7 @@ import type {
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
+import { arrivalsIn } from './arrivals.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { beginOf, endless, hourMs, type Spans } from './spans.ts';
@@ -265,6 +267,14 @@ export class LedgerReader implements UsageQueries {
     return rows
       .filter(isSingleClient)
       .map(({ id, ...row }) => ({ ...row, name: this.#names.nameOf(row.client), usualPause: pauses.get(id) }));
+  }
+
+  async arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]> {
+    // A ledger of an earlier release does not record which requests failed.
+    if ((await this.#statements.schemaVersion()) < 3) return [];
+    const { begin } = await this.#reads.recordedPeriod();
+    const rows = await arrivalsIn(this.#statements, version, { since, until, quiet, begin });
+    return rows.map((row) => ({ ...row, name: this.#names.nameOf(row.client) }));
   }
 
   async movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]> {

@@ -1,0 +1,120 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { digestOf } from '../../notify/digest.ts';
+import type { NotifyEvent } from '../../notify/events.ts';
+import { asHtml, asMarkdown } from '../../notify/formats.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { printable } from '../../shared/text.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { openLedger, unreadableLedger } from '../ledgerStore.ts';
+import {
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
+  type Duration,
+  defaultConfig,
+  formatOption,
+  periodArgument,
+  snapshotOf,
+} from '../options.ts';
+
+interface DigestOptions extends AdminTargetOptions {
+  readonly format: 'markdown' | 'html';
+  readonly since: Duration;
+  readonly store?: string;
+  readonly names?: string;
+}
+
+type Digest = Pick<NotifyEvent, 'title' | 'sections'>;
+
+// A gateway waits for its ledger.
+const digestTimeoutMs = 65_000;
+// A gateway waits for each receiver.
+const testTimeoutMs = 25_000;
+
+export const addDigest: AddCommand = (program, io, finish) => {
+  addAdminTargetOptions(program.command('digest'))
+    .description(
+      'Print a summary for an e-mail: what changed, who still calls which deprecated version, what prevents a retirement, and the next dates.',
+    )
+    .addOption(formatOption(['markdown', 'html']))
+    .addOption(
+      new Option('--since <duration>', 'period to report, up to now')
+        .argParser(periodArgument)
+        .default(periodArgument('7d'), '7d'),
+    )
+    .addOption(
+      new Option(
+        '--store <place>',
+        'read this ledger and --config instead of asking a gateway: a file, or postgres://… of a fleet',
+      ),
+    )
+    .addOption(new Option('--names <file>', 'with --store: file of client names (default: usage.names of --config)'))
+    .action(async (options: DigestOptions) => finish(await digest(options, io)));
+};
+
+export const addNotify: AddCommand = (program, io, finish) => {
+  const notify = program.command('notify').description('Check the webhooks of notify.');
+  addAdminTargetOptions(notify.command('test'))
+    .description('Send a test event to every webhook. Exits 1 if one does not accept it.')
+    .action(async (options: AdminTargetOptions) => finish(await testReceivers(options, io)));
+};
+
+/** @throws UsageError, AdminError, UnreadableFileError */
+async function digest(options: DigestOptions, io: Io): Promise<ExitCode> {
+  const { store, names, format } = options;
+  if (names !== undefined && store === undefined)
+    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  const found = store === undefined ? await digestFromGateway(options, io) : await digestFromStore(store, options, io);
+  io.stdout.write(format === 'html' ? asHtml(found) : asMarkdown(found));
+  return 0;
+}
+
+/** @throws AdminError */
+async function digestFromGateway(options: DigestOptions, io: Io): Promise<Digest> {
+  const target = adminTargetOf(options, io);
+  const path = `/api/digest?${new URLSearchParams({ since: options.since.text })}`;
+  const answer: unknown = await adminClient(target).get(path, digestTimeoutMs);
+  if (!isDigest(answer)) throw notAGateway(target.name);
+  return answer;
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isDigest(answer: unknown): answer is Digest {
+  if (!isRecord(answer) || typeof answer['title'] !== 'string' || !Array.isArray(answer['sections'])) return false;
+  return answer['sections'].every((section) => isRecord(section) && Array.isArray(section['lines']));
+}
+
+/** Reads a ledger directly. @throws UsageError, UnreadableFileError */
+async function digestFromStore(store: string, { config, since, names }: DigestOptions, io: Io): Promise<Digest> {
+  const snapshot = snapshotOf(config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
+  const ledger = await openLedger(store, io.cwd, names === undefined ? snapshot.usage.names : resolve(io.cwd, names));
+  try {
+    return await ledger.snapshot(async () => {
+      const now = systemClock.now();
+      const found = await digestOf({
+        snapshot,
+        queries: ledger,
+        report: undefined,
+        since: Math.max(0, now - since.ms),
+        now,
+      });
+      if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
+      return found;
+    });
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** @throws AdminError */
+async function testReceivers(options: AdminTargetOptions, io: Io): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const { results } = await adminClient(target).post('/api/notify/test', {}, testTimeoutMs);
+  if (!Array.isArray(results) || !results.every(isRecord)) throw notAGateway(target.name);
+  for (const { host, accepted, result } of results)
+    io.stdout.write(printable(`${host}  ${accepted === true ? 'accepted' : 'not accepted'}  ${result}`).concat('\n'));
+  if (results.length === 0) io.stderr.write('No result: see the log of the gateway.\n');
+  return results.length > 0 && results.every(({ accepted }) => accepted === true) ? 0 : 1;
+}

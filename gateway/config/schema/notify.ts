@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { notifyEvents } from '../snapshot.ts';
+import { webhookUrl } from './network.ts';
+import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
+import { oneOf } from './words.ts';
+
+// Standard Webhooks: keys have 24 to 64 bytes.
+const [leastKeyBytes, mostKeyBytes] = [24, 64];
+
+/** A signing key in the form of Standard Webhooks: `whsec_` and base64. Parsed to the base64 text. */
+const signingSecret = scalar({
+  accepts: ['string'],
+  expected:
+    'whsec_ and 24 to 64 random bytes as base64, such as the output of: echo "whsec_$(openssl rand -base64 32)"',
+  json: { type: 'string', pattern: '^(whsec_)?[A-Za-z0-9+/]+={0,2}$' },
+  parse: (input): string | Wrong => {
+    const text = input.replace(/^whsec_/, '');
+    const bytes = Buffer.from(text, 'base64');
+    // Buffer skips characters that are not base64.
+    if (bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) return new Wrong('is not base64');
+    if (bytes.length < leastKeyBytes) return new Wrong(`has fewer than ${leastKeyBytes} bytes`);
+    return bytes.length > mostKeyBytes ? new Wrong(`has more than ${mostKeyBytes} bytes`) : text;
+  },
+});
+
+const receiver = section({
+  url: optionalOrEmpty(webhookUrl).describe(
+    'The URL of the webhook. An unquoted variable that is empty means that nothing is sent.',
+  ),
+  format: oneOf(['json', 'slack'])
+    .prefault('json')
+    .describe('json: an object with type, timestamp and data. slack: a message for an incoming webhook of Slack.'),
+  secret: optionalOrEmpty(signingSecret).describe(
+    'Signs each request as Standard Webhooks describes. An unquoted variable that is empty means no signature.',
+  ),
+  events: z
+    .array(oneOf(notifyEvents))
+    .prefault([...notifyEvents])
+    .describe('Which events are sent. [notifications.md](notifications.md) describes them.'),
+  digest: oneOf(['off', 'weekly']).prefault('off').describe('weekly: a summary is sent every Monday, 06:00 UTC.'),
+});
+
+/** The webhooks that are told about the end of versions. */
+export const notify = z.array(receiver);

@@ -1,0 +1,97 @@
+import { createHash, createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NotifyReceiver } from '../config/snapshot.ts';
+import { packageVersion } from '../shared/packageFiles.ts';
+import type { NotifyEvent } from './events.ts';
+import { asJson, asSlack } from './formats.ts';
+
+/** A receiver may take this long to answer. */
+export const answerMs = 10_000;
+
+const hourMs = 3_600_000;
+/** The pauses after failed attempts; the last one is repeated. */
+const pauses = [5_000, 30_000, 120_000, 600_000, 1_800_000, hourMs];
+/** An event that is still not accepted after this time is given up. */
+export const giveUpMs = 24 * hourMs;
+
+/** The key of a receiver in the queue. It reveals neither the path nor the query of the URL. */
+export function keyOf({ url, format }: Pick<NotifyReceiver, 'url' | 'format'>): string {
+  return createHash('sha256').update(`${format} ${url}`).digest('hex').slice(0, 16);
+}
+
+/** The part of the URL that may be shown. */
+export function hostOf({ url }: Pick<NotifyReceiver, 'url'>): string {
+  return new URL(url).host;
+}
+
+/** The value of `webhook-id`: the same in every attempt, and on every gateway. Standard Webhooks allows no `.` in it. */
+export function messageId(event: Pick<NotifyEvent, 'id'>): string {
+  return `msg_${createHash('sha256').update(event.id).digest('hex').slice(0, 32)}`;
+}
+
+/** The fields of Standard Webhooks. `secret`: base64. `now`: epoch ms. */
+export function signatureFields(id: string, body: string, secret: string, now: number): Record<string, string> {
+  const timestamp = String(Math.floor(now / 1_000));
+  const hmac = createHmac('sha256', Buffer.from(secret, 'base64')).update(`${id}.${timestamp}.${body}`);
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${hmac.digest('base64')}` };
+}
+
+export interface Answer {
+  readonly isAccepted: boolean;
+  /** The status, or the code of the failure. Never has a part of the URL. */
+  readonly result: string;
+  /** From `Retry-After`, in ms; undefined: the receiver did not send it. */
+  readonly retryAfter: number | undefined;
+}
+
+/** Sends an event once. Never throws, and takes at most `answerMs`. `now`: epoch ms. */
+export async function send(event: NotifyEvent, receiver: NotifyReceiver, now: number): Promise<Answer> {
+  const body = receiver.format === 'slack' ? asSlack(event) : asJson(event);
+  const id = messageId(event);
+  const timestamp = String(Math.floor(now / 1_000));
+  const unsigned = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+  try {
+    // A redirect could send client names to another host. The certificate is verified by default.
+    const response = await fetch(receiver.url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': `version-gateway/${packageVersion()}`,
+        ...(receiver.secret === undefined ? unsigned : signatureFields(id, body, receiver.secret, now)),
+      },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerMs),
+    });
+    // The body is not needed. Without this, the connection would stay open until the receiver has sent all of it.
+    await Promise.race([response.body?.cancel(), sleep(answerMs, undefined, { ref: false })]).catch(() => {});
+    return { isAccepted: response.ok, result: String(response.status), retryAfter: retryAfterOf(response) };
+  } catch (error) {
+    return { isAccepted: false, result: failureCode(error), retryAfter: undefined };
+  }
+}
+
+/** The messages of these errors may quote the URL, so only their codes are used. */
+function failureCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'failed';
+  if (error.name === 'TimeoutError') return 'timeout';
+  const { cause } = error;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'failed';
+}
+
+/** Seconds only: a receiver may send a date, which needs no support here. */
+function retryAfterOf({ headers }: Response): number | undefined {
+  const value = headers.get('retry-after') ?? '';
+  return /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : undefined;
+}
+
+/**
+ * The pause after a failed attempt, ms, with jitter so that gateways do not return all at once. Undefined: the event is given up.
+ * `attempt`: from 1. `age`: of the event, ms.
+ */
+export function pauseAfter(attempt: number, age: number, { retryAfter = 0 }: Partial<Answer> = {}): number | undefined {
+  const regular = pauses[Math.min(attempt, pauses.length) - 1] ?? hourMs;
+  const pause = Math.max(Math.min(retryAfter, hourMs), regular) * (0.9 + Math.random() / 5);
+  return age + pause > giveUpMs ? undefined : pause;
+}

@@ -1,0 +1,180 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
+import type { ServingReport } from '../observability/report.ts';
+import { gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
+import { judge } from '../retirement/verdict.ts';
+import { dayOf, theLast } from '../retirement/words.ts';
+import { ago, grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
+import type { ClientUse, UsageQueries } from '../usage/usageQueries.ts';
+import { isSingleClient } from '../usage/usageRow.ts';
+import { instant, type NotifyEvent, type NotifySection, nameOf } from './events.ts';
+
+const dayMs = 86_400_000;
+/** The period of the weekly digest. */
+export const weekMs = 7 * dayMs;
+// 1 January 1970 was a Thursday. Monday, 06:00 UTC.
+const firstDigest = 4 * dayMs + 6 * 3_600_000;
+// A gateway that was stopped on Monday sends the digest within this time.
+const lateMs = 2 * dayMs;
+
+const maxClients = 20;
+const maxDates = 20;
+
+export interface DigestQuery {
+  readonly snapshot: Snapshot;
+  readonly queries: UsageQueries;
+  /** Of the running gateway; undefined: only the ledger is read. */
+  readonly report: ServingReport | undefined;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly now: number;
+  /** The id of the digest of a week is the same on every gateway. Undefined: it is not that of a week. */
+  readonly monday?: number | undefined;
+}
+
+/** The Monday, 06:00 UTC, of the digest that is due at `now`; undefined: none is. Epoch ms. */
+export function digestDue(now: number): number | undefined {
+  const monday = Math.floor((now - firstDigest) / weekMs) * weekMs + firstDigest;
+  return now < monday + lateMs ? monday : undefined;
+}
+
+/** What changed, who still calls which deprecated version, who blocks what, and the next dates. Undefined: the ledger cannot be read. */
+export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefined> {
+  const { snapshot, queries, since, now, monday } = query;
+  const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
+  const versions = await Array.fromAsync(ending, (version) => versionDigest(version, query));
+  const totals = await queries.requests(since);
+  if (queries.problem !== undefined) return undefined;
+  const requests = totals.reduce((sum, one) => sum + one.requests, 0);
+  const dates = datesOf(snapshot).filter(({ at }) => at > now);
+  const reached = datesOf(snapshot).filter(({ at }) => at > since && at <= now);
+  const changes = [...reached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
+  const period = `${dayOf(since)} to ${dayOf(now)}`;
+  const none = 'No version is deprecated, and none has a date.';
+  return {
+    id: `digest ${monday === undefined ? now : dayOf(monday)}`,
+    type: 'digest',
+    at: now,
+    title: `API versions, ${period}`,
+    sections: [
+      { lines: [`${plural(requests, 'request')} in ${theLast(now - since)}.${ending.length === 0 ? ` ${none}` : ''}`] },
+      { heading: 'What changed', lines: changes.length > 0 ? changes : ['Nothing.'] },
+      ...versions.map(({ section }) => section),
+      {
+        heading: 'Next dates',
+        lines: dates.length > 0 ? dates.slice(0, maxDates).map(dateInWords) : ['No date is set.'],
+      },
+    ],
+    data: {
+      since: instant(since),
+      until: instant(now),
+      requests,
+      changes,
+      versions: versions.map(({ data }) => data),
+      dates: dates.slice(0, maxDates).map(({ at, what }) => ({ at: instant(at), what })),
+    },
+    keepUntil: now + 30 * dayMs,
+  };
+}
+
+/** Deprecated, past its sunset, or refused but still called. */
+function isEnding(version: Version, now: number): boolean {
+  const stage: Stage = stageOf(version, now);
+  return stage !== 'active' && stage !== 'announced';
+}
+
+async function versionDigest(version: Version, { snapshot, queries, report, since, now }: DigestQuery) {
+  const { name } = version;
+  const empty = { versions: [], workers: [] };
+  const { quiet } = snapshot.retire;
+  const facts = await gatherFacts(version, { snapshot, queries, report: report ?? empty }, quiet, now);
+  const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
+  const clients = uses.filter(isSingleClient);
+  const before = await queries.totals(since - (now - since), since);
+  const earlier = before.find((one) => one.version === name)?.requests ?? 0;
+  const requests = uses.reduce((sum, one) => sum + one.requests, 0);
+  const { answer, reasons } = judge(facts);
+  const arrivals = await queries.arrivals(name, since, now, Math.max(dayMs, quiet));
+  const added = arrivals.filter((one) => one.isNew);
+  const returned = arrivals.filter((one) => !one.isNew);
+  const gone = facts.gone.filter(({ last }) => last >= since - quiet);
+  const changes = [
+    requestsChange(name, requests, earlier, now - since),
+    ...listChange(added, `called /${name} for the first time`),
+    ...listChange(returned, `came back to /${name}`),
+    ...listChange(gone, `stopped calling /${name}`),
+  ];
+  const blockers =
+    answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));
+  const section: NotifySection = {
+    heading: `/${name}: ${facts.stage}`,
+    lines: [...blockers, ...(clients.length === 0 ? [`No client called it in ${theLast(now - since)}.`] : [])],
+    ...(clients.length > 0 && { table: clientTable(clients, now) }),
+  };
+  const data = {
+    version: name,
+    stage: facts.stage,
+    deprecation: instant(version.deprecation),
+    sunset: instant(version.sunset),
+    successor: successorOf(version, snapshot, now)?.name ?? null,
+    requests,
+    requests_before: earlier,
+    client_count: clients.length,
+    clients: clients.slice(0, maxClients).map(({ client, name, requests, last }) => {
+      return { client, name: name ?? null, requests, last: instant(last) };
+    }),
+    blocked_by: answer === 'yes' ? [] : reasons.map(({ code, text }) => ({ code, text })),
+  };
+  return { changes, section, data };
+}
+
+// The verdict of a digest knows neither the requests in flight nor what other gateways have not sent yet.
+function notBlocked(name: string, { stage }: RetirementFacts): string {
+  if (stage === 'retired') return 'It is retired: requests are answered 410.';
+  return `Nothing in the ledger blocks its retirement. Ask \`version-gateway can-retire /${name}\` before you retire it.`;
+}
+
+function requestsChange(name: string, requests: number, earlier: number, ms: number): string {
+  const now = `/${name} had ${plural(requests, 'request')}`;
+  return `${now}; in the ${inLargestUnit(ms)} before, ${grouped(earlier)}.`;
+}
+
+function listChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
+  if (clients.length === 0) return [];
+  const names = clients.slice(0, 5).map(nameOf).join(', ');
+  const more = clients.length > 5 ? ` and ${grouped(clients.length - 5)} more` : '';
+  return [`${plural(clients.length, 'client')} ${what}: ${names}${more}.`];
+}
+
+function clientTable(clients: readonly ClientUse[], now: number): NotifySection['table'] {
+  const rows = clients.slice(0, maxClients).map((one) => [nameOf(one), grouped(one.requests), ago(one.last, now)]);
+  const more = clients.length - rows.length;
+  return {
+    head: ['client', 'requests', 'last call'],
+    rows: more > 0 ? [...rows, [`and ${plural(more, 'more client')}`, '', '']] : rows,
+  };
+}
+
+interface NamedDate {
+  readonly at: number;
+  readonly what: string;
+}
+
+function datesOf({ byMajor, gateway }: Snapshot): NamedDate[] {
+  const dates = byMajor.flatMap(({ name, deprecation, sunset, ends }) => [
+    { at: deprecation, what: `deprecation of /${name}` },
+    { at: sunset, what: `sunset of /${name}` },
+    ...ends.flatMap(({ method, path, deprecation: from, sunset: until }) => {
+      const route = printableExcerpt(`${method} ${gateway.basePath}/${name}${path}`);
+      return [
+        { at: from, what: `deprecation of ${route}` },
+        { at: until, what: `sunset of ${route}` },
+      ];
+    }),
+  ]);
+  return dates.filter((one): one is NamedDate => one.at !== undefined).sort((a, b) => a.at - b.at);
+}
+
+function dateInWords({ at, what }: NamedDate): string {
+  return `${dayOf(at)}: ${what}`;
+}

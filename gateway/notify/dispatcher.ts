@@ -1,0 +1,251 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FleetSettings, NotifyReceiver } from '../config/snapshot.ts';
+import type { Clock } from '../shared/clock.ts';
+import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
+import { OutageNotices } from '../usage/ledger/outage.ts';
+import { giveUpMs, hostOf, keyOf, pauseAfter, send } from './delivery.ts';
+import type { NotifyEvent } from './events.ts';
+import { NotifyQueue, type QueuedEvent } from './queue.ts';
+
+const maxShown = 20;
+const maintenanceMs = 60_000;
+
+export interface DispatcherSettings {
+  readonly receivers: readonly NotifyReceiver[];
+  /** The file of the queue. */
+  readonly file: string;
+  /** Undefined: this gateway is on its own. */
+  readonly fleet: FleetSettings | undefined;
+}
+
+/** What was sent and what waits, for reports. */
+export interface NotifyStatus {
+  /** Why events may be lost at a restart, or cannot be queued. */
+  readonly problem: string | undefined;
+  readonly recent: readonly (Omit<QueuedEvent, 'receiver'> & { readonly host: string })[];
+}
+
+/** The result of a test event for one receiver. */
+export interface NotifyTest {
+  readonly host: string;
+  readonly accepted: boolean;
+  readonly result: string;
+}
+
+type QueueKind = 'file' | 'memory' | 'store';
+
+interface Lane {
+  receiver: NotifyReceiver;
+  readonly notices: OutageNotices;
+  /** The events that are being sent. A receiver that hangs delays no other one. */
+  sending: Promise<void> | undefined;
+  /** Attempts that failed in a row. After each, nothing is sent to the receiver until `pausedUntil`, epoch ms. */
+  failures: number;
+  pausedUntil: number;
+}
+
+/** Queues events and sends them. Never throws. */
+export class Dispatcher {
+  readonly #clock: Clock;
+  readonly #notice: (line: string) => void;
+  readonly #queues = new Map<QueueKind, NotifyQueue>();
+  readonly #outages: Readonly<Record<QueueKind, OutageNotices>>;
+  readonly #fullNotices: OutageNotices;
+  readonly #problems = new Map<QueueKind, string>();
+  #settings: DispatcherSettings;
+  #lanes = new Map<string, Lane>();
+  /** Events that every receiver has in its queue. */
+  readonly #known = new Set<string>();
+  #maintainedAt = 0;
+
+  constructor(settings: DispatcherSettings, clock: Clock, notice: (line: string) => void) {
+    this.#clock = clock;
+    this.#notice = (line) => notice(`notify: ${line}`);
+    const outage = (): OutageNotices => new OutageNotices(this.#notice);
+    this.#outages = { file: outage(), memory: outage(), store: outage() };
+    this.#fullNotices = outage();
+    this.#settings = settings;
+    this.configure(settings);
+  }
+
+  /** A changed `file` or `fleet` takes effect at the next start, as for the ledger. */
+  configure({ receivers }: DispatcherSettings): void {
+    this.#settings = { ...this.#settings, receivers };
+    this.#known.clear();
+    this.#lanes = new Map(
+      receivers.map((receiver) => {
+        const key = keyOf(receiver);
+        const notices = new OutageNotices(this.#notice);
+        const lane = this.#lanes.get(key) ?? { notices, sending: undefined, failures: 0, pausedUntil: 0 };
+        return [key, Object.assign(lane, { receiver })];
+      }),
+    );
+  }
+
+  /** Queues the events that are not known yet, for the receivers that want them. */
+  async add(events: readonly NotifyEvent[]): Promise<void> {
+    for (const event of events) if (!this.#known.has(event.id) && (await this.#addOne(event))) this.#remember(event.id);
+  }
+
+  /** Starts to send what is due. @returns when to call it again, ms */
+  async run(): Promise<number> {
+    const now = this.#clock.now();
+    if (Math.abs(now - this.#maintainedAt) >= maintenanceMs) await this.#maintain(now);
+    const ready = [...this.#lanes].filter(([, { pausedUntil }]) => pausedUntil <= now);
+    for (const [key, lane] of ready)
+      lane.sending ??= this.#sendDue(key, lane).finally(() => {
+        lane.sending = undefined;
+      });
+    const due = await this.#all(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
+    const paused = [...this.#lanes.values()].map(({ pausedUntil }) => pausedUntil).filter((until) => until > now);
+    const next = Math.min(...due.filter((at) => at !== undefined), ...paused);
+    return Math.max(0, next - now);
+  }
+
+  /** Waits until nothing is being sent, at most `ms`. */
+  async settle(ms: number): Promise<void> {
+    const sending = [...this.#lanes.values()].map((lane) => lane.sending);
+    await Promise.race([Promise.all(sending), sleep(ms, undefined, { ref: false })]);
+  }
+
+  /** Sends an event at once and without the queue. */
+  async test(event: NotifyEvent): Promise<NotifyTest[]> {
+    return Promise.all(
+      this.#settings.receivers.map(async (receiver) => {
+        const { isAccepted: accepted, result } = await send(event, receiver, this.#clock.now());
+        return { host: hostOf(receiver), accepted, result };
+      }),
+    );
+  }
+
+  async status(): Promise<NotifyStatus> {
+    const rows = await this.#all([...this.#queues.keys()], (queue) => queue.recent(maxShown));
+    const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
+      const lane = this.#lanes.get(key);
+      return lane ? [{ ...row, host: hostOf(lane.receiver) }] : [];
+    });
+    const recent = shown.sort((a, b) => b.at - a.at).slice(0, maxShown);
+    return { problem: this.#problems.values().next().value, recent };
+  }
+
+  async close(): Promise<void> {
+    for (const queue of this.#queues.values()) await queue.close().catch(() => {});
+  }
+
+  async #addOne(event: NotifyEvent): Promise<boolean> {
+    const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
+    for (const [key, { receiver }] of this.#lanes) {
+      if (!isWanted(event, receiver)) continue;
+      const outcome = await this.#addTo(kind, event, key);
+      if (outcome === 'failed') return false;
+      if (outcome === 'full') {
+        const what = `more than 1,000 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some`;
+        this.#fullNotices.failed(`${what}.`);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  async #addTo(kind: QueueKind, event: NotifyEvent, key: string): Promise<'known' | 'full' | 'failed' | undefined> {
+    const add = (queue: NotifyQueue) => queue.add(event, key, this.#clock.now());
+    const [outcome] = await this.#try(kind, add, 'failed' as const);
+    if (outcome !== 'failed' || kind !== 'file') return outcome;
+    // A full disk is what a notification about the ledger has to report.
+    const [kept] = await this.#try('memory', add, 'failed' as const);
+    return kept;
+  }
+
+  #remember(id: string): void {
+    if (this.#known.size >= 10_000) this.#known.clear();
+    this.#known.add(id);
+  }
+
+  async #maintain(now: number): Promise<void> {
+    this.#maintainedAt = now;
+    const given = await this.#all([...this.#queues.keys()], (queue) => queue.maintain(now - giveUpMs, now));
+    for (const title of given.flat()) this.#notice(givenUp(title, 'no gateway could send it'));
+  }
+
+  async #sendDue(key: string, lane: Lane): Promise<void> {
+    const { receiver, notices } = lane;
+    const host = hostOf(receiver);
+    for (const kind of this.#queues.keys()) {
+      while (lane.pausedUntil <= this.#clock.now()) {
+        const [claimed] = await this.#try(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
+        if (claimed === undefined) break;
+        const { event, attempt, queued } = claimed;
+        const answer = await send(event, receiver, this.#clock.now());
+        const now = this.#clock.now();
+        const pause = answer.isAccepted ? undefined : pauseAfter(attempt, now - queued, answer);
+        const nextAt = pause === undefined ? undefined : now + pause;
+        const { isAccepted: isSent, result } = answer;
+        await this.#try(kind, (queue) => queue.record(claimed, { isSent, result, nextAt }, now), undefined);
+        if (isSent) notices.recovered(`${host} accepts notifications again.`);
+        else if (nextAt === undefined) this.#notice(givenUp(event.title, `${host} answered ${result}`));
+        else
+          notices.failed(
+            `${host} does not accept notifications: ${result}.  They are sent again for ${inWholeUnits(giveUpMs)}.`,
+          );
+        // Other events would probably fail as well.
+        lane.failures = isSent ? 0 : lane.failures + 1;
+        lane.pausedUntil = isSent ? 0 : now + (pauseAfter(lane.failures, 0, answer) ?? 0);
+      }
+    }
+    this.#fullNotices.recovered('events are queued again.');
+  }
+
+  async #all<Result>(kinds: readonly QueueKind[], work: (queue: NotifyQueue) => Promise<Result>): Promise<Result[]> {
+    const wanted = kinds.filter((kind) => kind !== 'store' || this.#settings.fleet !== undefined);
+    const results: Result[] = [];
+    for (const kind of wanted) {
+      if (kind === 'memory' && !this.#queues.has('memory')) continue;
+      const [result] = await this.#try(kind, work, undefined);
+      if (result !== undefined) results.push(result);
+    }
+    return results;
+  }
+
+  /** Runs `work` on a queue, which is opened if necessary. @returns its result in a list, or `failed` */
+  async #try<Result, Failed>(
+    kind: QueueKind,
+    work: (queue: NotifyQueue) => Promise<Result>,
+    failed: Failed,
+  ): Promise<[Result | Failed]> {
+    try {
+      const queue = this.#queues.get(kind) ?? (await this.#open(kind));
+      this.#queues.set(kind, queue);
+      const result = await work(queue);
+      this.#problems.delete(kind);
+      this.#outages[kind].recovered(`${this.#nameOf(kind)} can be used again.`);
+      return [result];
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const kept = kind === 'file' ? 'are kept in memory' : 'are not queued';
+      const problem = `${this.#nameOf(kind)} cannot be used: ${printableExcerpt(reason, 200)}.  Until it can, events ${kept}.`;
+      this.#problems.set(kind, problem);
+      this.#outages[kind].failed(problem);
+      return [failed];
+    }
+  }
+
+  async #open(kind: QueueKind): Promise<NotifyQueue> {
+    const { file, fleet } = this.#settings;
+    if (kind === 'store' && fleet) return NotifyQueue.inStore(fleet);
+    return NotifyQueue.open(kind === 'memory' ? ':memory:' : file);
+  }
+
+  #nameOf(kind: QueueKind): string {
+    if (kind === 'store') return "the queue in the fleet's store";
+    return kind === 'memory' ? 'the queue in memory' : this.#settings.file;
+  }
+}
+
+function isWanted({ type }: NotifyEvent, { events, digest }: NotifyReceiver): boolean {
+  if (type === 'digest') return digest === 'weekly';
+  return events.some((one) => one === type);
+}
+
+function givenUp(title: string, why: string): string {
+  return `gave up after ${inWholeUnits(giveUpMs)}: ${why}.  Not delivered: ${title}`;
+}

@@ -1,0 +1,229 @@
+import type { NotifyReceiver, Snapshot, Version } from '../config/snapshot.ts';
+import { stageOf, successorOf } from '../lifecycle/stage.ts';
+import { ignoredBy } from '../retirement/countedClients.ts';
+import { dayOf } from '../retirement/words.ts';
+import { grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
+import type { Arrival, UsageQueries } from '../usage/usageQueries.ts';
+
+const dayMs = 86_400_000;
+// A gateway that was stopped on the date still sends the event within this time.
+const lateMs = 7 * dayMs;
+// How long an event that was sent is remembered after it could last have been found again.
+const rememberedMs = 30 * dayMs;
+// The summary of a day waits until the counts of its last minutes are in the ledger.
+const summaryAfterMs = 600_000;
+
+/** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */
+export const listedPerDay = 10;
+
+export type NotifyEventType = NotifyReceiver['events'][number] | 'digest' | 'test';
+
+/** Something that receivers are told about. Plain data. Instants in epoch ms; texts are safe to print. */
+export interface NotifyEvent {
+  /** The same on every gateway that finds the event, and at every start: the queue keeps one row per id and receiver. */
+  readonly id: string;
+  readonly type: NotifyEventType;
+  readonly at: number;
+  /** One line. */
+  readonly title: string;
+  readonly sections: readonly NotifySection[];
+  /** For programs: the members of `data` in the JSON format. */
+  readonly data: Readonly<Record<string, unknown>>;
+  /** Until when the queue must remember that it was sent. */
+  readonly keepUntil: number;
+  /** Events of one group share a limit: at most `listedPerDay` are queued. */
+  readonly group?: string;
+  /** True if other gateways of the fleet cannot know of it. */
+  readonly isLocal?: boolean;
+}
+
+/** A part of a message: plain text, which each format escapes. */
+export interface NotifySection {
+  readonly heading?: string;
+  /** Sentences, or entries of a list. */
+  readonly lines: readonly string[];
+  readonly table?: undefined | { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+}
+
+/** What ends on a date: a version, or routes of a version that end together. */
+interface Ending {
+  readonly version: Version;
+  /** Stable, for ids. */
+  readonly key: string;
+  /** `/v1`, or `GET /v1/search and 2 more routes`. */
+  readonly subject: string;
+  readonly isPlural: boolean;
+  readonly routes: readonly string[] | undefined;
+  readonly deprecation: number | undefined;
+  readonly sunset: number | undefined;
+}
+
+const thresholds = [
+  ['sunset-7d', 7],
+  ['sunset-30d', 30],
+  ['sunset-90d', 90],
+] as const;
+
+/** The dates that a version or some of its routes have reached. Of the sunset events only the nearest is found. */
+export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
+  return endingsOf(snapshot, now).flatMap((ending) => {
+    const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;
+    const data = {
+      version: version.name,
+      ...(routes && { routes }),
+      deprecation: instant(deprecation),
+      sunset: instant(sunset),
+      successor: successorOf(version, snapshot, now)?.name ?? null,
+    };
+    const events: NotifyEvent[] = [];
+    const add = (type: NotifyReceiver['events'][number], at: number, title: string, keepUntil: number): void => {
+      const sections = [{ lines: outlook(ending, snapshot, now) }];
+      events.push({ id: `${type} ${key} ${new Date(at).toISOString()}`, type, at, title, sections, data, keepUntil });
+    };
+    if (deprecation !== undefined && deprecation <= now && now < deprecation + lateMs) {
+      const title = `${subject} ${isPlural ? 'are' : 'is'} deprecated since ${dayOf(deprecation)}`;
+      add('deprecation', deprecation, title, deprecation + lateMs + rememberedMs);
+    }
+    if (sunset === undefined || sunset <= now) return events;
+    const [type] = thresholds.find(([, days]) => sunset - now <= days * dayMs) ?? [];
+    const title = `The sunset of ${subject} is in ${inLargestUnit(sunset - now)}: ${dayOf(sunset)}`;
+    if (type) add(type, sunset, title, sunset + rememberedMs);
+    return events;
+  });
+}
+
+/** The versions in service, and the routes of each that end before it does. */
+function endingsOf({ byMajor, gateway }: Snapshot, now: number): Ending[] {
+  return byMajor
+    .filter((version) => stageOf(version, now) !== 'retired')
+    .flatMap((version) => {
+      const { name, deprecation, sunset, ends } = version;
+      const own = { version, key: name, subject: `/${name}`, isPlural: false, routes: undefined, deprecation, sunset };
+      const groups = Map.groupBy(ends, (end) => `${end.deprecation} ${end.sunset}`);
+      const parts = [...groups].map(([dates, group]): Ending => {
+        const routes = group.map(({ method, path }) => `${method} ${gateway.basePath}/${name}${path}`);
+        const more = routes.length - 1;
+        const subject = printableExcerpt(routes[0] ?? '') + (more > 0 ? ` and ${plural(more, 'more route')}` : '');
+        const [first] = group;
+        const dated = { deprecation: first?.deprecation, sunset: first?.sunset };
+        return { version, key: `${name} ${dates}`, subject, isPlural: more > 0, routes, ...dated };
+      });
+      return [own, ...parts];
+    });
+}
+
+function outlook({ version, sunset, routes }: Ending, snapshot: Snapshot, now: number): string[] {
+  const { name } = version;
+  const successor = successorOf(version, snapshot, now);
+  const end = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayOf(sunset)}.`;
+  const next = successor ? `The successor is /${successor.name}.` : `/${name} has no successor.`;
+  const listed = (routes ?? []).slice(0, 20).map((route) => printableExcerpt(route, 100));
+  const more = (routes ?? []).length - listed.length;
+  const ask = `\`version-gateway usage /${name}\` shows who still calls it.`;
+  return [`${end} ${next} ${ask}`, ...listed, ...(more > 0 ? [`and ${plural(more, 'more route')}`] : [])];
+}
+
+/** The clients that call a deprecated version for the first time, or again after a pause: of today, and the summary of yesterday. */
+export async function clientEvents(queries: UsageQueries, snapshot: Snapshot, now: number): Promise<NotifyEvent[]> {
+  const today = Math.floor(now / dayMs) * dayMs;
+  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  const events: NotifyEvent[] = [];
+  for (const version of snapshot.byMajor) {
+    const { deprecation } = version;
+    if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
+    for (const day of [today - dayMs, today]) {
+      const all = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
+      const counted = all.filter((one) => one.at >= deprecation && !isIgnored(one));
+      for (const type of ['new-client', 'came-back'] as const) {
+        const own = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
+        const group = `${type} ${version.name} ${dayOf(day)}`;
+        for (const one of own.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
+        const isOver = now >= day + dayMs + summaryAfterMs;
+        if (isOver && own.length > listedPerDay) events.push(arrivalSummary(type, version.name, day, own, now));
+      }
+    }
+  }
+  // A query that failed returned no rows or only some.
+  return queries.problem === undefined ? events : [];
+}
+
+const arrived = { 'new-client': 'called', 'came-back': 'came back to' } as const;
+
+function arrivalEvent(
+  type: keyof typeof arrived,
+  version: string,
+  group: string,
+  { client, name, at, lastUse }: Arrival,
+  now: number,
+): NotifyEvent {
+  const who = nameOf({ client, name });
+  const isNew = type === 'new-client';
+  const pause = lastUse === undefined ? 'a long pause' : `${inLargestUnit(at - lastUse)} without a call`;
+  const first = isNew ? ` for the first time, although /${version} is deprecated` : ` after ${pause}`;
+  return {
+    id: isNew ? `${type} ${version} ${client}` : `${group} ${client}`,
+    type,
+    at,
+    title: `${who} ${arrived[type]} /${version}${first}`,
+    sections: [{ lines: [`\`version-gateway usage /${version}\` shows the routes that it calls.`] }],
+    data: { version, client, name: name ?? null, first: instant(at), last_use: instant(lastUse) },
+    keepUntil: now + rememberedMs,
+    group,
+  };
+}
+
+const inSummary = 20;
+
+function arrivalSummary(
+  type: keyof typeof arrived,
+  version: string,
+  day: number,
+  arrivals: readonly Arrival[],
+  now: number,
+): NotifyEvent {
+  const most = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, inSummary);
+  const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
+  const lines = [`At most ${listedPerDay} of them were reported one by one. The ones with the most requests:`];
+  const rows = most.map((one) => [nameOf(one), grouped(one.requests)]);
+  return {
+    id: `${type} summary ${version} ${dayOf(day)}`,
+    type,
+    at: day + dayMs,
+    title: `${plural(arrivals.length, 'client')} ${arrived[type]} /${version} ${how} on ${dayOf(day)}`,
+    sections: [{ lines, table: { head: ['client', 'requests'], rows } }],
+    data: {
+      version,
+      day: dayOf(day),
+      count: arrivals.length,
+      clients: most.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),
+    },
+    keepUntil: now + rememberedMs,
+  };
+}
+
+/** The client's name as it is shown. Anyone may choose a User-Agent or a client id. */
+export function nameOf({ client, name }: Pick<Arrival, 'client' | 'name'>): string {
+  return printableExcerpt(name ?? client);
+}
+
+/**
+ * `kind`: what failed; at most one event of a kind is sent for each hour. `text`: sentences for the operator. `at`: when it
+ * began, epoch ms.
+ */
+export function ledgerEvent(gateway: string, kind: string, text: string, at: number): NotifyEvent {
+  const hour = new Date(at).toISOString().slice(0, 13);
+  return {
+    id: `ledger-problem ${gateway} ${kind} ${hour}`,
+    type: 'ledger-problem',
+    at,
+    title: `The usage ledger of ${printableExcerpt(gateway)} has a problem`,
+    sections: [{ lines: [printableExcerpt(text, 1_000)] }],
+    data: { gateway, kind, text },
+    keepUntil: at + rememberedMs,
+    isLocal: true,
+  };
+}
+
+export function instant(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

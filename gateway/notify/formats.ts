@@ -1,0 +1,131 @@
+import { plain } from '../compat/report/markdownText.ts';
+import { instant, type NotifyEvent, type NotifySection } from './events.ts';
+
+// A message in each format. Titles, lines and cells are plain text that clients may have chosen in part; each format escapes them.
+
+type Message = Pick<NotifyEvent, 'title' | 'sections'>;
+
+const longestLine = 2_000;
+
+/** For a file, a chat or a pull request. */
+export function asMarkdown({ title, sections }: Message): string {
+  return `# ${markdownText(title)}\n${sections.map(markdownSection).join('')}`;
+}
+
+function markdownSection({ heading, lines, table }: NotifySection): string {
+  const head = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
+  const list = lines.map((line) => `- ${markdownText(line)}\n`).join('');
+  const row = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(' | ')} |\n`;
+  const rows = table ? `\n${row(table.head)}|${'---|'.repeat(table.head.length)}\n${table.rows.map(row).join('')}` : '';
+  return `${head}\n${list}${rows}`;
+}
+
+function markdownText(text: string): string {
+  return plain(text, longestLine);
+}
+
+// Mail programs ignore style sheets in the head, so each element has its own style.
+const styles = {
+  body: 'margin:0 auto;max-width:44em;padding:1.5em;font:15px/1.5 system-ui,sans-serif;color:#1f2328;background:#fff',
+  h1: 'font-size:1.35em;margin:0 0 1em',
+  h2: 'font-size:1.1em;margin:1.6em 0 .4em;padding-bottom:.2em;border-bottom:1px solid #d1d9e0',
+  ul: 'margin:.4em 0;padding-left:1.3em',
+  table: 'border-collapse:collapse;margin:.8em 0',
+  th: 'text-align:left;padding:.25em 1em .25em 0;border-bottom:1px solid #d1d9e0;font-weight:600',
+  td: 'padding:.25em 1em .25em 0;border-bottom:1px solid #eaeef2;overflow-wrap:anywhere',
+} as const;
+
+/** A page for an e-mail. */
+export function asHtml({ title, sections }: Message): string {
+  const body = `${element('h1', title)}\n${sections.map(htmlSection).join('\n')}`;
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title></head>
+<body style="${styles.body}">
+${body}
+</body>
+</html>
+`;
+}
+
+function htmlSection({ heading, lines, table }: NotifySection): string {
+  const items = lines.map((line) => `<li>${escaped(line)}</li>`).join('\n');
+  const row = (tag: 'th' | 'td', cells: readonly string[]): string =>
+    `<tr>${cells.map((cell) => element(tag, cell)).join('')}</tr>`;
+  return [
+    ...(heading === undefined ? [] : [element('h2', heading)]),
+    `<ul style="${styles.ul}">\n${items}\n</ul>`,
+    ...(table
+      ? [
+          `<table style="${styles.table}">\n${[row('th', table.head), ...table.rows.map((cells) => row('td', cells))].join('\n')}\n</table>`,
+        ]
+      : []),
+  ].join('\n');
+}
+
+function element(tag: 'h1' | 'h2' | 'th' | 'td', text: string): string {
+  return `<${tag} style="${styles[tag]}">${escaped(text)}</${tag}>`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** The body of the JSON format: the payload that Standard Webhooks recommends. */
+export function asJson({ type, at, title, sections, data }: NotifyEvent): string {
+  const text = sections.flatMap(({ lines }) => lines).join('\n');
+  return JSON.stringify({ type, timestamp: instant(at), data: { title, text, ...data } });
+}
+
+// Limits of Slack: 50 blocks, 150 characters in a header, 3,000 in a section. Slack counts the escaped text, and also refuses
+// messages of more than about 13,000 characters in all.
+const maxBlocks = 50;
+const maxHeader = 150;
+const maxSection = 3_000;
+const maxMessage = 12_000;
+const cutNote = '… The message is cut. `version-gateway digest` has all of it.';
+
+/** The body for an incoming webhook of Slack. */
+export function asSlack({ title, sections }: Message): string {
+  const blocks: object[] = [
+    { type: 'header', text: { type: 'plain_text', text: cut(title, maxHeader), emoji: false } },
+  ];
+  let length = 0;
+  const add = (text: string): boolean => {
+    length += text.length;
+    const fits = length <= maxMessage && blocks.length < maxBlocks - 1;
+    blocks.push(slackSection(fits ? text : cutNote));
+    return fits;
+  };
+  // Stops after the note that the message is cut.
+  sections.flatMap(slackTexts).every(add);
+  return JSON.stringify({ text: slackText(cut(title, maxSection / 5)), blocks });
+}
+
+// `verbatim`: Slack makes no links of names and addresses in the text.
+function slackSection(text: string): object {
+  return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
+}
+
+/** The lines of a section, joined to texts of at most 3,000 characters. */
+function slackTexts({ heading, lines, table }: NotifySection): string[] {
+  const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
+  const head = heading === undefined ? [] : [`*${slackText(heading)}*`];
+  const entries = [...lines, ...rows].map((line) => `• ${slackText(cut(line, maxSection / 6))}`);
+  const texts: string[] = [];
+  for (const line of [...head, ...entries]) {
+    const last = texts.at(-1);
+    if (last !== undefined && last.length + line.length < maxSection) texts[texts.length - 1] = `${last}\n${line}`;
+    else texts.push(line);
+  }
+  return texts;
+}
+
+/** Escaped characters take up to five times as much. Without `<`, a client's name cannot mention a channel or be a link. */
+function slackText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}

@@ -1,0 +1,234 @@
+import { hostname } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import type { Snapshot } from '../config/snapshot.ts';
+import type { Clock } from '../shared/clock.ts';
+import { threadFile } from '../shared/packageFiles.ts';
+import { OutageNotices } from '../usage/ledger/outage.ts';
+import type { LedgerState } from '../usage/ledger/writableLedger.ts';
+import { answerMs } from './delivery.ts';
+import { digestDue } from './digest.ts';
+import type { DispatcherSettings, NotifyStatus, NotifyTest } from './dispatcher.ts';
+import { dateEvents, instant, ledgerEvent, type NotifyEvent } from './events.ts';
+import type { NotifyCommand, NotifyReport } from './worker.ts';
+
+const tickMs = 10_000;
+const datesEveryMs = 60_000;
+// The query reads all clients of a day, which takes a fraction of a second in a large ledger.
+const clientsEveryMs = 300_000;
+/** A problem of the ledger is reported after this time. Most are over before. */
+const problemMs = 30_000;
+const closeMs = 2_000;
+
+export interface NotifierOptions {
+  readonly source: { readonly current: Snapshot };
+  readonly clock: Clock;
+  readonly notice: (line: string) => void;
+  /** Undefined: the gateway keeps no usage ledger. */
+  readonly ledger: Pick<LedgerState, 'problem' | 'incident'> | undefined;
+  /** Why the shared store of the fleet cannot be used. */
+  readonly storeProblem: () => string | undefined;
+  /** The clients that call deprecated versions for the first time or again; rejects if the ledger does not answer. */
+  readonly clientEvents: (now: number) => Promise<readonly NotifyEvent[]>;
+  /** The digest of the week that ends on `monday`; undefined: the ledger cannot be read. */
+  readonly weeklyDigest: (monday: number, now: number) => Promise<NotifyEvent | undefined>;
+}
+
+/**
+ * Finds events on the operating side of the gateway, and passes them to a thread that queues and sends them. Without
+ * `notify` in the configuration it does nothing. Never throws.
+ */
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #threadNotices: OutageNotices;
+  #thread: Worker | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #status: NotifyStatus = { problem: undefined, recent: [] };
+  #datesAt = Number.NEGATIVE_INFINITY;
+  #clientsAt = Number.NEGATIVE_INFINITY;
+  /** The Monday of the last digest that was passed on. */
+  #digest: number | undefined;
+  /** By kind of problem: since when it exists, epoch ms. */
+  readonly #problems = new Map<string, number>();
+  #incidentAt: number | undefined;
+  #lastTest = 0;
+  readonly #tests = new Map<number, (results: readonly NotifyTest[]) => void>();
+  #isChecking = false;
+  #isClosed = false;
+
+  constructor(options: NotifierOptions) {
+    this.#options = options;
+    this.#threadNotices = new OutageNotices((line) => options.notice(`notify: ${line}`));
+  }
+
+  /** Applies the settings of the current snapshot. */
+  configure(): void {
+    const { notify } = this.#options.source.current;
+    if (notify.length > 0 && this.#thread === undefined) this.#start();
+    else this.#post({ kind: 'configure', settings: this.#settings() });
+    clearInterval(this.#timer);
+    this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
+    if (notify.length === 0) return;
+    this.#timer = setInterval(() => void this.check(), tickMs).unref();
+    void this.check();
+  }
+
+  /** For the admin API. Instants as RFC 3339. */
+  status(): object {
+    const { problem, recent } = this.#status;
+    return {
+      problem: problem ?? null,
+      recent: recent.map(({ at, nextAt, ...row }) => ({
+        at: instant(at),
+        ...row,
+        next_at: instant(nextAt ?? undefined),
+      })),
+    };
+  }
+
+  /** Sends a test event to every receiver, without the queue. */
+  async test(): Promise<readonly NotifyTest[]> {
+    if (this.#thread === undefined) return [];
+    this.#lastTest += 1;
+    const number = this.#lastTest;
+    const { promise, resolve } = Promise.withResolvers<readonly NotifyTest[]>();
+    this.#tests.set(number, resolve);
+    const timer = setTimeout(() => resolve([]), 2 * answerMs).unref();
+    this.#post({ kind: 'test', number, event: this.#testEvent(number) });
+    const results = await promise;
+    clearTimeout(timer);
+    this.#tests.delete(number);
+    return results;
+  }
+
+  /** Looks for events. Called by a timer. */
+  async check(): Promise<void> {
+    if (this.#isChecking || this.#options.source.current.notify.length === 0) return;
+    this.#isChecking = true;
+    try {
+      const events = await this.#found();
+      if (this.#thread === undefined && !this.#isClosed) this.#start();
+      if (events.length > 0) this.#post({ kind: 'events', events });
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    thread.ref();
+    this.#post({ kind: 'close' });
+    const timer = setTimeout(() => void thread.terminate(), closeMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  async #found(): Promise<NotifyEvent[]> {
+    const { source, clock, clientEvents, weeklyDigest } = this.#options;
+    const { notify } = source.current;
+    const now = clock.now();
+    const events: NotifyEvent[] = [...this.#ledgerEvents(now)];
+    // The distance also covers a clock that was set back.
+    if (Math.abs(now - this.#datesAt) >= datesEveryMs) {
+      this.#datesAt = now;
+      events.push(...dateEvents(source.current, now));
+    }
+    const wantsClients = notify.some((one) => one.events.includes('new-client') || one.events.includes('came-back'));
+    if (wantsClients && Math.abs(now - this.#clientsAt) >= clientsEveryMs) {
+      this.#clientsAt = now;
+      // A ledger that does not answer is asked again.
+      events.push(...(await clientEvents(now).catch(() => [])));
+    }
+    const monday = notify.some(({ digest }) => digest === 'weekly') ? digestDue(now) : undefined;
+    if (monday !== undefined && monday !== this.#digest) {
+      const digest = await weeklyDigest(monday, now).catch(() => undefined);
+      if (digest) {
+        events.push(digest);
+        this.#digest = monday;
+      }
+    }
+    return events;
+  }
+
+  #ledgerEvents(now: number): NotifyEvent[] {
+    const { ledger, storeProblem } = this.#options;
+    const gateway = this.#name;
+    const kinds = [
+      ['ledger', ledger?.problem],
+      ['store', storeProblem()],
+    ] as const;
+    const events: NotifyEvent[] = [];
+    for (const [kind, problem] of kinds) {
+      if (problem === undefined) {
+        this.#problems.delete(kind);
+        continue;
+      }
+      const since = this.#problems.get(kind);
+      if (since === undefined) this.#problems.set(kind, now);
+      else if (now - since >= problemMs) events.push(ledgerEvent(gateway, kind, problem, since));
+    }
+    const incident = ledger?.incident;
+    if (incident && incident.at !== this.#incidentAt) {
+      this.#incidentAt = incident.at;
+      events.push(ledgerEvent(gateway, 'coverage', incident.text, incident.at));
+    }
+    return events;
+  }
+
+  #testEvent(number: number): NotifyEvent {
+    const now = this.#options.clock.now();
+    return {
+      id: `test ${this.#name} ${now} ${number}`,
+      type: 'test',
+      at: now,
+      title: 'Test of the notifications',
+      sections: [{ lines: [`Sent by \`version-gateway notify test\` through ${this.#name}.`] }],
+      data: { gateway: this.#name },
+      keepUntil: now,
+    };
+  }
+
+  get #name(): string {
+    return this.#options.source.current.fleet?.name ?? hostname();
+  }
+
+  #settings(): DispatcherSettings {
+    const { notify: receivers, usage, fleet } = this.#options.source.current;
+    return { receivers, file: usage.store.replace(/(?:\.db)?$/, '-notifications.db'), fleet };
+  }
+
+  #start(): void {
+    const thread = new Worker(threadFile('notify/worker'), { workerData: this.#settings() });
+    thread.unref();
+    this.#thread = thread;
+    let reason = '';
+    thread.on('message', (report: NotifyReport) => this.#onReport(report));
+    thread.on('error', (error) => {
+      reason = `: ${error instanceof Error ? error.message : error}`;
+    });
+    thread.on('exit', () => {
+      if (this.#thread === thread) this.#thread = undefined;
+      if (this.#isClosed) return;
+      this.#threadNotices.failed(`the thread that sends notifications ended${reason}.  A new one is started.`);
+      // Events that the thread had not queued are found again.
+      this.#digest = this.#incidentAt = undefined;
+      this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
+    });
+  }
+
+  #onReport(report: NotifyReport): void {
+    if (report.kind === 'notice') this.#options.notice(report.line);
+    else if (report.kind === 'tested') this.#tests.get(report.number)?.(report.results);
+    else {
+      this.#status = report.status;
+      this.#threadNotices.recovered('notifications are sent again.');
+    }
+  }
+
+  #post(command: NotifyCommand): void {
+    this.#thread?.postMessage(command);
+  }
+}

@@ -1,0 +1,201 @@
+import { closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { FleetSettings } from '../config/snapshot.ts';
+import { makeFolder } from '../shared/fileSystem.ts';
+import { listedPerDay, type NotifyEvent } from './events.ts';
+
+/** The most events that wait for one receiver. */
+const maxWaiting = 1_000;
+/** A gateway that has begun to send an event records the result within this time. After it, another one may send the event. */
+const claimMs = 60_000;
+// The SQLSTATEs of a table that another gateway has just created.
+const alreadyThere = new Set(['42P07', '23505']);
+
+type Value = string | number | null;
+
+/** A database with the table of the queue. */
+interface QueueDatabase {
+  readonly table: string;
+  /** The statements use `$1`, `$2`, …. Throws the errors of the database. */
+  all<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** An event that this gateway has claimed for one receiver. */
+export interface ClaimedEvent {
+  readonly event: NotifyEvent;
+  readonly receiver: string;
+  /** The number of this attempt, from 1. */
+  readonly attempt: number;
+  /** When the event was queued, epoch ms. */
+  readonly queued: number;
+}
+
+/** What became of an attempt. `nextAt`: epoch ms; undefined: no further attempt. */
+export interface AttemptResult {
+  readonly isSent: boolean;
+  /** `204`, `500`, `timeout`: short, without the URL. */
+  readonly result: string;
+  readonly nextAt: number | undefined;
+}
+
+/** An event for one receiver, for reports. Epoch ms. */
+export interface QueuedEvent {
+  readonly at: number;
+  readonly type: string;
+  readonly title: string;
+  readonly receiver: string;
+  readonly state: 'waiting' | 'sent' | 'failed';
+  readonly attempts: number;
+  readonly result: string | null;
+  readonly nextAt: number | null;
+}
+
+const columns = `
+  id text NOT NULL, receiver text NOT NULL, type text NOT NULL, title text NOT NULL, event text NOT NULL, bundle text NOT NULL,
+  state text NOT NULL, queued bigint NOT NULL, attempts integer NOT NULL, result text, next_at bigint NOT NULL,
+  claimed_until bigint NOT NULL, finished bigint NOT NULL, keep_until bigint NOT NULL, PRIMARY KEY (id, receiver)`;
+
+/**
+ * The events that wait, and those that were sent or given up. The same statements run on a SQLite file and on the shared store
+ * of a fleet. There, several gateways queue the same events and take turns in sending them. Methods throw the errors of the
+ * database.
+ */
+export class NotifyQueue {
+  readonly #database: QueueDatabase;
+
+  private constructor(database: QueueDatabase) {
+    this.#database = database;
+  }
+
+  /** `file`: `:memory:` for a queue that ends with the process. Throws the errors of SQLite and the system. */
+  static open(file: string): NotifyQueue {
+    if (file !== ':memory:') {
+      makeFolder(dirname(file));
+      // SQLite itself would create it readable for everyone.
+      closeSync(openSync(file, 'a', 0o600));
+    }
+    const database = new DatabaseSync(file, { timeout: 1_000 });
+    // FULL: an event that was recorded as sent stays so after a power failure.
+    database.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+      CREATE TABLE IF NOT EXISTS notifications (${columns}) STRICT`.replaceAll('bigint', 'integer'),
+    );
+    return new NotifyQueue({
+      table: 'notifications',
+      all: async <Row extends object>(sql: string, values: readonly Value[]) => {
+        const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+        return database.prepare(sql).all(named) as (Record<string, Value> & Row)[];
+      },
+      close: async () => database.close(),
+    });
+  }
+
+  /** The queue in the shared store of a fleet. @throws StoreError, also before a gateway has created the schema */
+  static async inStore(fleet: FleetSettings): Promise<NotifyQueue> {
+    const { Postgres } = await import('../fleet/postgres.ts');
+    const { schemaName } = await import('../fleet/schema.ts');
+    const postgres = await Postgres.open(fleet, { connections: 1, queryTimeoutMs: 10_000 });
+    const table = `${schemaName}.notifications`;
+    try {
+      const [{ exists } = { exists: false }] = await postgres.query<{ exists: boolean }>(
+        `SELECT to_regclass('${table}') IS NOT NULL AS exists`,
+      );
+      if (!exists) await postgres.query(`CREATE TABLE ${table} (${columns})`);
+    } catch (error) {
+      const { code = '' } = error as { readonly code?: string };
+      if (!alreadyThere.has(code)) {
+        await postgres.close();
+        throw error;
+      }
+    }
+    return new NotifyQueue({ table, all: (sql, values) => postgres.query(sql, values), close: () => postgres.close() });
+  }
+
+  /** Queues an event, unless it was queued before or a limit is reached. `now`: epoch ms. @returns why it was not queued */
+  async add(event: NotifyEvent, receiver: string, now: number): Promise<'known' | 'full' | undefined> {
+    const { table } = this.#database;
+    const { id, type, title, group = '', keepUntil } = event;
+    const rows = await this.#database.all(
+      `INSERT INTO ${table} SELECT $1, $2, $3, $4, $5, $6, 'waiting', CAST($7 AS bigint), 0, NULL, CAST($7 AS bigint), 0, 0,
+        CAST($8 AS bigint)
+        WHERE (SELECT COUNT(*) FROM ${table} WHERE receiver = $2 AND state = 'waiting') < ${maxWaiting}
+          AND ($6 = '' OR (SELECT COUNT(*) FROM ${table} WHERE receiver = $2 AND bundle = $6) < ${listedPerDay})
+        ON CONFLICT DO NOTHING RETURNING id`,
+      [id, receiver, type, title, JSON.stringify(event), group, now, keepUntil],
+    );
+    if (rows.length > 0) return undefined;
+    const waiting = await this.#database.all<{ id: string }>(
+      `SELECT id FROM ${table} WHERE receiver = $1 AND state = 'waiting' LIMIT ${maxWaiting}`,
+      [receiver],
+    );
+    return waiting.length < maxWaiting || waiting.some((one) => one.id === id) ? 'known' : 'full';
+  }
+
+  /** Claims the event that is due next. Only one gateway gets it. Undefined: none is due. */
+  async claim(receiver: string, now: number): Promise<ClaimedEvent | undefined> {
+    const { table } = this.#database;
+    // The conditions are repeated: PostgreSQL checks the outer ones again if another gateway has just claimed the row.
+    const isDue = `receiver = $1 AND state = 'waiting' AND next_at <= $2 AND claimed_until <= $2`;
+    const [row] = await this.#database.all<{ event: string; attempts: number; queued: number }>(
+      `UPDATE ${table} SET claimed_until = $3, attempts = attempts + 1 WHERE ${isDue}
+        AND id = (SELECT id FROM ${table} WHERE ${isDue} ORDER BY next_at, queued, id LIMIT 1)
+        RETURNING event, attempts, queued`,
+      [receiver, now, now + claimMs],
+    );
+    return row && { event: JSON.parse(row.event) as NotifyEvent, receiver, attempt: row.attempts, queued: row.queued };
+  }
+
+  /** Records the result of an attempt, unless another gateway has claimed the event since. */
+  async record({ event, receiver, attempt }: ClaimedEvent, outcome: AttemptResult, now: number): Promise<void> {
+    const { isSent, result, nextAt } = outcome;
+    const state = isSent ? 'sent' : nextAt === undefined ? 'failed' : 'waiting';
+    await this.#database.all(
+      `UPDATE ${this.#database.table} SET state = $4, result = $5, next_at = $6, claimed_until = 0, finished = $7
+        WHERE id = $1 AND receiver = $2 AND attempts = $3`,
+      [event.id, receiver, attempt, state, result, nextAt ?? 0, now],
+    );
+  }
+
+  /** When the next event of these receivers is due, epoch ms; undefined: none waits. */
+  async nextDue(receivers: readonly string[]): Promise<number | undefined> {
+    const rows = await this.#database.all<{ receiver: string; due: number }>(
+      `SELECT receiver, MIN(CASE WHEN next_at > claimed_until THEN next_at ELSE claimed_until END) AS due
+        FROM ${this.#database.table} WHERE state = 'waiting' GROUP BY receiver`,
+      [],
+    );
+    const due = rows.filter(({ receiver }) => receivers.includes(receiver)).map((one) => one.due);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+
+  /** The latest events, and those that wait. */
+  async recent(limit: number): Promise<QueuedEvent[]> {
+    const rows = await this.#database.all<
+      Omit<QueuedEvent, 'at' | 'nextAt'> & Record<'queued' | 'finished' | 'next_at', number>
+    >(
+      `SELECT type, title, receiver, state, attempts, result, queued, finished, next_at FROM ${this.#database.table}
+        ORDER BY state = 'waiting' DESC, CASE WHEN finished > 0 THEN finished ELSE queued END DESC LIMIT ${limit}`,
+      [],
+    );
+    return rows.map(({ queued, finished, next_at: next, ...row }) => {
+      return { ...row, at: finished > 0 ? finished : queued, nextAt: row.state === 'waiting' ? next : null };
+    });
+  }
+
+  /** Gives up what was queued before `queuedBefore`, and forgets what cannot be found again. @returns the titles of the former */
+  async maintain(queuedBefore: number, now: number): Promise<string[]> {
+    const { table } = this.#database;
+    const given = await this.#database.all<{ title: string }>(
+      `UPDATE ${table} SET state = 'failed', finished = $2 WHERE state = 'waiting' AND queued < $1 AND claimed_until <= $2
+        RETURNING title`,
+      [queuedBefore, now],
+    );
+    await this.#database.all(`DELETE FROM ${table} WHERE state <> 'waiting' AND keep_until < $1 RETURNING id`, [now]);
+    return given.map(({ title }) => title);
+  }
+
+  async close(): Promise<void> {
+    await this.#database.close();
+  }
+}

@@ -1,0 +1,75 @@
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../shared/clock.ts';
+import { Dispatcher, type DispatcherSettings, type NotifyStatus, type NotifyTest } from './dispatcher.ts';
+import type { NotifyEvent } from './events.ts';
+
+// The entry point of the thread that sends notifications. Disk, store and receivers may be slow; here they delay no request.
+
+/** A message to the thread. `test` and `close` are answered. */
+export type NotifyCommand =
+  | { readonly kind: 'configure'; readonly settings: DispatcherSettings }
+  | { readonly kind: 'events'; readonly events: readonly NotifyEvent[] }
+  | { readonly kind: 'test'; readonly number: number; readonly event: NotifyEvent }
+  | { readonly kind: 'close' };
+
+export type NotifyReport =
+  | { readonly kind: 'notice'; readonly line: string }
+  | { readonly kind: 'status'; readonly status: NotifyStatus }
+  | { readonly kind: 'tested'; readonly number: number; readonly results: readonly NotifyTest[] };
+
+// Other gateways of a fleet queue events, too, and a failed attempt becomes due.
+const longestPauseMs = 5_000;
+const shortestPauseMs = 250;
+/** How long events that are being sent may take when the gateway stops. They are sent again at the next start. */
+const closeMs = 1_000;
+
+try {
+  // Requests take precedence if both threads share a core. Only Linux has a priority per thread.
+  if (process.platform === 'linux') setPriority(5);
+} catch {
+  // A sandbox may forbid this call.
+}
+const notice = (line: string): void => post({ kind: 'notice', line });
+const dispatcher = new Dispatcher(workerData as DispatcherSettings, systemClock, notice);
+let isClosing = false;
+let timer: NodeJS.Timeout | undefined;
+/** Commands and runs use the queues one after the other. */
+let last: Promise<void> = run();
+
+parentPort?.on('message', (command: NotifyCommand) => {
+  last = last.then(() => carryOut(command));
+});
+
+async function carryOut(command: NotifyCommand): Promise<void> {
+  if (command.kind === 'configure') dispatcher.configure(command.settings);
+  else if (command.kind === 'test') {
+    // Without `await`: a receiver that hangs must not delay the others.
+    void dispatcher.test(command.event).then((results) => post({ kind: 'tested', number: command.number, results }));
+    return;
+  } else if (command.kind === 'events') await dispatcher.add(command.events);
+  else {
+    isClosing = true;
+    clearTimeout(timer);
+    await dispatcher.settle(closeMs);
+    await dispatcher.close();
+    parentPort?.close();
+    return;
+  }
+  await run();
+}
+
+async function run(): Promise<void> {
+  clearTimeout(timer);
+  if (isClosing) return;
+  const pause = await dispatcher.run();
+  post({ kind: 'status', status: await dispatcher.status() });
+  const next = (): void => {
+    last = last.then(run);
+  };
+  timer = setTimeout(next, Math.min(longestPauseMs, Math.max(shortestPauseMs, pause)));
+}
+
+function post(report: NotifyReport): void {
+  parentPort?.postMessage(report);
+}
