@@ -44,8 +44,13 @@ export interface Answer {
   readonly retryAfter: number | undefined;
 }
 
-/** Sends an event once. Never throws, and takes at most `answerMs`. `now`: epoch ms. */
-export async function send(event: NotifyEvent, receiver: NotifyReceiver, now: number): Promise<Answer> {
+/** Sends an event once. Never throws. `now`: epoch ms. */
+export async function send(
+  event: NotifyEvent,
+  receiver: NotifyReceiver,
+  now: number,
+  timeoutMs = answerMs,
+): Promise<Answer> {
   const body = receiver.format === 'slack' ? asSlack(event) : asJson(event);
   const id = messageId(event);
   const timestamp = String(Math.floor(now / 1_000));
@@ -61,10 +66,10 @@ export async function send(event: NotifyEvent, receiver: NotifyReceiver, now: nu
       },
       body,
       redirect: 'manual',
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     // The body is not needed. Without this, the connection would stay open until the receiver has sent all of it.
-    await Promise.race([response.body?.cancel(), sleep(answerMs, undefined, { ref: false })]).catch(() => {});
+    await Promise.race([response.body?.cancel(), sleep(timeoutMs, undefined, { ref: false })]).catch(() => {});
     return { isAccepted: response.ok, result: String(response.status), retryAfter: retryAfterOf(response) };
   } catch (error) {
     return { isAccepted: false, result: failureCode(error), retryAfter: undefined };
@@ -92,6 +97,6 @@ function retryAfterOf({ headers }: Response): number | undefined {
  */
 export function pauseAfter(attempt: number, age: number, { retryAfter = 0 }: Partial<Answer> = {}): number | undefined {
   const regular = pauses[Math.min(attempt, pauses.length) - 1] ?? hourMs;
-  const pause = Math.max(Math.min(retryAfter, hourMs), regular) * (0.9 + Math.random() / 5);
+  const pause = Math.round(Math.max(Math.min(retryAfter, hourMs), regular) * (0.9 + Math.random() / 5));
   return age + pause > giveUpMs ? undefined : pause;
 }

@@ -139,7 +139,7 @@ export class Dispatcher {
       const outcome = await this.#addTo(kind, event, key);
       if (outcome === 'failed') return false;
       if (outcome === 'full') {
-        const what = `more than 1,000 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some`;
+        const what = `500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some`;
         this.#fullNotices.failed(`${what}.`);
         return false;
       }

@@ -6,7 +6,7 @@ import { makeFolder } from '../shared/fileSystem.ts';
 import { listedPerDay, type NotifyEvent } from './events.ts';
 
 /** The most events that wait for one receiver. */
-const maxWaiting = 1_000;
+const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. After it, another one may send the event. */
 const claimMs = 60_000;
 // The SQLSTATEs of a table that another gateway has just created.
@@ -82,6 +82,8 @@ export class NotifyQueue {
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       CREATE TABLE IF NOT EXISTS notifications (${columns}) STRICT`.replaceAll('bigint', 'integer'),
     );
+    // Only this gateway uses the file. An earlier process that had claimed an event has ended.
+    database.exec(`UPDATE notifications SET claimed_until = 0 WHERE state = 'waiting'`);
     return new NotifyQueue({
       table: 'notifications',
       all: async <Row extends object>(sql: string, values: readonly Value[]) => {

@@ -1,0 +1,223 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { digestDue, digestOf } from '../../gateway/notify/digest.ts';
+import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
+import { clientEvents, dateEvents, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { day, ledgerWith, row } from '../support/ledgerWith.ts';
+import { readLedger } from '../support/readLedger.ts';
+import { secret, startReceiver } from './receiver.ts';
+
+const upstream = 'http://127.0.0.1:3001';
+const at = (date: string): number => Date.parse(`${date}Z`);
+
+function snapshotOf(v1: object, more: object = {}) {
+  return snapshotFrom({ routes: { '/v1': { upstream, ...v1 }, '/v2': upstream }, ...more });
+}
+
+describe('the events of dates', () => {
+  const dates = { deprecation: '2027-01-01', sunset: '2027-06-30' };
+  it.each([
+    ['before the deprecation', '2026-12-31T23:59:59', []],
+    ['at the deprecation', '2027-01-01T00:00', ['deprecation v1 2027-01-01T00:00:00.000Z']],
+    ['six days later', '2027-01-07T00:00', ['deprecation v1 2027-01-01T00:00:00.000Z']],
+    ['eight days later', '2027-01-09T00:00', []],
+    ['91 days before the sunset', '2027-03-31T00:00', []],
+    ['90 days before it', '2027-04-01T00:00', ['sunset-90d v1 2027-06-30T00:00:00.000Z']],
+    ['25 days before it', '2027-06-05T00:00', ['sunset-30d v1 2027-06-30T00:00:00.000Z']],
+    ['a day before it', '2027-06-29T00:00', ['sunset-7d v1 2027-06-30T00:00:00.000Z']],
+    ['at the sunset', '2027-06-30T00:00', []],
+  ])('%s', (_when, now, ids) => {
+    expect(dateEvents(snapshotOf(dates), at(now)).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('are none for a retired version', () => {
+    expect(dateEvents(snapshotOf({ ...dates, retired: true }), at('2027-06-29T00:00'))).toEqual([]);
+  });
+
+  it('name the routes that end together, once', () => {
+    const end = { deprecation: '2027-01-01', sunset: '2027-06-30' };
+    const snapshot = snapshotOf({
+      ends: { 'GET /old': end, 'POST /old': end, 'GET /other': { ...end, sunset: '2027-12-31' } },
+    });
+    const [event, ...more] = dateEvents(snapshot, at('2027-06-20T12:00'));
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({
+      type: 'sunset-30d',
+      title: 'The sunset of GET /v1/old and 1 more route is in 9 days: 2027-06-30',
+      data: { version: 'v1', routes: ['GET /v1/old', 'POST /v1/old'] },
+    });
+  });
+
+  it('have another id if a date is moved', () => {
+    const ids = ['2027-06-30', '2027-07-01'].flatMap((sunset) =>
+      dateEvents(snapshotOf({ ...dates, sunset }), at('2027-06-28T00:00')).map(({ id }) => id),
+    );
+    expect(new Set(ids).size).toBe(2);
+  });
+});
+
+const noon = at('2027-03-01T12:00');
+const old = row('v2', 'x-client-id:other', noon - 60 * day);
+
+describe('the events of clients', () => {
+  const snapshot = snapshotOf(
+    { deprecation: '2027-01-01', sunset: '2027-12-31' },
+    { retire: { quiet: '7d', ignore_clients: ['probe'] } },
+  );
+  const titles = async (queries: UsageQueries, now = noon) =>
+    (await clientEvents(queries, snapshot, now)).map(({ type, title }) => `${type}: ${title}`);
+  const call = (client: string, ago: number, more = {}) => row('v1', `x-client-id:${client}`, noon - ago * day, more);
+
+  it('report a client that calls for the first time, and one that comes back after a pause', async () => {
+    const rows = [
+      old,
+      ...[call('steady', 3), call('steady', 0)],
+      ...[call('weekly', 27), call('weekly', 17), call('weekly', 0)],
+      call('new', 0),
+      call('v0-failing', 20, { failing: 1, served: 0, used: 0 }),
+      call('v0-failing', 0),
+      call('failing', 0, { failing: 1, served: 0, used: 0 }),
+      call('probe', 0),
+    ];
+    const { queries } = ledgerWith(rows, noon - 60 * day);
+    expect(await titles(queries)).toEqual([
+      'new-client: x-client-id:new called /v1 for the first time, although /v1 is deprecated',
+      'new-client: x-client-id:v0-failing called /v1 for the first time, although /v1 is deprecated',
+      'came-back: x-client-id:weekly came back to /v1 after 17 days without a call',
+    ]);
+  });
+
+  it('report no client as new if the ledger does not go back a quiet period', async () => {
+    const { queries } = ledgerWith([call('first', 3), call('second', 0)], noon - 3 * day);
+    expect(await titles(queries)).toEqual([]);
+  });
+
+  it('are none before the deprecation, and none after the version is retired', async () => {
+    const { queries } = ledgerWith([old, call('new', 0)], noon - 60 * day);
+    for (const v1 of [
+      { deprecation: '2027-03-02' },
+      { deprecation: '2027-01-01', sunset: '2027-02-01', retired: true },
+    ])
+      expect(await clientEvents(queries, snapshotOf(v1), noon)).toEqual([]);
+  });
+
+  it('are none if the ledger cannot be read', async () => {
+    const { queries } = ledgerWith([old, call('new', 0)], noon - 60 * day);
+    queries.problem = 'it is damaged';
+    expect(await clientEvents(queries, snapshot, noon)).toEqual([]);
+  });
+
+  it('of 100,000 forged names are few', { timeout: 60_000 }, async () => {
+    const forged = Array.from({ length: 100_000 }, (_one, index) => call(`forged-${index}`, 0));
+    const { queries } = ledgerWith([old, ...forged], noon - 60 * day);
+    const today = await clientEvents(queries, snapshot, noon);
+    expect(today.length).toBe(listedPerDay);
+    const tomorrow = await clientEvents(queries, snapshot, noon + day);
+    expect(tomorrow.length).toBe(listedPerDay + 1);
+    expect(tomorrow.at(-1)).toMatchObject({
+      title: '100,000 clients called /v1 for the first time on 2027-03-01',
+      data: { count: 100_000 },
+    });
+    expect(JSON.stringify(tomorrow).length).toBeLessThan(20_000);
+  });
+
+  it('cannot show the control characters of a name', async () => {
+    const { queries } = ledgerWith([old, call('evil\u001b[31m\u202e', 0)], noon - 60 * day);
+    expect((await titles(queries)).join()).toMatch(/evil\\x1b\[31m\\u\{202e\}/);
+  });
+});
+
+it('a problem of the ledger is one event for each hour and kind', () => {
+  const ids = ['12:01', '12:59', '13:01'].map((time) => ledgerEvent('gw', 'ledger', 'x', at(`2027-03-01T${time}`)).id);
+  expect(new Set(ids).size).toBe(2);
+});
+
+it.each([
+  ['2027-03-01T05:59', undefined],
+  ['2027-03-01T06:00', '2027-03-01T06:00'],
+  ['2027-03-03T05:59', '2027-03-01T06:00'],
+  ['2027-03-03T06:00', undefined],
+  ['2027-03-07T12:00', undefined],
+])('at %s the digest of %s is due', (now, monday) => {
+  expect(digestDue(at(now))).toBe(monday === undefined ? undefined : at(monday));
+});
+
+it('100 days send exactly the expected events', { timeout: 60_000 }, async () => {
+  const start = at('2027-01-01T00:00');
+  const snapshot = snapshotOf({ deprecation: '2027-01-11', sunset: '2027-04-09' }, { retire: { quiet: '7d' } });
+  const call = (client: string, on: number) => row('v1', `x-client-id:${client}`, start + on * day + day / 2);
+  const rows = [
+    old,
+    ...Array.from({ length: 100 }, (_one, on) => call('steady', on)),
+    // Every 20 days.
+    ...[5, 25, 45, 65, 85].map((on) => call('job', on)),
+    call('late', 40),
+    ...Array.from({ length: 12 }, (_one, index) => call(`crowd-${index}`, 70)),
+  ];
+  const receiver = await startReceiver();
+  const settings = {
+    url: receiver.url,
+    format: 'json',
+    secret,
+    events: ['deprecation', 'sunset-90d', 'sunset-30d', 'sunset-7d', 'new-client', 'came-back'],
+    digest: 'weekly',
+  } as const;
+  const clock = { time: start, now: () => clock.time };
+  const file = join(temporaryFolder(), 'queue.db');
+  const dispatcher = new Dispatcher({ receivers: [settings], file, fleet: undefined }, clock, () => {});
+  onTestFinished(async () => {
+    await dispatcher.close();
+    ledger.close();
+  });
+  const ledger = Ledger.open({ store: join(temporaryFolder(), 'usage.db'), retention: 400 * day }, { clock });
+  ledger.add([old]);
+  const queries = readLedger(ledger);
+  let added = 1;
+  // Three checks a day; what was found is found again each time.
+  for (; clock.time < start + 100 * day; clock.time += day / 3) {
+    const upTo = rows.filter(({ last }) => last <= clock.time);
+    const known = rows.slice(1).filter((one) => one.last > clock.time - day / 3 && one.last <= clock.time);
+    if (known.length > 0) ledger.add(known);
+    added = upTo.length;
+    const monday = digestDue(clock.time);
+    const digest =
+      monday === undefined
+        ? undefined
+        : await digestOf({
+            snapshot,
+            queries,
+            report: undefined,
+            since: clock.time - 7 * day,
+            now: clock.time,
+            monday,
+          });
+    const found = [...dateEvents(snapshot, clock.time), ...(await clientEvents(queries, snapshot, clock.time))];
+    await dispatcher.add(digest ? [...found, digest] : found);
+    await dispatcher.run();
+    await dispatcher.settle(10_000);
+  }
+  expect(queries.problem).toBeUndefined();
+  expect(added).toBe(rows.length);
+  const types = receiver.received.map(({ body }) => {
+    const { type, data } = JSON.parse(body) as { type: string; data: { client?: string; count?: number } };
+    return [type, data.client?.slice('x-client-id:'.length) ?? data.count]
+      .filter((part) => part !== undefined)
+      .join(' ');
+  });
+  const counted = Object.fromEntries([...Map.groupBy(types, (type) => type)].map(([type, all]) => [type, all.length]));
+  expect(counted).toEqual({
+    deprecation: 1,
+    'sunset-90d': 1,
+    'sunset-30d': 1,
+    'sunset-7d': 1,
+    'new-client late': 1,
+    ...Object.fromEntries(Array.from({ length: 10 }, (_one, index) => [`new-client crowd-${index}`, 1])),
+    'new-client 12': 1,
+    'came-back job': 4,
+    digest: 14,
+  });
+});
