@@ -1,5 +1,6 @@
 import type { PathTable } from '../shared/pathTable.ts';
 import type { BrownoutSettings, BrownoutWindow, Waiver } from './clientRules.ts';
+import type { NotifyReceiver } from './notifySettings.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
 export interface Snapshot {
@@ -265,27 +266,6 @@ export interface TelemetrySettings {
   /** The share of new traces that are recorded, 0 to 1. */
   readonly sample: number;
   readonly metrics: boolean;
-}
-
-export const notifyEvents = [
-  'deprecation',
-  'sunset-90d',
-  'sunset-30d',
-  'sunset-7d',
-  'brownout',
-  'new-client',
-  'came-back',
-  'ledger-problem',
-] as const;
-
-/** A webhook. Its path, its query and the key are secrets. */
-export interface NotifyReceiver {
-  readonly url: string;
-  readonly format: 'json' | 'slack';
-  /** The signing key as base64; undefined: requests are not signed. */
-  readonly secret: string | undefined;
-  readonly events: readonly (typeof notifyEvents)[number][];
-  readonly digest: 'off' | 'weekly';
 }
 
 /** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NotifyReceiver } from '../config/snapshot.ts';
+import type { NotifyReceiver } from '../config/notifySettings.ts';
 import { packageVersion } from '../shared/packageFiles.ts';
 import type { NotifyEvent } from './events.ts';
 import { asJson, asSlack } from './formats.ts';

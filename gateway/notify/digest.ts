@@ -1,41 +1,27 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
-import type { ServingReport } from '../observability/report.ts';
-import { gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
+import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { judge } from '../retirement/verdict.ts';
 import { dayOf, theLast } from '../retirement/words.ts';
 import { ago, grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
-import type { ClientUse, UsageQueries } from '../usage/usageQueries.ts';
+import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { instant, type NotifyEvent, type NotifySection, nameOf } from './events.ts';
 
 const dayMs = 86_400_000;
-/** The period of the weekly digest. */
-export const weekMs = 7 * dayMs;
-// 1 January 1970 was a Thursday. Monday, 06:00 UTC.
-const firstDigest = 4 * dayMs + 6 * 3_600_000;
-// A gateway that was stopped on Monday sends the digest within this time.
-const lateMs = 2 * dayMs;
-
 const maxClients = 20;
 const maxDates = 20;
 
 export interface DigestQuery {
   readonly snapshot: Snapshot;
-  readonly queries: UsageQueries;
+  readonly queries: FactSources['queries'];
   /** Of the running gateway; undefined: only the ledger is read. */
-  readonly report: ServingReport | undefined;
+  readonly report: FactSources['report'] | undefined;
   /** Epoch ms. */
   readonly since: number;
   readonly now: number;
   /** The id of the digest of a week is the same on every gateway. Undefined: it is not that of a week. */
   readonly monday?: number | undefined;
-}
-
-/** The Monday, 06:00 UTC, of the digest that is due at `now`; undefined: none is. Epoch ms. */
-export function digestDue(now: number): number | undefined {
-  const monday = Math.floor((now - firstDigest) / weekMs) * weekMs + firstDigest;
-  return now < monday + lateMs ? monday : undefined;
 }
 
 /** What changed, who still calls which deprecated version, who blocks what, and the next dates. Undefined: the ledger cannot be read. */
@@ -161,9 +147,10 @@ interface NamedDate {
 }
 
 function datesOf({ byMajor, gateway }: Snapshot): NamedDate[] {
-  const dates = byMajor.flatMap(({ name, deprecation, sunset, ends }) => [
+  const dates = byMajor.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
     { at: deprecation, what: `deprecation of /${name}` },
     { at: sunset, what: `sunset of /${name}` },
+    ...brownouts.map(({ at }) => ({ at, what: `brownout of /${name}, if its conditions hold` })),
     ...ends.flatMap(({ method, path, deprecation: from, sunset: until }) => {
       const route = printableExcerpt(`${method} ${gateway.basePath}/${name}${path}`);
       return [

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FleetSettings, NotifyReceiver } from '../config/snapshot.ts';
+import type { NotifyReceiver } from '../config/notifySettings.ts';
+import type { FleetSettings } from '../config/snapshot.ts';
 import type { Clock } from '../shared/clock.ts';
 import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
@@ -31,6 +32,18 @@ export interface NotifyTest {
   readonly accepted: boolean;
   readonly result: string;
 }
+
+/** A message to the thread of the dispatcher. `test` and `close` are answered. */
+export type NotifyCommand =
+  | { readonly kind: 'configure'; readonly settings: DispatcherSettings }
+  | { readonly kind: 'events'; readonly events: readonly NotifyEvent[] }
+  | { readonly kind: 'test'; readonly number: number; readonly event: NotifyEvent }
+  | { readonly kind: 'close' };
+
+export type NotifyReport =
+  | { readonly kind: 'notice'; readonly line: string }
+  | { readonly kind: 'status'; readonly status: NotifyStatus }
+  | { readonly kind: 'tested'; readonly number: number; readonly results: readonly NotifyTest[] };
 
 type QueueKind = 'file' | 'memory' | 'store';
 

@@ -1,7 +1,9 @@
-import type { NotifyReceiver, Snapshot, Version } from '../config/snapshot.ts';
+import type { BrownoutWindow } from '../config/clientRules.ts';
+import type { NotifyReceiver } from '../config/notifySettings.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { ignoredBy } from '../retirement/countedClients.ts';
-import { dayOf } from '../retirement/words.ts';
+import { dayOf, percent, secondOf } from '../retirement/words.ts';
 import { grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import type { Arrival, UsageQueries } from '../usage/usageQueries.ts';
 
@@ -64,9 +66,9 @@ const thresholds = [
   ['sunset-90d', 90],
 ] as const;
 
-/** The dates that a version or some of its routes have reached. Of the sunset events only the nearest is found. */
+/** The dates that a version or some of its routes have reached, and brownouts ahead. Of the sunset events only the nearest is found. */
 export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
-  return endingsOf(snapshot, now).flatMap((ending) => {
+  const endings = endingsOf(snapshot, now).flatMap((ending) => {
     const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;
     const data = {
       version: version.name,
@@ -90,6 +92,36 @@ export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
     if (type) add(type, sunset, title, sunset + rememberedMs);
     return events;
   });
+  return [...endings, ...announcedBrownouts(snapshot, now)];
+}
+
+/** The brownouts that begin within their notice. Whether one begins is decided shortly before. */
+function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
+  const ahead = snapshot.brownout.notice || lateMs;
+  return snapshot.byMajor.flatMap(({ name, brownouts }) =>
+    brownouts
+      .filter(({ at }) => at > now && at - now <= ahead)
+      .map((window): NotifyEvent => {
+        const lines = [`It ends at ${secondOf(window.end)}, and refuses ${brownoutScope(window)}.`];
+        const { at, end, clients, routes } = window;
+        const listed =
+          routes?.map(({ method, path }) => `${method} ${snapshot.gateway.basePath}/${name}${path}`) ?? null;
+        return {
+          id: `brownout announced ${name} ${secondOf(at)}`,
+          type: 'brownout',
+          at,
+          title: `A brownout of /${name} is due in ${inLargestUnit(at - now)}: ${secondOf(at)}`,
+          sections: [{ lines }],
+          data: { version: name, state: 'announced', begin: instant(at), end: instant(end), clients, routes: listed },
+          keepUntil: end + rememberedMs,
+        };
+      }),
+  );
+}
+
+function brownoutScope({ clients, routes }: BrownoutWindow): string {
+  const what = routes === undefined ? 'the requests' : `the requests to ${plural(routes.length, 'route')}`;
+  return clients < 1 ? `${what} of ${percent(clients)} of the clients` : what;
 }
 
 /** The versions in service, and the routes of each that end before it does. */
@@ -226,4 +258,16 @@ export function ledgerEvent(gateway: string, kind: string, text: string, at: num
 
 export function instant(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+const weekMs = 7 * dayMs;
+// 1 January 1970 was a Thursday. Monday, 06:00 UTC.
+const firstDigest = 4 * dayMs + 6 * 3_600_000;
+// A gateway that was stopped on Monday sends the digest within this time.
+const digestLateMs = 2 * dayMs;
+
+/** The Monday, 06:00 UTC, of the digest that is due at `now`; undefined: none is. Epoch ms. */
+export function digestDue(now: number): number | undefined {
+  const monday = Math.floor((now - firstDigest) / weekMs) * weekMs + firstDigest;
+  return now < monday + digestLateMs ? monday : undefined;
 }

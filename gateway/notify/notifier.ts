@@ -5,11 +5,8 @@ import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
-import { answerMs } from './delivery.ts';
-import { digestDue } from './digest.ts';
-import type { DispatcherSettings, NotifyStatus, NotifyTest } from './dispatcher.ts';
-import { dateEvents, instant, ledgerEvent, type NotifyEvent } from './events.ts';
-import type { NotifyCommand, NotifyReport } from './worker.ts';
+import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
+import { dateEvents, digestDue, instant, ledgerEvent, type NotifyEvent } from './events.ts';
 
 const tickMs = 10_000;
 const datesEveryMs = 60_000;
@@ -18,6 +15,8 @@ const clientsEveryMs = 300_000;
 /** A problem of the ledger is reported after this time. Most are over before. */
 const problemMs = 30_000;
 const closeMs = 2_000;
+/** Each receiver has 10 s to answer. */
+const testMs = 20_000;
 
 export interface NotifierOptions {
   readonly source: { readonly current: Snapshot };
@@ -92,7 +91,7 @@ export class Notifier {
     const number = this.#lastTest;
     const { promise, resolve } = Promise.withResolvers<readonly NotifyTest[]>();
     this.#tests.set(number, resolve);
-    const timer = setTimeout(() => resolve([]), 2 * answerMs).unref();
+    const timer = setTimeout(() => resolve([]), testMs).unref();
     this.#post({ kind: 'test', number, event: this.#testEvent(number) });
     const results = await promise;
     clearTimeout(timer);

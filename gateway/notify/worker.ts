@@ -1,22 +1,9 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../shared/clock.ts';
-import { Dispatcher, type DispatcherSettings, type NotifyStatus, type NotifyTest } from './dispatcher.ts';
-import type { NotifyEvent } from './events.ts';
+import { Dispatcher, type DispatcherSettings, type NotifyCommand, type NotifyReport } from './dispatcher.ts';
 
 // The entry point of the thread that sends notifications. Disk, store and receivers may be slow; here they delay no request.
-
-/** A message to the thread. `test` and `close` are answered. */
-export type NotifyCommand =
-  | { readonly kind: 'configure'; readonly settings: DispatcherSettings }
-  | { readonly kind: 'events'; readonly events: readonly NotifyEvent[] }
-  | { readonly kind: 'test'; readonly number: number; readonly event: NotifyEvent }
-  | { readonly kind: 'close' };
-
-export type NotifyReport =
-  | { readonly kind: 'notice'; readonly line: string }
-  | { readonly kind: 'status'; readonly status: NotifyStatus }
-  | { readonly kind: 'tested'; readonly number: number; readonly results: readonly NotifyTest[] };
 
 // Other gateways of a fleet queue events, too, and a failed attempt becomes due.
 const longestPauseMs = 5_000;

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { NotifyReceiver } from '../../gateway/config/snapshot.ts';
+import type { NotifyReceiver } from '../../gateway/config/notifySettings.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventOf, hang, type Receiver, secret, startReceiver } from './receiver.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { digestDue, digestOf } from '../../gateway/notify/digest.ts';
+import { digestOf } from '../../gateway/notify/digest.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
-import { clientEvents, dateEvents, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
+import { clientEvents, dateEvents, digestDue, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -58,6 +58,22 @@ describe('the events of dates', () => {
     );
     expect(new Set(ids).size).toBe(2);
   });
+});
+
+it('a brownout is announced within its notice, once', () => {
+  const window = { at: '2027-03-02T14:00Z', for: '1h', clients: '25%', routes: ['GET /drinks'] };
+  const v1 = { deprecation: '2027-01-01', sunset: '2027-12-31', brownouts: [window] };
+  const found = (now: string) => dateEvents(snapshotOf(v1), at(now)).filter(({ type }) => type === 'brownout');
+  expect(['2027-02-16T13:59', '2027-03-02T14:00'].map(found)).toEqual([[], []]);
+  const [first, second] = ['2027-02-16T14:00', '2027-03-02T13:59'].map((now) => found(now)[0]);
+  expect(first).toMatchObject({
+    title: 'A brownout of /v1 is due in 14 days: 2027-03-02T14:00:00Z',
+    sections: [
+      { lines: ['It ends at 2027-03-02T15:00:00Z, and refuses the requests to 1 route of 25% of the clients.'] },
+    ],
+    data: { version: 'v1', state: 'announced', clients: 0.25, routes: ['GET /v1/drinks'] },
+  });
+  expect(second?.id).toBe(first?.id);
 });
 
 const noon = at('2027-03-01T12:00');

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { digestOf } from '../../notify/digest.ts';
-import type { NotifyEvent } from '../../notify/events.ts';
 import { asHtml, asMarkdown } from '../../notify/formats.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
@@ -26,7 +25,7 @@ interface DigestOptions extends AdminTargetOptions {
   readonly names?: string;
 }
 
-type Digest = Pick<NotifyEvent, 'title' | 'sections'>;
+type Digest = Parameters<typeof asHtml>[0];
 
 // A gateway waits for its ledger.
 const digestTimeoutMs = 65_000;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notifyEvents } from '../snapshot.ts';
+import { notifyEvents } from '../notifySettings.ts';
 import { webhookUrl } from './network.ts';
 import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
 import { oneOf } from './words.ts';

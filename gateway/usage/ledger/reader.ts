@@ -17,7 +17,7 @@ import type {
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
-import { arrivalsIn } from './arrivals.ts';
+import { arrivalsIn, movements } from './clientMoves.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { beginOf, endless, hourMs, type Spans } from './spans.ts';
@@ -270,10 +270,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]> {
-    // A ledger of an earlier release does not record which requests failed.
-    if ((await this.#statements.schemaVersion()) < 3) return [];
-    const { begin } = await this.#reads.recordedPeriod();
-    const rows = await arrivalsIn(this.#statements, version, { since, until, quiet, begin });
+    const rows = await arrivalsIn(this.#statements, this.#reads, { version, since, until, quiet });
     return rows.map((row) => ({ ...row, name: this.#names.nameOf(row.client) }));
   }
 
@@ -284,20 +281,10 @@ export class LedgerReader implements UsageQueries {
     const calls = await this.#reads.firstCalls(from, 0, endless, endless);
     const ever = new Set(calls.filter(({ used }) => used > 0).map(({ client }) => client));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
-    const requests = (client: string): number =>
-      (inOld.get(client)?.requests ?? 0) + (inNew.get(client)?.requests ?? 0);
-    return clients
-      .sort((a, b) => requests(b) - requests(a))
-      .map((client): ClientMovement => {
-        const [oldUse, newUse] = [inOld.get(client), inNew.get(client)];
-        return {
-          client,
-          name: this.#names.nameOf(client),
-          before: ever.has(client),
-          from: oldUse && { requests: oldUse.requests, failing: oldUse.failing, last: oldUse.last },
-          to: newUse && { requests: newUse.requests, failing: newUse.failing, first: newUse.first, last: newUse.last },
-        };
-      });
+    return movements(clients, inOld, inNew, (client) => ({
+      name: this.#names.nameOf(client),
+      before: ever.has(client),
+    }));
   }
 }
 

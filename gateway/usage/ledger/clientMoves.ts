@@ -1,7 +1,8 @@
-import type { Arrival } from '../usageQueries.ts';
+import type { Arrival, ClientMovement } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
+import type { NamedSums, SqlReads } from './sqlReads.ts';
 
 // A flood of old names must not make the query slow. The rest is listed without the time of the last use.
 const maxLookedUp = 1_000;
@@ -9,18 +10,20 @@ const maxLookedUp = 1_000;
 const isUse = '(failing = 0 OR requests > failing)';
 
 /**
- * The clients that used a version on the days from `since` to `until`, but never before, or not for `quiet` before. `begin`:
- * the first day of the ledger. If the ledger does not go back `quiet` before `since`, no client is known to be new.
+ * The clients that used a version on the days from `since` to `until`, but never before, or not for `quiet` before. If the
+ * ledger does not go back `quiet` before `since`, no client is known to be new.
  */
 export async function arrivalsIn(
   database: ReportingDatabase,
-  version: string,
-  { since, until, quiet, begin }: { since: number; until: number; quiet: number; begin: number },
+  reads: SqlReads,
+  { version, since, until, quiet }: Record<'since' | 'until' | 'quiet', number> & { readonly version: string },
 ): Promise<Omit<Arrival, 'name'>[]> {
+  // A ledger of an earlier release does not record which requests failed.
+  if (!(await reads.hasOutcomes())) return [];
+  const [id, { begin }] = [await reads.idOf(version), await reads.recordedPeriod()];
   const [from, to] = [spanAt('day', since), spanAt('day', until)];
   const silentFrom = from - Math.ceil(quiet / dayMs);
-  const [row] = await database.all<{ id: number }>('SELECT id FROM versions WHERE name = ?', [version]);
-  if (row === undefined || begin >= from * dayMs) return [];
+  if (begin >= from * dayMs) return [];
   const seen = await database.all<{ id: number; client: string; at: number; requests: number; ever: number }>(
     `SELECT item AS id, name AS client, MIN(CAST(span AS BIGINT) * ${dayMs} + client_day.first) AS at,
       SUM(requests - failing) AS requests, MIN(version_client.first) AS ever
@@ -28,11 +31,11 @@ export async function arrivalsIn(
       JOIN clients ON clients.id = item
       WHERE client_day.version = ? AND span BETWEEN ? AND ? AND requests > failing AND name <> '${otherClients}'
       GROUP BY item, name ORDER BY at, item`,
-    [row.id, from, to],
+    [id, from, to],
   );
   const recent = await database.all<{ item: number }>(
     `SELECT DISTINCT item FROM client_day WHERE version = ? AND span BETWEEN ? AND ? AND ${isUse}`,
-    [row.id, silentFrom, from - 1],
+    [id, silentFrom, from - 1],
   );
   const wasRecent = new Set(recent.map(({ item }) => item));
   const isNew = ({ ever }: { readonly ever: number }): boolean => ever >= from * dayMs;
@@ -43,16 +46,37 @@ export async function arrivalsIn(
   const before = await database.all<{ item: number; span: number; last: number }>(
     `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.isInList} AND item ${database.isInList}
       AND ${isUse} ORDER BY span`,
-    [row.id, days, old.map(({ id }) => id)],
+    [id, days, old.map(({ id }) => id)],
   );
   const lastUse = new Map(before.map(({ item, span, last }) => [item, span * dayMs + last]));
   const lookedUp = new Set(old.map(({ id }) => id));
   return candidates.flatMap((one) => {
-    const { id, client, at, requests } = one;
-    const last = lastUse.get(id);
+    const { client, at, requests } = one;
+    const last = lastUse.get(one.id);
     // All its earlier requests failed, so this is its first use.
-    const isFirstUse = isNew(one) || (lookedUp.has(id) && last === undefined);
+    const isFirstUse = isNew(one) || (lookedUp.has(one.id) && last === undefined);
     if (isFirstUse && begin > silentFrom * dayMs) return [];
     return [{ client, at, requests, isNew: isFirstUse, lastUse: last }];
   });
+}
+
+/** The requests of each client to two versions, by the sums of each version; most requests first. */
+export function movements(
+  clients: readonly string[],
+  inOld: ReadonlyMap<string, NamedSums>,
+  inNew: ReadonlyMap<string, NamedSums>,
+  describe: (client: string) => Pick<ClientMovement, 'name' | 'before'>,
+): ClientMovement[] {
+  const requests = (client: string): number => (inOld.get(client)?.requests ?? 0) + (inNew.get(client)?.requests ?? 0);
+  return clients
+    .toSorted((a, b) => requests(b) - requests(a))
+    .map((client): ClientMovement => {
+      const [oldUse, newUse] = [inOld.get(client), inNew.get(client)];
+      return {
+        client,
+        ...describe(client),
+        from: oldUse && { requests: oldUse.requests, failing: oldUse.failing, last: oldUse.last },
+        to: newUse && { requests: newUse.requests, failing: newUse.failing, first: newUse.first, last: newUse.last },
+      };
+    });
 }

@@ -1,0 +1,21 @@
+/** The events that `notify` sends. docs/notifications.md describes them. */
+export const notifyEvents = [
+  'deprecation',
+  'sunset-90d',
+  'sunset-30d',
+  'sunset-7d',
+  'brownout',
+  'new-client',
+  'came-back',
+  'ledger-problem',
+] as const;
+
+/** A webhook. Its path, its query and the key are secrets. */
+export interface NotifyReceiver {
+  readonly url: string;
+  readonly format: 'json' | 'slack';
+  /** The signing key as base64; undefined: requests are not signed. */
+  readonly secret: string | undefined;
+  readonly events: readonly (typeof notifyEvents)[number][];
+  readonly digest: 'off' | 'weekly';
+}
