@@ -1,7 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import type { Notifier } from '../notify/notifier.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
@@ -35,7 +34,7 @@ export interface Operations {
   /** The metrics of the OpenTelemetry exporter. */
   readonly exported?: () => readonly MetricValues[];
   /** Undefined: `notify` was not set since the start. */
-  readonly notifier?: () => Pick<Notifier, 'status' | 'test'> | undefined;
+  readonly notifier?: () => { status(): object; test(): Promise<readonly object[]> } | undefined;
   /** Absent: the gateway keeps no usage ledger. */
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway is on its own. */

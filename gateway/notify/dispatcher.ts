@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotifyReceiver } from '../config/notifySettings.ts';
-import type { FleetSettings } from '../config/snapshot.ts';
 import type { Clock } from '../shared/clock.ts';
 import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
@@ -16,7 +15,7 @@ export interface DispatcherSettings {
   /** The file of the queue. */
   readonly file: string;
   /** Undefined: this gateway is on its own. */
-  readonly fleet: FleetSettings | undefined;
+  readonly fleet: Parameters<typeof NotifyQueue.inStore>[0] | undefined;
 }
 
 /** What was sent and what waits, for reports. */

@@ -2,18 +2,14 @@ import type { BrownoutWindow } from '../config/clientRules.ts';
 import type { NotifyReceiver } from '../config/notifySettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
-import { ignoredBy } from '../retirement/countedClients.ts';
 import { dayOf, percent, secondOf } from '../retirement/words.ts';
-import { grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
-import type { Arrival, UsageQueries } from '../usage/usageQueries.ts';
+import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 
 const dayMs = 86_400_000;
 // A gateway that was stopped on the date still sends the event within this time.
 const lateMs = 7 * dayMs;
 // How long an event that was sent is remembered after it could last have been found again.
-const rememberedMs = 30 * dayMs;
-// The summary of a day waits until the counts of its last minutes are in the ledger.
-const summaryAfterMs = 600_000;
+export const rememberedMs = 30 * dayMs;
 
 /** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */
 export const listedPerDay = 10;
@@ -155,86 +151,8 @@ function outlook({ version, sunset, routes }: Ending, snapshot: Snapshot, now: n
   return [`${end} ${next} ${ask}`, ...listed, ...(more > 0 ? [`and ${plural(more, 'more route')}`] : [])];
 }
 
-/** The clients that call a deprecated version for the first time, or again after a pause: of today, and the summary of yesterday. */
-export async function clientEvents(queries: UsageQueries, snapshot: Snapshot, now: number): Promise<NotifyEvent[]> {
-  const today = Math.floor(now / dayMs) * dayMs;
-  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
-  const events: NotifyEvent[] = [];
-  for (const version of snapshot.byMajor) {
-    const { deprecation } = version;
-    if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
-    for (const day of [today - dayMs, today]) {
-      const all = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
-      const counted = all.filter((one) => one.at >= deprecation && !isIgnored(one));
-      for (const type of ['new-client', 'came-back'] as const) {
-        const own = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
-        const group = `${type} ${version.name} ${dayOf(day)}`;
-        for (const one of own.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
-        const isOver = now >= day + dayMs + summaryAfterMs;
-        if (isOver && own.length > listedPerDay) events.push(arrivalSummary(type, version.name, day, own, now));
-      }
-    }
-  }
-  // A query that failed returned no rows or only some.
-  return queries.problem === undefined ? events : [];
-}
-
-const arrived = { 'new-client': 'called', 'came-back': 'came back to' } as const;
-
-function arrivalEvent(
-  type: keyof typeof arrived,
-  version: string,
-  group: string,
-  { client, name, at, lastUse }: Arrival,
-  now: number,
-): NotifyEvent {
-  const who = nameOf({ client, name });
-  const isNew = type === 'new-client';
-  const pause = lastUse === undefined ? 'a long pause' : `${inLargestUnit(at - lastUse)} without a call`;
-  const first = isNew ? ` for the first time, although /${version} is deprecated` : ` after ${pause}`;
-  return {
-    id: isNew ? `${type} ${version} ${client}` : `${group} ${client}`,
-    type,
-    at,
-    title: `${who} ${arrived[type]} /${version}${first}`,
-    sections: [{ lines: [`\`version-gateway usage /${version}\` shows the routes that it calls.`] }],
-    data: { version, client, name: name ?? null, first: instant(at), last_use: instant(lastUse) },
-    keepUntil: now + rememberedMs,
-    group,
-  };
-}
-
-const inSummary = 20;
-
-function arrivalSummary(
-  type: keyof typeof arrived,
-  version: string,
-  day: number,
-  arrivals: readonly Arrival[],
-  now: number,
-): NotifyEvent {
-  const most = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, inSummary);
-  const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
-  const lines = [`At most ${listedPerDay} of them were reported one by one. The ones with the most requests:`];
-  const rows = most.map((one) => [nameOf(one), grouped(one.requests)]);
-  return {
-    id: `${type} summary ${version} ${dayOf(day)}`,
-    type,
-    at: day + dayMs,
-    title: `${plural(arrivals.length, 'client')} ${arrived[type]} /${version} ${how} on ${dayOf(day)}`,
-    sections: [{ lines, table: { head: ['client', 'requests'], rows } }],
-    data: {
-      version,
-      day: dayOf(day),
-      count: arrivals.length,
-      clients: most.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),
-    },
-    keepUntil: now + rememberedMs,
-  };
-}
-
 /** The client's name as it is shown. Anyone may choose a User-Agent or a client id. */
-export function nameOf({ client, name }: Pick<Arrival, 'client' | 'name'>): string {
+export function nameOf({ client, name }: { readonly client: string; readonly name: string | undefined }): string {
   return printableExcerpt(name ?? client);
 }
 

@@ -4,7 +4,6 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
-import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
 import { dateEvents, digestDue, instant, ledgerEvent, type NotifyEvent } from './events.ts';
 
@@ -23,7 +22,12 @@ export interface NotifierOptions {
   readonly clock: Clock;
   readonly notice: (line: string) => void;
   /** Undefined: the gateway keeps no usage ledger. */
-  readonly ledger: Pick<LedgerState, 'problem' | 'incident'> | undefined;
+  readonly ledger:
+    | {
+        readonly problem: string | undefined;
+        readonly incident: { readonly at: number; readonly text: string } | undefined;
+      }
+    | undefined;
   /** Why the shared store of the fleet cannot be used. */
   readonly storeProblem: () => string | undefined;
   /** The clients that call deprecated versions for the first time or again; rejects if the ledger does not answer. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { digestOf } from '../../gateway/notify/digest.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
-import { clientEvents, dateEvents, digestDue, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
+import { dateEvents, digestDue, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
+import { clientEvents, digestOf } from '../../gateway/notify/ledgerEvents.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { temporaryFolder } from '../config/temporary.ts';

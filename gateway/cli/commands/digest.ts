@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { digestOf } from '../../notify/digest.ts';
 import { asHtml, asMarkdown } from '../../notify/formats.ts';
+import { digestOf } from '../../notify/ledgerEvents.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';

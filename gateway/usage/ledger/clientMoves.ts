@@ -1,5 +1,4 @@
 import type { Arrival, ClientMovement } from '../usageQueries.ts';
-import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
 import type { NamedSums, SqlReads } from './sqlReads.ts';
@@ -29,7 +28,7 @@ export async function arrivalsIn(
       SUM(requests - failing) AS requests, MIN(version_client.first) AS ever
       FROM client_day JOIN version_client ON version_client.version = client_day.version AND client = item
       JOIN clients ON clients.id = item
-      WHERE client_day.version = ? AND span BETWEEN ? AND ? AND requests > failing AND name <> '${otherClients}'
+      WHERE client_day.version = ? AND span BETWEEN ? AND ? AND requests > failing
       GROUP BY item, name ORDER BY at, item`,
     [id, from, to],
   );

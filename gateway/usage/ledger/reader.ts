@@ -271,7 +271,7 @@ export class LedgerReader implements UsageQueries {
 
   async arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]> {
     const rows = await arrivalsIn(this.#statements, this.#reads, { version, since, until, quiet });
-    return rows.map((row) => ({ ...row, name: this.#names.nameOf(row.client) }));
+    return rows.filter(isSingleClient).map((row) => ({ ...row, name: this.#names.nameOf(row.client) }));
   }
 
   async movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]> {

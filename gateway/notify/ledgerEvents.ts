@@ -1,14 +1,17 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { ignoredBy } from '../retirement/countedClients.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { judge } from '../retirement/verdict.ts';
 import { dayOf, theLast } from '../retirement/words.ts';
 import { ago, grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
-import type { ClientUse } from '../usage/usageQueries.ts';
+import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { instant, type NotifyEvent, type NotifySection, nameOf } from './events.ts';
+import { instant, listedPerDay, type NotifyEvent, type NotifySection, nameOf, rememberedMs } from './events.ts';
 
 const dayMs = 86_400_000;
+// The summary of a day waits until the counts of its last minutes are in the ledger.
+const summaryAfterMs = 600_000;
 const maxClients = 20;
 const maxDates = 20;
 
@@ -59,7 +62,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
       versions: versions.map(({ data }) => data),
       dates: dates.slice(0, maxDates).map(({ at, what }) => ({ at: instant(at), what })),
     },
-    keepUntil: now + 30 * dayMs,
+    keepUntil: now + rememberedMs,
   };
 }
 
@@ -164,4 +167,86 @@ function datesOf({ byMajor, gateway }: Snapshot): NamedDate[] {
 
 function dateInWords({ at, what }: NamedDate): string {
   return `${dayOf(at)}: ${what}`;
+}
+
+/** The clients that call a deprecated version for the first time, or again after a pause: of today, and the summary of yesterday. */
+export async function clientEvents(
+  queries: FactSources['queries'],
+  snapshot: Snapshot,
+  now: number,
+): Promise<NotifyEvent[]> {
+  const today = Math.floor(now / dayMs) * dayMs;
+  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  const events: NotifyEvent[] = [];
+  for (const version of snapshot.byMajor) {
+    const { deprecation } = version;
+    if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
+    for (const day of [today - dayMs, today]) {
+      const all = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
+      const counted = all.filter((one) => one.at >= deprecation && !isIgnored(one));
+      for (const type of ['new-client', 'came-back'] as const) {
+        const own = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
+        const group = `${type} ${version.name} ${dayOf(day)}`;
+        for (const one of own.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
+        const isOver = now >= day + dayMs + summaryAfterMs;
+        if (isOver && own.length > listedPerDay) events.push(arrivalSummary(type, version.name, day, own, now));
+      }
+    }
+  }
+  // A query that failed returned no rows or only some.
+  return queries.problem === undefined ? events : [];
+}
+
+const arrived = { 'new-client': 'called', 'came-back': 'came back to' } as const;
+
+function arrivalEvent(
+  type: keyof typeof arrived,
+  version: string,
+  group: string,
+  { client, name, at, lastUse }: Arrival,
+  now: number,
+): NotifyEvent {
+  const who = nameOf({ client, name });
+  const isNew = type === 'new-client';
+  const pause = lastUse === undefined ? 'a long pause' : `${inLargestUnit(at - lastUse)} without a call`;
+  const first = isNew ? ` for the first time, although /${version} is deprecated` : ` after ${pause}`;
+  return {
+    id: isNew ? `${type} ${version} ${client}` : `${group} ${client}`,
+    type,
+    at,
+    title: `${who} ${arrived[type]} /${version}${first}`,
+    sections: [{ lines: [`\`version-gateway usage /${version}\` shows the routes that it calls.`] }],
+    data: { version, client, name: name ?? null, first: instant(at), last_use: instant(lastUse) },
+    keepUntil: now + rememberedMs,
+    group,
+  };
+}
+
+const inSummary = 20;
+
+function arrivalSummary(
+  type: keyof typeof arrived,
+  version: string,
+  day: number,
+  arrivals: readonly Arrival[],
+  now: number,
+): NotifyEvent {
+  const most = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, inSummary);
+  const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
+  const lines = [`At most ${listedPerDay} of them were reported one by one. The ones with the most requests:`];
+  const rows = most.map((one) => [nameOf(one), grouped(one.requests)]);
+  return {
+    id: `${type} summary ${version} ${dayOf(day)}`,
+    type,
+    at: day + dayMs,
+    title: `${plural(arrivals.length, 'client')} ${arrived[type]} /${version} ${how} on ${dayOf(day)}`,
+    sections: [{ lines, table: { head: ['client', 'requests'], rows } }],
+    data: {
+      version,
+      day: dayOf(day),
+      count: arrivals.length,
+      clients: most.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),
+    },
+    keepUntil: now + rememberedMs,
+  };
 }
