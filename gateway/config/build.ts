@@ -89,6 +89,7 @@ function versionOf(
     moved: new PathTable(Object.entries(route.moved ?? {})),
     ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
     brownouts: windowsOf(route),
+    freeze: freezeOf(route.freeze, clientsOf, draft.retire.ignore_clients),
     waivers: route.waivers.map((waiver) => ({ ...waiver, clients: clientsOf(waiver.client) })),
     contract: isUnusable(contract) ? undefined : contract,
     timeouts: {
@@ -119,6 +120,15 @@ function versionOf(
     balance: route.balance ?? defaults.balance,
     tls: tlsOf(withDefaults(defaults.tls, route.tls), source.folder),
   };
+}
+
+function freezeOf(
+  freeze: RouteEntry['route']['freeze'],
+  clientsOf: (word: string) => readonly string[],
+  ignored: readonly string[],
+): Version['freeze'] {
+  if (freeze?.from === undefined) return undefined;
+  return { from: freeze.from, mode: freeze.mode, allow: [...freeze.allow, ...ignored].flatMap(clientsOf) };
 }
 
 function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway'] {

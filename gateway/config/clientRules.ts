@@ -11,6 +11,13 @@ export interface Waiver {
   readonly reason: string;
 }
 
+/** Keeps out the clients that first call a version at `from` (epoch ms) or later. `allow`: names in the ledger. */
+export interface FreezeSettings {
+  readonly from: number;
+  readonly mode: 'report' | 'refuse';
+  readonly allow: readonly string[];
+}
+
 /** A period in which requests of some clients are refused, so that they notice the end of the version. Instants in epoch ms. */
 export interface BrownoutWindow {
   readonly at: number;

@@ -33,7 +33,13 @@ import {
   routesWithoutCounterpart,
 } from './rules/linkWarnings.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
-import { waiversEndLater } from './rules/restrictions.ts';
+import {
+  freezeNeedsDate,
+  freezeNeedsIdentity,
+  freezeOfServedVersion,
+  freezeOutlivesLedger,
+  waiversEndLater,
+} from './rules/restrictions.ts';
 import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
 import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
 import {
@@ -77,6 +83,9 @@ export const rules = {
   'brownout-overlap': brownoutsOverlap,
   'brownout-route': brownoutRoutes,
   'waiver-ends-too-soon': waiversEndLater,
+  'freeze-without-date': freezeNeedsDate,
+  'freeze-of-ended-version': freezeOfServedVersion,
+  'freeze-without-identity': freezeNeedsIdentity,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,
@@ -103,6 +112,7 @@ export const warningRules = {
   'moved-to-missing-route': movedToMissingRoute,
   'end-without-dates': endsOfContractHaveDates,
   'brownout-cannot-start': brownoutCannotStart,
+  'freeze-outlives-ledger': freezeOutlivesLedger,
   'moved-without-successor': movedWithoutSuccessor,
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,

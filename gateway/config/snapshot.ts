@@ -1,5 +1,5 @@
 import type { PathTable } from '../shared/pathTable.ts';
-import type { BrownoutSettings, BrownoutWindow, Waiver } from './clientRules.ts';
+import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
@@ -50,6 +50,7 @@ export interface Version {
   readonly ends: readonly RouteEnd[];
   /** In the order of their starts. */
   readonly brownouts: readonly BrownoutWindow[];
+  readonly freeze: FreezeSettings | undefined;
   readonly waivers: readonly Waiver[];
   readonly contract: Contract | undefined;
   readonly timeouts: UpstreamTimeouts;

@@ -4,7 +4,7 @@ import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
 /**
- * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if waivers use them. A reload may
+ * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if waivers or a freeze use them. A reload may
  * change which files these are.
  */
 export class WatchedFiles {
@@ -26,7 +26,8 @@ export class WatchedFiles {
     const others = new Map<string, string | undefined>();
     for (const { contract } of byMajor) if (contract) others.set(contract.file, contract.digest);
     // The names that the snapshot uses are resolved when it is loaded.
-    if (names !== undefined && byMajor.some(({ waivers }) => waivers.length > 0)) others.set(names, undefined);
+    if (names !== undefined && byMajor.some(({ waivers, freeze }) => waivers.length > 0 || freeze))
+      others.set(names, undefined);
     for (const [file, watch] of this.#watches) {
       if (file === routes || others.has(file)) continue;
       watch.close();

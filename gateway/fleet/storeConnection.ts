@@ -1,6 +1,5 @@
-import type { FleetSettings } from '../config/snapshot.ts';
+import type { FleetSettings, Identifier } from '../config/snapshot.ts';
 import { namingOf } from '../usage/counting/identification.ts';
-import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { fleetSalt, migrate, schemaName, setMeta } from './schema.ts';
 
@@ -9,7 +8,7 @@ export interface StoreContext {
   /** The salt of this gateway's ledger. It becomes the salt of the fleet if the store has none. */
   readonly salt: () => string;
   /** Undefined: clients are not identified. */
-  readonly identify?: LedgerSettings['identify'];
+  readonly identify?: readonly Identifier[] | undefined;
   /** Called at each contact with the salt of the fleet. */
   readonly onSalt: (salt: string) => void;
   /** Called when the store is lost, with the reason, and when it answers again, with undefined. */

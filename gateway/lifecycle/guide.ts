@@ -1,7 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import type { PathTable } from '../shared/pathTable.ts';
 import { translatePath } from '../shared/pathTemplate.ts';
-import { nextVersion } from './stage.ts';
+import { nextVersion, successorOf } from './stage.ts';
 
 type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;
 
@@ -15,6 +16,20 @@ export function guidePath(
   const arePublished = version.contract?.publish === true && successor?.contract?.publish === true;
   if (!version.guide || !arePublished) return undefined;
   return `${gateway.basePath}/guides/${version.name}-to-${successor.name}`;
+}
+
+/** The members of a problem that tell a refused client when the version ends, and where to go. */
+export function endMembers(version: Version, snapshot: Snapshot, now: number): Readonly<Record<string, string>> {
+  const { basePath, publicUrl = '' } = snapshot.gateway;
+  const successor = successorOf(version, snapshot, now);
+  const guide = guidePath(version, successor, snapshot);
+  const info = version.info ?? (guide && `${publicUrl}${guide}`);
+  return {
+    ...(version.deprecation === undefined ? {} : { deprecation: rfc3339(version.deprecation) }),
+    ...(version.sunset === undefined ? {} : { sunset: rfc3339(version.sunset) }),
+    ...(successor === undefined ? {} : { successor: `${publicUrl}${basePath}/${successor.name}` }),
+    ...(info === undefined ? {} : { info }),
+  };
 }
 
 /** The `moved` tables from one version to another, major by major. */

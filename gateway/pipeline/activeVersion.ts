@@ -3,7 +3,7 @@ import type { LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
-import { ClientRestrictions } from '../restrictions/restriction.ts';
+import { ClientRestrictions } from '../restrictions/clientRestrictions.ts';
 import { Pool } from '../upstream/pool.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
 import { VersionUse } from './inFlight.ts';

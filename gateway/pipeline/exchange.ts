@@ -12,7 +12,7 @@ import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields
 import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } from '../forwarding/traceContext.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
-import type { ClientRestrictions, RestrictionKind, RestrictionState, Waived } from '../restrictions/restriction.ts';
+import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
@@ -206,7 +206,7 @@ export class Exchange implements Outbound, InFlight {
     return this.identified.client;
   }
 
-  isWaived(restrictions: ClientRestrictions, now: number): boolean {
+  isWaived(restrictions: Waivers, now: number): boolean {
     return restrictions.waiverOf(this.identify(), now) !== undefined;
   }
 

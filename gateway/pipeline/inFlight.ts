@@ -1,4 +1,4 @@
-import type { ClientRestrictions } from '../restrictions/restriction.ts';
+import type { Waivers } from '../restrictions/restriction.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
@@ -19,7 +19,7 @@ export interface InFlight {
   /** The data for the usage ledger, as far as they are known. */
   countedSoFar(): CountedExchange;
   /** Whether its client has a waiver that has not ended. `now`: epoch ms. */
-  isWaived(restrictions: ClientRestrictions, now: number): boolean;
+  isWaived(restrictions: Waivers, now: number): boolean;
   /** Call this when its version, its target or the gateway stops. Ends endless streams cleanly. Safe to call twice. */
   goAway(): void;
   /** Call this when its time to finish is over. Ends it at once. */

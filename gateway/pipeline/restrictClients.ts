@@ -1,4 +1,4 @@
-import { guidePath } from '../lifecycle/guide.ts';
+import { endMembers } from '../lifecycle/guide.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 
 /**
@@ -37,24 +37,10 @@ export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
   activeVersion.use.lastRefused = now;
   if (isPreflight(exchange)) return preflightAnswer(exchange);
   const { version } = activeVersion;
-  const { basePath, publicUrl = '' } = exchange.active.snapshot.gateway;
-  const successor = activeVersion.successor(now);
-  const guide = guidePath(version, successor, exchange.active.snapshot);
-  const info = version.info ?? (guide && `${publicUrl}${guide}`);
-  const members = {
-    version: version.name,
-    ...(version.deprecation === undefined ? {} : { deprecation: rfc3339(version.deprecation) }),
-    ...(version.sunset === undefined ? {} : { sunset: rfc3339(version.sunset) }),
-    ...(successor === undefined ? {} : { successor: `${publicUrl}${basePath}/${successor.name}` }),
-    ...(info === undefined ? {} : { info }),
-  };
+  const members = { version: version.name, ...endMembers(version, exchange.active.snapshot, now) };
   // A short lifetime, so that a version that is restored is reachable soon. While some client is served, no cache may answer.
   const cacheControl = activeVersion.restrictions?.hasWaiver(now) ? 'no-store' : 'max-age=60';
   return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', cacheControl] } };
-}
-
-function rfc3339(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z');
 }
 
 function isPreflight({ method, fields }: Exchange): boolean {

@@ -6,12 +6,13 @@ import { type ActiveSnapshot, activate } from '../pipeline/activeVersion.ts';
 import { Draining } from '../pipeline/draining.ts';
 import { type GatewayContext, newPseudonym } from '../pipeline/exchange.ts';
 import type { VersionUse } from '../pipeline/inFlight.ts';
-import { noRestrictionState, type RestrictionState } from '../restrictions/restriction.ts';
+import { type KnownClients, knownSets } from '../restrictions/knownClients.ts';
+import { noRestrictionState, type RestrictionUpdate } from '../restrictions/restriction.ts';
 import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
-import { ClientIdentification } from '../usage/counting/identification.ts';
+import { ClientIdentification, namingOf } from '../usage/counting/identification.ts';
 
 // A version can reach its sunset without a reload, so this is checked at intervals.
 const checkMs = 1000;
@@ -22,7 +23,7 @@ export interface DataPlaneOptions {
   readonly discovery?: Discovery | undefined;
   /** The salt of the tags of clients. */
   readonly salt?: string | undefined;
-  readonly restrictions?: Partial<RestrictionState> | undefined;
+  readonly restrictions?: RestrictionUpdate | undefined;
   /** Whether requests are forwarded. If not, targets are neither called nor probed. */
   readonly forwards?: boolean;
 }
@@ -42,16 +43,18 @@ export class DataPlane {
   readonly #forwards: boolean;
   readonly #since: number;
   readonly #timer: NodeJS.Timeout;
+  /** What the operating side sent last. */
+  #known: KnownClients | undefined;
 
   constructor(snapshot: Snapshot, options: DataPlaneOptions = {}) {
-    const { clock = systemClock, discovery, forwards = true, salt = '', restrictions } = options;
+    const { clock = systemClock, discovery, forwards = true, salt = '', restrictions = {} } = options;
     this.#clock = clock;
     this.#clockWatch = new ClockWatch(clock);
     this.#forwards = forwards;
     this.#since = clock.now();
     this.context = {
       active: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
-      restrictionState: { ...noRestrictionState, ...restrictions },
+      restrictionState: noRestrictionState,
       now: () => clock.now(),
       pseudonym: newPseudonym(),
       unrecorded: 0,
@@ -59,6 +62,7 @@ export class DataPlane {
       isDiscovery: discovery ? isDiscovery : () => false,
       discovery: discovery?.(this, clock),
     };
+    void this.restrict(restrictions);
     this.#timer = setInterval(() => this.#check(), checkMs).unref();
   }
 
@@ -75,6 +79,7 @@ export class DataPlane {
   apply(next: Snapshot): void {
     const { identification } = this;
     const isKept = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
+    if (!isKept) this.#forgetKnown();
     this.context.active = this.#activate(
       next,
       isKept ? identification : new ClientIdentification(next.usage.identify, identification.salt),
@@ -86,12 +91,27 @@ export class DataPlane {
   resalt(salt: string): void {
     if (salt === this.identification.salt) return;
     const identification = new ClientIdentification(this.current.usage.identify, salt);
+    this.#forgetKnown();
     this.context.active = { ...this.context.active, identification };
   }
 
   /** What is missing in `update` stays. */
-  restrict(update: Partial<RestrictionState>): void {
+  async restrict({ known, ...update }: RestrictionUpdate): Promise<void> {
     this.context.restrictionState = { ...this.context.restrictionState, ...update };
+    if (known === undefined) return;
+    this.#known = known;
+    const sets = await knownSets(known);
+    // Clients that this process names in another way would all look new.
+    const { identification, current } = this;
+    const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
+    if (known !== this.#known) return;
+    this.context.restrictionState = { ...this.context.restrictionState, known: isSameNaming ? sets : new Map() };
+  }
+
+  /** No freeze refuses a client until the operating side has read the known clients again. */
+  #forgetKnown(): void {
+    this.#known = undefined;
+    this.context.restrictionState = { ...this.context.restrictionState, known: new Map() };
   }
 
   report(): ServingReport {

@@ -8,9 +8,11 @@ import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { OtlpExporter } from '../otlp/exporter.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
+import { FreezeWatch } from '../restrictions/freezeWatch.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
+import { namingOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
@@ -104,12 +106,29 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       ledger?.configure(next.usage);
       member?.accept(next);
       onAccepted(next);
+      void freezes.apply(next);
       return unconfirmed;
     },
     use,
     clock,
   });
   const traffic = new TrafficSamples();
+  const freezes = new FreezeWatch(snapshot, {
+    now: () => clock.now(),
+    notice,
+    settle: async (versions, quiet) => {
+      if (member === undefined) return (await flush()) ? undefined : 'A worker has not sent its counts.';
+      const flushAndReport = async () => {
+        await flush();
+        return serving.report();
+      };
+      const missing = await member.settle(versions, flushAndReport, member.question());
+      return member.gap(quiet) ?? missing.values().next().value;
+    },
+    find: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
+    naming: ({ usage: { identify } }) => namingOf(identify, ledger?.salt ?? ''),
+    restrict: (known) => serving.restrict({ known }),
+  });
   const createAdminApp = async () => {
     const { createAdmin } = await import('../admin/app.ts');
     return createAdmin(
@@ -145,7 +164,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   await member?.join({ source: serving, ready: () => serving.ready, ...reporting, use, onAccepted, clock });
   await configureNotify();
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
-  const stopMaintenance = ledger && maintainLedger(ledger, clock, () => void serving.resalt());
+  const stopMaintenance =
+    ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
+  void freezes.apply(serving.current);
   return {
     port: serving.port,
     adminPort: portOf(admin),
@@ -157,6 +178,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     drain: (ms) => serving.drain(ms),
     close: async () => {
       stopMonitor();
+      freezes.close();
       stopMaintenance?.();
       const closed = serving.close().then(() => exporter?.close());
       await Promise.all([closed, closeListener(admin), notifier?.close(), ledgerReader?.close()]);

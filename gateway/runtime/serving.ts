@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
-import type { RestrictionState } from '../restrictions/restriction.ts';
+import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
@@ -22,7 +22,7 @@ export interface Serving {
   /** Called when the salt of the usage sink has changed. */
   resalt(): Promise<void>;
   /** Replaces what restrictions know of the clients; what is missing in `update` stays. A process that starts later gets it, too. */
-  restrict(update: Partial<RestrictionState>): Promise<void>;
+  restrict(update: RestrictionUpdate): Promise<void>;
   /** Opens the log files again, after they were renamed. */
   reopenLogs(): Promise<void>;
   /** Accepts no new connections and resolves when all exchanges have ended, or after `ms`. */
@@ -37,7 +37,7 @@ export interface ServeOptions {
   readonly notice: (line: string) => void;
   /** Takes usage counts from time to time; undefined: usage is not counted. */
   readonly usage?: UsageSink | undefined;
-  readonly restrictions?: Partial<RestrictionState> | undefined;
+  readonly restrictions?: RestrictionUpdate | undefined;
   /** Takes spans and durations for export; undefined: nothing is exported. */
   readonly otlp?: OtlpSink | undefined;
   /** Whether the access log of `log:` is written. A library does not write files unasked. */

@@ -2,7 +2,7 @@ import type { SendHandle } from 'node:child_process';
 import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
-import type { RestrictionState } from '../restrictions/restriction.ts';
+import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */
@@ -13,7 +13,7 @@ export type WorkerRequest =
       readonly kind: 'serve';
       readonly snapshot: PlainSnapshot;
       readonly salt: string | undefined;
-      readonly restrictions: Partial<RestrictionState> | undefined;
+      readonly restrictions: RestrictionUpdate | undefined;
       readonly ticketKeys: Buffer;
     }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
@@ -22,7 +22,7 @@ export type WorkerRequest =
   | { readonly number: number; readonly kind: 'heartbeat' }
   | { readonly number: number; readonly kind: 'flush' }
   | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
-  | { readonly number: number; readonly kind: 'restrict'; readonly update: Partial<RestrictionState> | undefined }
+  | { readonly number: number; readonly kind: 'restrict'; readonly update: RestrictionUpdate | undefined }
   | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 

@@ -110,7 +110,7 @@ export interface Naming {
 }
 
 /** The first request of a client to a version, refused or not. */
-export interface FirstCall extends Pick<ClientCounts, 'client' | 'first'> {
+export interface FirstCall extends Pick<ClientCounts, 'client' | 'name' | 'first'> {
   /** The last request that did not fail; 0: there is none. */
   readonly used: number;
 }

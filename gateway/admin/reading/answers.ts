@@ -6,6 +6,7 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientEvents, digestOf } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
+import { findFreezeClients } from '../../restrictions/knownClients.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { judge, waitsForCounts } from '../../retirement/verdict.ts';
@@ -111,6 +112,8 @@ const answers: {
     });
     return queries.problem === undefined ? new Map(versions) : undefined;
   },
+
+  freeze: (queries, _snapshot, query) => findFreezeClients(queries, query),
 };
 
 /** @returns the explanation if neither routes.yaml nor the ledger has the version */

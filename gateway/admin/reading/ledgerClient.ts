@@ -4,6 +4,7 @@ import type { NotifyEvent } from '../../notify/events.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { FreezeClients, FreezeQuery } from '../../restrictions/knownClients.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
@@ -42,6 +43,8 @@ export interface LedgerQueryParams {
   readonly recentUse: { readonly since: number; readonly now: number };
   /** When each version was last called and last used. */
   readonly lastUse: Readonly<Record<never, never>>;
+  /** The clients that a freeze knows, and the new ones. */
+  readonly freeze: FreezeQuery;
 }
 
 export type LedgerQueryKind = keyof LedgerQueryParams;
@@ -59,6 +62,7 @@ export interface LedgerAnswers {
   readonly recentUse: { readonly versions: readonly RecentUse[]; readonly problem: string | undefined };
   /** Undefined: the ledger cannot be read. */
   readonly lastUse: ReadonlyMap<string, LastUseTimes> | undefined;
+  readonly freeze: FreezeClients;
 }
 
 export interface AnswerBody {

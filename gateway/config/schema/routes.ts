@@ -199,6 +199,19 @@ const waiver = section({
   reason: text('the reason').describe('Why this client is still served.'),
 });
 
+const freeze = section({
+  from: instant.optional().describe('Clients that first call the version then or later are new. Required.'),
+  mode: oneOf(['report', 'refuse'])
+    .prefault('report')
+    .describe('report: new clients are served, and named to the operator. refuse: they are answered 403.'),
+  allow: z
+    .array(text('the name of a client'))
+    .prefault([])
+    .describe('Clients that are never new: names of `usage.names`, or names in the ledger.'),
+}).describe(
+  'Keeps new clients out of a version that is to end. The clients are known from the usage ledger; one that is known by its user agent or address only is never new. See docs/restrictions.md.',
+);
+
 /** One route in its long form. */
 export const route = section({
   upstream: upstream.optional().describe('The targets of this version; required unless it is retired.'),
@@ -238,6 +251,7 @@ export const route = section({
     .prefault(false)
     .describe('Makes the version a tombstone: its requests are answered 410, and it needs no upstream.'),
   brownouts,
+  freeze: freeze.optional(),
   waivers: z
     .array(waiver)
     .max(maxWaivers)

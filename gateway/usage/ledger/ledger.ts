@@ -87,7 +87,9 @@ export class Ledger implements WritableLedger {
   }
 
   configure(settings: LedgerSettings): void {
-    const { store, spool } = this.settings;
+    const { store, spool, identify } = this.settings;
+    // The next batch notes the change, even if it is empty.
+    if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#seen = 0;
     this.settings = { ...settings, store, ...(spool !== undefined && { spool }) };
   }
 

@@ -119,7 +119,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   async firstCalls(version: string, since: number, before = endless, limit = endless): Promise<readonly FirstCall[]> {
-    return this.#reads.firstCalls(version, since, before, limit);
+    const calls = await this.#reads.firstCalls(version, since, before, limit);
+    return calls.map((one) => ({ ...one, name: this.#names.nameOf(one.client) }));
   }
 
   async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
@@ -278,12 +279,11 @@ export class LedgerReader implements UsageQueries {
     const spans = await this.#clients.spans(since);
     const inOld = byName(await this.#clients.sums(from, spans));
     const inNew = byName(await this.#clients.sums(to, spans));
-    const calls = await this.#reads.firstCalls(from, 0, endless, endless);
-    const ever = new Set(calls.filter(({ used }) => used > 0).map(({ client }) => client));
+    const used = new Map((await this.firstCalls(from, 0)).map((one) => [one.client, one.used]));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return movements(clients, inOld, inNew, (client) => ({
       name: this.#names.nameOf(client),
-      before: ever.has(client),
+      before: (used.get(client) ?? 0) > 0,
     }));
   }
 }

@@ -163,7 +163,12 @@ export class SqlReads {
   }
 
   /** The clients that first called a version at `since` or later and before `before`, over the whole ledger. */
-  async firstCalls(version: string, since: number, before: number, limit: number): Promise<readonly FirstCall[]> {
+  async firstCalls(
+    version: string,
+    since: number,
+    before: number,
+    limit: number,
+  ): Promise<readonly Omit<FirstCall, 'name'>[]> {
     return this.#database.all(
       `SELECT name AS client, first, ${await this.#used()} AS used FROM version_client JOIN clients ON clients.id = client
         WHERE version = ? AND first >= ? AND first < ? ORDER BY first, name LIMIT ?`,

@@ -1,0 +1,77 @@
+import type { Identifier, Snapshot, Version } from '../config/snapshot.ts';
+import { httpDate } from '../shared/httpDate.ts';
+import { Freeze } from './freeze.ts';
+import type { Refused, RestrictedRequest, Restriction, RestrictionKind, Waived, Waivers } from './restriction.ts';
+
+/** The freeze and brownouts of a version, in the order in which they are asked. */
+const factories: readonly ((version: Version, snapshot: Snapshot) => readonly Restriction[])[] = [Freeze.of];
+
+/** The waivers and restrictions of one version. */
+export class ClientRestrictions implements Waivers {
+  /** The request fields that identify a client, in lower case. */
+  readonly vary: readonly string[];
+  /** Whether a client may be identified by its address. */
+  readonly isPrivate: boolean;
+  readonly #waivers: ReadonlyMap<string, Waived>;
+  readonly #restrictions: readonly Restriction[];
+  readonly #lastEnd: number;
+
+  private constructor(
+    waivers: Version['waivers'],
+    restrictions: readonly Restriction[],
+    identify: readonly Identifier[],
+  ) {
+    // The earliest first, so that a client with two waivers has the later end.
+    this.#waivers = new Map(
+      waivers
+        .toSorted((a, b) => a.until - b.until)
+        .flatMap(({ clients, until }): [string, Waived][] => {
+          const waived = { kind: 'waived', until, sunset: httpDate(until) } as const;
+          return clients.map((client) => [client, waived]);
+        }),
+    );
+    this.#restrictions = restrictions;
+    this.#lastEnd = Math.max(0, ...waivers.map(({ until }) => until));
+    this.vary = [...new Set(identify.map(fieldOf))].filter((name) => name !== undefined);
+    this.isPrivate = identify.some(({ by }) => by === 'address');
+  }
+
+  /** Undefined for a version without restrictions: its clients are not identified before their requests are forwarded. */
+  static of(version: Version, snapshot: Snapshot): ClientRestrictions | undefined {
+    const restrictions = factories.flatMap((create) => create(version, snapshot));
+    if (version.waivers.length + restrictions.length === 0) return undefined;
+    return new ClientRestrictions(version.waivers, restrictions, snapshot.usage.identify);
+  }
+
+  waiverOf(client: string, now: number): Waived | undefined {
+    const waiver = this.#waivers.get(client);
+    return waiver !== undefined && now < waiver.until ? waiver : undefined;
+  }
+
+  /** Whether the waiver of some client has not ended. */
+  hasWaiver(now: number): boolean {
+    return now < this.#lastEnd;
+  }
+
+  /** Asks the restrictions of a version that is not retired. Undefined: none of them applies. */
+  rule(request: RestrictedRequest): { readonly by: RestrictionKind; readonly problem: Refused['problem'] } | undefined {
+    for (const restriction of this.#restrictions) {
+      const ruling = restriction.rule(request);
+      if (ruling?.kind === 'refused') return { by: restriction.kind, problem: ruling.problem };
+      if (ruling) return undefined;
+    }
+    return undefined;
+  }
+
+  /** Whether a restriction of a version that is not retired would refuse the request for some client. */
+  mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean {
+    return this.#restrictions.some((restriction) => restriction.mayRefuse(request));
+  }
+}
+
+/** The request field that an identifier reads; undefined: none. */
+function fieldOf(identifier: Identifier): string | undefined {
+  if (identifier.by === 'header') return identifier.name;
+  if (identifier.by === 'jwt') return 'authorization';
+  return identifier.by === 'address' ? undefined : identifier.by;
+}

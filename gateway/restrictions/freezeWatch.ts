@@ -1,0 +1,226 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
+import { plural, printable } from '../shared/text.ts';
+import { type FreezeClients, type FreezeQuery, freezeKey, type KnownClients, type NewClient } from './knownClients.ts';
+
+type FreezeSettings = NonNullable<Version['freeze']>;
+
+const tickMs = 1_000;
+// How often the ledger is asked for new clients.
+const newcomersMs = 30_000;
+// An inactive freeze is tried again, at growing intervals: the ledger may become readable.
+const firstRetryMs = 10_000;
+const longestRetryMs = 3_600_000;
+// New clients may be forged keys, so that the number of lines is bounded.
+const linesPerLook = 20;
+// A freeze keeps the clients of several days, and `usage.max_clients` limits those of one day.
+const namesPerMaxClient = 4;
+
+/** The state of a freeze, for operators. Instants in epoch ms. */
+export interface FreezeStatus extends Pick<FreezeSettings, 'from' | 'mode'> {
+  readonly version: string;
+  /** `scheduled`: it has not begun. `reading`: the ledger is read. `inactive`: it refuses nobody, see `reason`. */
+  readonly state: 'scheduled' | 'reading' | 'active' | 'inactive';
+  readonly reason: string | undefined;
+  /** The number of clients first seen before it; undefined unless it is active. */
+  readonly known: number | undefined;
+  /** The number of clients first seen since; a lower bound above `maxNewcomers`. */
+  readonly newcomers: number;
+}
+
+export interface FreezeWatchOptions {
+  /** Epoch ms. */
+  readonly now: () => number;
+  /** Takes a line for the operator. */
+  readonly notice: (line: string) => void;
+  /** Sends all counts to the ledger. @returns why calls from before may still be missing in it; undefined: it has all of them */
+  readonly settle: (versions: readonly string[], quiet: number) => Promise<string | undefined>;
+  /** Reads the ledger in its thread. Undefined: there is no ledger. */
+  readonly find: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
+  /** How clients are named now; see `namingOf`. */
+  readonly naming: (snapshot: Snapshot) => string;
+  /** Hands the known clients to all processes that serve clients. */
+  readonly restrict: (known: KnownClients) => Promise<void>;
+}
+
+interface Watched {
+  readonly version: string;
+  readonly settings: FreezeSettings;
+  state: FreezeStatus['state'];
+  reason: string | undefined;
+  clients: Extract<FreezeClients, { kind: 'found' }> | undefined;
+  /** The names of the new clients that were reported. */
+  readonly reported: Set<string>;
+  /** When the ledger is read next, epoch ms, and the pause before the attempt after that. */
+  next: number;
+  pause: number;
+}
+
+/**
+ * Reads the known clients of each freeze from the ledger: at the start, when a reload changes the freeze, and when it begins.
+ * Then it reports new clients.
+ */
+export class FreezeWatch {
+  readonly #options: FreezeWatchOptions;
+  #snapshot: Snapshot;
+  #watched = new Map<string, Watched>();
+  #timer: NodeJS.Timeout | undefined;
+  #isBusy = false;
+  #isClosed = false;
+
+  constructor(snapshot: Snapshot, options: FreezeWatchOptions) {
+    this.#options = options;
+    this.#snapshot = snapshot;
+  }
+
+  /** Applies the freezes of a start or a reload. */
+  async apply(snapshot: Snapshot): Promise<void> {
+    this.#snapshot = snapshot;
+    const before = this.#watched;
+    this.#watched = new Map(
+      snapshot.byMajor.flatMap(({ name, freeze }): [string, Watched][] => {
+        if (freeze === undefined) return [];
+        const key = JSON.stringify([name, freeze, snapshot.retire.quiet, snapshot.usage.identify]);
+        return [[key, before.get(key) ?? watched(name, freeze)]];
+      }),
+    );
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#watched.size > 0 && !this.#isClosed) this.#timer = setInterval(() => void this.look(), tickMs).unref();
+    if (this.#watched.size + before.size > 0) await this.#restrict();
+    await this.look();
+  }
+
+  /** Reads all known clients again: the salt of the tags has changed. */
+  async readAgain(): Promise<void> {
+    for (const [key, { version, settings }] of this.#watched) this.#watched.set(key, watched(version, settings));
+    if (this.#watched.size > 0) await this.look();
+  }
+
+  status(): readonly FreezeStatus[] {
+    return [...this.#watched.values()].map(
+      ({ version, settings: { from, mode }, state, reason, clients, reported }) => {
+        return { version, from, mode, state, reason, known: clients?.count, newcomers: reported.size };
+      },
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+  }
+
+  /** Does what is due. Never rejects. */
+  async look(): Promise<void> {
+    if (this.#isBusy || this.#isClosed) return;
+    this.#isBusy = true;
+    try {
+      for (const one of [...this.#watched.values()]) {
+        const now = this.#options.now();
+        // The clock may have been set back.
+        if (now < one.settings.from) Object.assign(one, watched(one.version, one.settings));
+        else if (one.state !== 'active' && now >= one.next) await this.#read(one);
+        else if (one.state === 'active' && now >= one.next) await this.#findNewcomers(one);
+      }
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #read(one: Watched): Promise<void> {
+    const { settle, find } = this.#options;
+    if (one.state === 'scheduled') one.state = 'reading';
+    const { from } = one.settings;
+    const before = this.#options.now() - from + this.#snapshot.retire.quiet;
+    const missing = find && (await settle([one.version], before).catch(reasonOf));
+    const found = missing === undefined ? await this.#find(one) : { kind: 'unknown' as const, reason: missing };
+    if (!this.#isWatched(one)) return;
+    const now = this.#options.now();
+    if (found.kind === 'unknown') {
+      const isNew = one.reason !== found.reason;
+      Object.assign(one, { state: 'inactive', reason: found.reason, next: now + one.pause });
+      one.pause = Math.min(longestRetryMs, 2 * one.pause);
+      if (isNew) this.#options.notice(inactiveLine(one.version, found.reason));
+      return;
+    }
+    // A freeze that only reports needs no names.
+    const clients = one.settings.mode === 'refuse' ? found : { ...found, known: '' };
+    Object.assign(one, { state: 'active', reason: undefined, clients, next: now + newcomersMs });
+    await this.#restrict();
+    const action = one.settings.mode === 'refuse' ? 'refused' : 'reported';
+    const counts = `${plural(found.count, 'client')} known from before ${rfc3339(from)}; other clients are ${action}`;
+    this.#options.notice(`/${one.version} is frozen: ${counts}`);
+    this.#report(one, found.newcomers, true);
+  }
+
+  async #findNewcomers(one: Watched): Promise<void> {
+    one.next = this.#options.now() + newcomersMs;
+    const found = await this.#find(one, true);
+    if (found.kind === 'found' && this.#isWatched(one)) this.#report(one, found.newcomers, false);
+  }
+
+  /** `isFirst`: clients of earlier runs of the gateway are among them. */
+  #report({ version, settings, reported }: Watched, newcomers: readonly NewClient[], isFirst: boolean): void {
+    const unreported = newcomers.filter(({ client }) => !reported.has(client));
+    for (const { client } of unreported) reported.add(client);
+    if (unreported.length === 0) return;
+    const { notice } = this.#options;
+    if (isFirst) {
+      notice(`/${version} has ${plural(unreported.length, 'new client')} since its freeze: ${listOf(unreported)}`);
+      return;
+    }
+    const action = settings.mode === 'refuse' ? 'refused by its freeze' : 'reported by its freeze, and served';
+    for (const one of unreported.slice(0, linesPerLook))
+      notice(`new client of /${version}, ${action}: ${inWords(one)}, first call ${rfc3339(one.first)}`);
+    const left = unreported.length - linesPerLook;
+    if (left > 0) notice(`/${version} has ${plural(left, 'more new client')} in the last seconds`);
+  }
+
+  async #find({ version, settings }: Watched, onlyNewcomers = false): Promise<FreezeClients> {
+    const { find } = this.#options;
+    if (find === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
+    const { retire, usage } = this.#snapshot;
+    const naming = this.#options.naming(this.#snapshot);
+    const query = { version, ...settings, naming, quiet: retire.quiet, limit: namesPerMaxClient * usage.maxClients };
+    return find(this.#snapshot, { ...query, onlyNewcomers }).catch((error: unknown) => {
+      return { kind: 'unknown' as const, reason: reasonOf(error) };
+    });
+  }
+
+  /** Hands over the names of all active freezes. Names from before a change of the naming are left out. */
+  async #restrict(): Promise<void> {
+    const active = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
+    const naming = active.findLast(({ clients }) => clients)?.clients?.naming ?? '';
+    const lines = active.flatMap(({ version, settings, clients }): [string, string][] => {
+      return clients?.naming === naming ? [[freezeKey(version, settings), clients.known]] : [];
+    });
+    await this.#options.restrict({ naming, lines: new Map(lines) });
+  }
+
+  /** False if a reload has removed or changed the freeze meanwhile. */
+  #isWatched(one: Watched): boolean {
+    return !this.#isClosed && this.#watched.values().some((other) => other === one);
+  }
+}
+
+function watched(version: string, settings: FreezeSettings): Watched {
+  const unread = { state: 'scheduled', reason: undefined, clients: undefined } as const;
+  return { version, settings, ...unread, reported: new Set(), next: 0, pause: firstRetryMs };
+}
+
+/** For the log and for `check`. */
+export function inactiveLine(version: string, reason: string): string {
+  return `the freeze of /${version} is inactive and refuses nobody: ${printable(reason)}`;
+}
+
+function inWords({ client, name }: NewClient): string {
+  return printable(name === undefined ? client : `${name} (${client})`);
+}
+
+function listOf(clients: readonly NewClient[]): string {
+  return clients.slice(0, 5).map(inWords).join(', ') + (clients.length > 5 ? ' and others' : '');
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

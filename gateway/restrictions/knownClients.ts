@@ -1,0 +1,129 @@
+import { setImmediate } from 'node:timers/promises';
+import { rfc3339 } from '../shared/httpDate.ts';
+import { inWholeUnits, plural } from '../shared/text.ts';
+import type { FirstCall, UsageQueries } from '../usage/usageQueries.ts';
+import { isSingleClient } from '../usage/usageRow.ts';
+
+/** A freeze, as a question to the ledger. Instants in epoch ms, durations in ms. */
+export interface FreezeQuery {
+  /** The path segment: `v1`. */
+  readonly version: string;
+  readonly from: number;
+  /** `retire.quiet`: how long before `from` the ledger must have recorded all calls. */
+  readonly quiet: number;
+  /** The most names that a process keeps. */
+  readonly limit: number;
+  /** How clients are named now; see `namingOf`. */
+  readonly naming: string;
+  /** Clients that are never new. */
+  readonly allow: readonly string[];
+  /** True: the known clients were read before. */
+  readonly onlyNewcomers?: boolean;
+}
+
+/** A client first seen since a freeze. */
+export type NewClient = Pick<FirstCall, 'client' | 'name' | 'first'>;
+
+/** Names as in the ledger. */
+export type FreezeClients =
+  | {
+      readonly kind: 'found';
+      /** How the clients are named; see `namingOf`. */
+      readonly naming: string;
+      /** First seen before `from`, one per line, and their number. '' if `onlyNewcomers`. */
+      readonly known: string;
+      readonly count: number;
+      /** First seen since, the earliest first, at most `maxNewcomers`. */
+      readonly newcomers: readonly NewClient[];
+    }
+  /** The freeze must refuse nobody. `reason`: sentences for the operator. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/** The names of new clients that a process keeps. Each may be a forged key, so their number is bounded. */
+export const maxNewcomers = 10_000;
+// Before the clients are left out that cannot be new.
+const maxFirstCalls = 50_000;
+
+/**
+ * Whether a client can be new to a freeze. Many clients share a user agent or an address, and both change with an update or a
+ * move, so that a client which is known by nothing else is never new.
+ */
+export function canBeNew(client: string): boolean {
+  // A name without a kind stands for several clients: `unknown`, or the sum of those above a limit.
+  return client.includes(':') && !client.startsWith('user-agent:') && !client.startsWith('address:');
+}
+
+/** What the operating side sends to every process that serves clients, about all freezes that refuse. */
+export interface KnownClients {
+  /** See `namingOf`. A process that names clients in another way ignores the names. */
+  readonly naming: string;
+  /** By `freezeKey`: the clients first seen before the freeze, one per line. Cloning one string is faster than cloning thousands. */
+  readonly lines: ReadonlyMap<string, string>;
+}
+
+/** Identifies a freeze in `RestrictionState.known`. With the date, because the clients of another date are other ones. */
+export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>): string {
+  return `${version} ${from}`;
+}
+
+// Names added to a set in one turn of the event loop, which takes about a millisecond.
+const sliceSize = 5_000;
+
+/** Builds the sets in slices, so that requests do not wait. */
+export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const sets = new Map<string, ReadonlySet<string>>();
+  for (const [key, text] of lines) {
+    const names = new Set<string>();
+    for (let at = 0; at < text.length; ) {
+      const found = text.indexOf('\n', at);
+      const end = found === -1 ? text.length : found;
+      names.add(text.slice(at, end));
+      at = end + 1;
+      if (names.size % sliceSize === 0) await setImmediate();
+    }
+    sets.set(key, names);
+  }
+  return sets;
+}
+
+/** Finds the clients that a version had before its freeze. Requires that the ledger has all calls of that time by name. */
+export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
+  const { version, from, quiet, limit, onlyNewcomers = false } = query;
+  const covered = await queries.coveredSince(quiet, from);
+  const naming = await queries.naming();
+  const earliest = await queries.coveredSince(quiet);
+  const before = onlyNewcomers ? [] : await queries.firstCalls(version, 0, from, limit + 1);
+  const newcomers = await newcomersOf(queries, query);
+  // Read last: a query that failed returned no rows.
+  if (queries.problem !== undefined) return { kind: 'unknown', reason: queries.problem };
+  const later = `Move \`from\` to ${rfc3339(Math.max(earliest ?? from, naming.since) + quiet)} or later.`;
+  if (covered === undefined || covered > from - quiet) {
+    const period = `the ${inWholeUnits(quiet)} (retire.quiet) before ${rfc3339(from)}`;
+    return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${later}` };
+  }
+  if (naming.id !== query.naming || naming.since > from - quiet) {
+    const at = naming.id === query.naming ? ` at ${rfc3339(naming.since)}` : '';
+    const change = `The salt of the client tags or usage.identify was changed${at}`;
+    return { kind: 'unknown', reason: `${change}, so clients from before have other names.  ${later}` };
+  }
+  if (!before.every(isSingleClient)) {
+    const what = 'Before it, clients were counted together as other clients, so that their names are not known.';
+    return { kind: 'unknown', reason: `${what}  Raise usage.max_clients, and move \`from\` to a later date.` };
+  }
+  if (before.length > limit) {
+    const what = `/${version} had more than ${plural(limit, 'client')} before it.`;
+    return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
+  }
+  const known = before.map(({ client }) => client).join('\n');
+  return { kind: 'found', naming: naming.id, known, count: before.length, newcomers };
+}
+
+/** The clients that a freeze refuses or would refuse, the earliest first. */
+export async function newcomersOf(
+  queries: Pick<UsageQueries, 'firstCalls'>,
+  { version, from, allow }: Pick<FreezeQuery, 'version' | 'from' | 'allow'>,
+): Promise<readonly NewClient[]> {
+  const allowed = new Set(allow);
+  const calls = await queries.firstCalls(version, from, undefined, maxFirstCalls);
+  return calls.filter(({ client }) => canBeNew(client) && !allowed.has(client)).slice(0, maxNewcomers);
+}

@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { serveInProcess } from '../../gateway/runtime/inProcess.ts';
+import type { Serving } from '../../gateway/runtime/serving.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startBackend } from '../support/backend.ts';
+
+const day = 86_400_000;
+const from = Date.parse('2027-01-01');
+const freeze = { from: '2027-01-01', mode: 'refuse' };
+const tagKey = 'a key of 16 or more characters';
+
+interface Settings {
+  readonly store?: string;
+  readonly freeze?: object;
+  readonly usage?: object;
+  readonly at?: number;
+  readonly v1?: object;
+  readonly more?: object;
+}
+
+/** A gateway with a ledger and a clock that the test sets. Its ledger begins 10 days before the freeze. */
+async function start(settings: Settings = {}) {
+  const { at = from - 10 * day, store = join(temporaryFolder(), 'usage.db') } = settings;
+  const clock = { time: at, now: () => clock.time };
+  const backend = await startBackend();
+  const snapshotOf = (part: Settings) =>
+    snapshotFrom({
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      usage: { store, tag_key: tagKey, identify: ['header:x-api-key', 'user-agent'], ...part.usage },
+      routes: {
+        '/v1': { upstream: backend.url, deprecation: '2026-12-01', freeze: part.freeze ?? freeze, ...part.v1 },
+        '/v2': backend.url,
+      },
+      ...part.more,
+    });
+  let next = snapshotOf(settings);
+  const notices: string[] = [];
+  const ledger = Ledger.open(next.usage, { clock, salt: tagKey });
+  let serving: Serving | undefined;
+  const gateway = await startGateway(next, {
+    ledger,
+    clock,
+    load: () => next,
+    notice: (line) => notices.push(line),
+    serve: async (...args) => (serving = await serveInProcess(...args)),
+  });
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    ledger.close();
+  };
+  onTestFinished(close);
+  const send = (key: string, path = '/v1/drinks', init: RequestInit = {}) =>
+    fetch(`http://127.0.0.1:${gateway.port}${path}`, {
+      ...init,
+      headers: { ...(key !== '' && { 'x-api-key': key }), ...Object(init.headers) },
+    });
+  return {
+    store,
+    notices,
+    clock,
+    close,
+    send,
+    call: async (key: string, path?: string) => (await send(key, path)).status,
+    /** Passes time, in which the gateway runs. */
+    passTo: async (time: number) => {
+      await serving?.flush();
+      clock.time = time;
+      ledger.add([]);
+    },
+    printed: (pattern: RegExp) =>
+      vi.waitFor(() => expect(notices).toContainEqual(expect.stringMatching(pattern)), 10_000),
+    edit: (part: Settings) => {
+      next = snapshotOf({ ...settings, ...part });
+      return gateway.reload('admin');
+    },
+  };
+}
+
+/** A gateway that has seen `old-key` before the freeze, two days after its begin. */
+async function frozen(settings: Settings = {}) {
+  const gateway = await start(settings);
+  expect(await gateway.call('old-key')).toBe(200);
+  await gateway.passTo(from + 2 * day);
+  await gateway.printed(/^\/v1 is frozen: 1 client known from before 2027-01-01T00:00:00Z/);
+  return gateway;
+}
+
+describe('a freeze with mode: refuse', () => {
+  it('refuses nobody before it begins, and then only clients that were not seen before', async () => {
+    const { call, send, passTo, printed } = await start();
+    expect(await call('old-key')).toBe(200);
+    await passTo(from - 1);
+    expect(await call('late-key')).toBe(200);
+    await passTo(from);
+    await printed(/^\/v1 is frozen: 2 clients known from before/);
+    expect([await call('old-key'), await call('late-key'), await call('new-key')]).toEqual([200, 200, 403]);
+    expect(await call('new-key', '/v2/drinks')).toBe(200);
+    const refused = await send('new-key');
+    expect(await refused.json()).toMatchObject({
+      status: 403,
+      code: 'VERSION_FROZEN',
+      version: 'v1',
+      frozen_since: '2027-01-01T00:00:00Z',
+      deprecation: '2026-12-01T00:00:00Z',
+      successor: '/v2',
+    });
+    expect(Object.fromEntries(refused.headers)).toMatchObject({
+      'cache-control': 'no-store',
+      deprecation: '@1796083200',
+      link: '</v2/drinks>; rel="successor-version"',
+      'content-type': 'application/problem+json',
+    });
+    expect((await send('old-key')).headers.get('vary')?.toLowerCase()).toBe('x-api-key, user-agent');
+  });
+
+  it('never refuses clients without a key, those of `allow` and those of `retire.ignore_clients`', async () => {
+    const named = { identify: ['header:x-client-id', 'header:x-api-key', 'user-agent'] };
+    const more = { retire: { ignore_clients: ['monitor'] } };
+    const { send } = await frozen({ freeze: { ...freeze, allow: ['partner'] }, usage: named, more });
+    const statusOf = async (id: string) => (await send('', '/v1/drinks', { headers: { 'x-client-id': id } })).status;
+    expect([await statusOf('partner'), await statusOf('monitor'), await statusOf('other')]).toEqual([200, 200, 403]);
+    expect((await send('')).status).toBe(200);
+  });
+
+  it('answers 204 to a preflight, which carries no key', async () => {
+    const { send } = await frozen();
+    const headers = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
+    const { status } = await send('', '/v1/drinks', { method: 'OPTIONS', headers });
+    expect(status).toBe(204);
+  });
+
+  it('decides in the same way after a reload, a restart and a change of `from`', async () => {
+    const { call, edit, close, store, printed, notices } = await frozen();
+    expect([await call('old-key'), await call('new-key')]).toEqual([200, 403]);
+    await edit({ v1: { info: 'https://example.com/v1' } });
+    expect([await call('old-key'), await call('new-key')]).toEqual([200, 403]);
+    notices.length = 0;
+    // The client that was refused first called before the new date.
+    await edit({ freeze: { ...freeze, from: '2027-01-02T12:00:00Z' } });
+    await printed(/is frozen: 1 client known from before 2027-01-02T12:00:00Z/);
+    expect([await call('old-key'), await call('new-key')]).toEqual([200, 403]);
+    await close();
+    const again = await start({ store, at: from + 2 * day + 1000 });
+    await again.printed(/^\/v1 is frozen: 1 client known/);
+    expect([await again.call('old-key'), await again.call('new-key')]).toEqual([200, 403]);
+  });
+
+  it('is inactive with a new ledger, although the tags are the same', async () => {
+    const { call, printed } = await start({ at: from + 2 * day });
+    await printed(
+      /^the freeze of \/v1 is inactive and refuses nobody: The usage ledger does not cover the 7 days \(retire\.quiet\) before 2027-01-01T00:00:00Z\. {2}Move `from` to 2027-01-10T00:00:00Z or later\.$/,
+    );
+    expect([await call('old-key'), await call('new-key')]).toEqual([200, 200]);
+  });
+
+  it('is inactive after a change of usage.identify, which gives clients other names', async () => {
+    const { call, edit, printed } = await frozen();
+    await edit({ usage: { identify: ['user-agent', 'header:x-api-key'] } });
+    await edit({ usage: { identify: ['header:x-api-key'] } });
+    await printed(
+      /^the freeze of \/v1 is inactive and refuses nobody: The salt of the client tags or usage\.identify was/,
+    );
+    expect([await call('old-key'), await call('new-key')]).toEqual([200, 200]);
+  });
+});
+
+describe('a freeze with mode: report', () => {
+  it('serves new clients, and names each of them once', async () => {
+    const { call, clock, passTo, notices, printed } = await frozen({ freeze: { from: '2027-01-01' } });
+    expect([await call('old-key'), await call('new-key'), await call('new-key')]).toEqual([200, 200, 200]);
+    await passTo(clock.time + 31_000);
+    await printed(
+      /^new client of \/v1, reported by its freeze, and served: x-api-key:#[0-9a-f]{16}, first call 2027-01-03T/,
+    );
+    await passTo(clock.time + 31_000);
+    expect(await call('newer-key')).toBe(200);
+    await passTo(clock.time + 31_000);
+    await vi.waitFor(() => expect(notices.filter((line) => line.startsWith('new client'))).toHaveLength(2), 10_000);
+  });
+});
