@@ -1,4 +1,4 @@
-import { plain } from '../compat/report/markdownText.ts';
+import { plain, sentence } from '../compat/report/markdownText.ts';
 import { instant, type NotifyEvent, type NotifySection } from './events.ts';
 
 // A message in each format. Titles, lines and cells are plain text that clients may have chosen in part; each format escapes them.
@@ -14,7 +14,7 @@ export function asMarkdown({ title, sections }: Message): string {
 
 function markdownSection({ heading, lines, table }: NotifySection): string {
   const head = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
-  const list = lines.map((line) => `- ${markdownText(line)}\n`).join('');
+  const list = lines.map((line) => `- ${sentence(line, longestLine)}\n`).join('');
   const row = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(' | ')} |\n`;
   const rows = table ? `\n${row(table.head)}|${'---|'.repeat(table.head.length)}\n${table.rows.map(row).join('')}` : '';
   return `${head}\n${list}${rows}`;
@@ -49,7 +49,8 @@ ${body}
 }
 
 function htmlSection({ heading, lines, table }: NotifySection): string {
-  const items = lines.map((line) => `<li>${escaped(line)}</li>`).join('\n');
+  // Commands are in backticks. Backticks in the name of a client only change its font.
+  const items = lines.map((line) => `<li>${escaped(line).replace(/`([^`]+)`/g, '<code>$1</code>')}</li>`).join('\n');
   const row = (tag: 'th' | 'td', cells: readonly string[]): string =>
     `<tr>${cells.map((cell) => element(tag, cell)).join('')}</tr>`;
   return [

@@ -879,6 +879,61 @@ describe('the gateways of a fleet', () => {
   });
 });
 
+describe('the notifications', () => {
+  const entry = { type: 'sunset-30d', host: 'hooks.example.com', attempts: 1, result: '204', next_at: null };
+  const iso = (ago: number): string => new Date(now - ago).toISOString();
+  const problem =
+    '/srv/usage-notifications.db cannot be used: the disk is full.  Until it can, events are kept in memory.';
+  const notify = {
+    problem,
+    recent: [
+      {
+        ...entry,
+        at: iso(0),
+        title: hostile,
+        state: 'waiting',
+        result: 'timeout',
+        attempts: 3,
+        next_at: iso(-120_000),
+      },
+      { ...entry, at: iso(60_000), title: 'The sunset of /v1 is in 29 days: 2026-12-20', state: 'sent' },
+      { ...entry, at: iso(86_400_000), title: '/v1 is deprecated since 2026-11-20', state: 'failed', result: '500' },
+    ],
+  };
+
+  it('are not shown without a webhook', async () => {
+    const { page } = await drawn();
+    expect(await page.locator('#notify-section').isVisible()).toBe(false);
+  });
+
+  it.each(screens)('are listed on a %s, %s, without an accessibility violation', async (device, colorScheme, width) => {
+    const viewed = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
+    const { page, complaints } = await drawn(viewed, Object.assign(scene(), { notify }));
+    await page
+      .locator('#notify-section')
+      .screenshot({ path: join(screenshots, `notify-${device}-${colorScheme}.png`) });
+    const cells = await page.evaluate<string[][]>(
+      `[...document.querySelectorAll('#notify tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))`,
+    );
+    expect(cells).toEqual([
+      ['just now', `${hostile} sunset-30d`, 'hooks.example.com', 'Waiting (timeout) 3 attempts', 'in 2 minutes'],
+      [
+        '1 min ago',
+        'The sunset of /v1 is in 29 days: 2026-12-20 sunset-30d',
+        'hooks.example.com',
+        'Sent (204)',
+        '–',
+      ],
+      ['1 day ago', '/v1 is deprecated since 2026-11-20 sunset-30d', 'hooks.example.com', 'Given up (500)', '–'],
+    ]);
+    expect(await page.locator('#notify .problem').textContent()).toBe(problem);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
+    expect(await violationsOn(page, '#notify-section')).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe('the filter by gateway', () => {
   const names = ['gw-1', 'gw-2', 'gw-3'];
   const rows = names.map((name) => gatewayRow(name, now - 500));

@@ -44,6 +44,8 @@ export interface Scene {
   readonly metrics: Metrics;
   readonly clock: { now(): number };
   fleet?: FleetOperations | undefined;
+  /** Undefined: no webhook is configured. */
+  notify?: object | undefined;
   readonly listener: RequestListener;
 }
 
@@ -101,6 +103,7 @@ export function scene(
           state.workers.map(async (one) => ({ ...one, metrics: metrics ? await state.metrics.json() : undefined })),
         ),
       }),
+      notifier: () => state.notify && { status: () => state.notify ?? {}, test: async () => [] },
       clock: { now: () => state.clock.now() },
       traffic: new TrafficSamples(() => elapsed),
       get fleet() {

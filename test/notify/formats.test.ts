@@ -50,7 +50,7 @@ it.each([
 it('escapes everything in HTML', () => {
   const page = asHtml(event);
   const withoutTags = page.replace(
-    /<\/?(?:!doctype|html|head|meta|title|body|h1|h2|ul|li|table|tr|th|td)(?: [^<>]*)?>/g,
+    /<\/?(?:!doctype|html|head|meta|title|body|h1|h2|ul|li|code|table|tr|th|td)(?: [^<>]*)?>/g,
     '',
   );
   expect(withoutTags).not.toMatch(/[<>]/);
@@ -60,7 +60,10 @@ it('escapes everything in HTML', () => {
 
 it('escapes everything in Markdown', () => {
   const text = asMarkdown(event);
-  expect(text).not.toMatch(/<|\*bold|`code`| \| cell/);
+  expect(text).not.toMatch(/<|\*bold| \| cell/);
+  expect(asMarkdown(eventOf('one', { sections: [{ lines: ['Run `a|b`, <i>.'] }] }))).toContain(
+    '- Run <code>a&#124;b</code>, &#60;i&#62;.\n',
+  );
 });
 
 it('has type, timestamp and data in JSON', () => {

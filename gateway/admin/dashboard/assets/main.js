@@ -4,6 +4,7 @@ import { byId, el, emptyMessage, errorNotice } from './dom.js';
 import { fleetTable } from './fleet.js';
 import { GatewayFilter } from './gatewayFilter.js';
 import { lifecycle } from './lifecycle.js';
+import { notificationTable } from './notify.js';
 import { RetirementSection } from './retirement.js';
 import { backends, gatewayFacts, rates } from './status.js';
 import { TrafficSection } from './traffic.js';
@@ -19,6 +20,7 @@ const trafficSection = new TrafficSection(filter.chosen);
 const backendTable = backends();
 const ratesTable = rates();
 const gateways = fleetTable();
+const notifications = notificationTable();
 const connection = byId('connection');
 /** The data that each part shows, as JSON. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
@@ -105,6 +107,9 @@ function show(status) {
   byId('fleet-section').hidden = !status.fleet;
   draw('fleet', '', () => [gateways.root]);
   if (status.fleet) gateways.fill(status.fleet);
+  byId('notify-section').hidden = !status.notify;
+  draw('notify', '', () => [notifications.root]);
+  if (status.notify) notifications.fill(status.notify, now);
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (generation !== 0 && generation !== config.generation) refresh();
   generation = config.generation;
