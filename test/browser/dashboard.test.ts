@@ -917,13 +917,7 @@ describe('the notifications', () => {
     );
     expect(cells).toEqual([
       ['just now', `${hostile} sunset-30d`, 'hooks.example.com', 'Waiting (timeout) 3 attempts', 'in 2 minutes'],
-      [
-        '1 min ago',
-        'The sunset of /v1 is in 29 days: 2026-12-20 sunset-30d',
-        'hooks.example.com',
-        'Sent (204)',
-        '–',
-      ],
+      ['1 min ago', 'The sunset of /v1 is in 29 days: 2026-12-20 sunset-30d', 'hooks.example.com', 'Sent (204)', '–'],
       ['1 day ago', '/v1 is deprecated since 2026-11-20 sunset-30d', 'hooks.example.com', 'Given up (500)', '–'],
     ]);
     expect(await page.locator('#notify .problem').textContent()).toBe(problem);
