@@ -1,5 +1,4 @@
 import type { BrownoutWindow } from '../config/clientRules.ts';
-import type { NotifyReceiver } from '../config/notifySettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { dayOf, percent, secondOf } from '../retirement/words.ts';
@@ -14,7 +13,8 @@ export const rememberedMs = 30 * dayMs;
 /** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */
 export const listedPerDay = 10;
 
-export type NotifyEventType = NotifyReceiver['events'][number] | 'digest' | 'test';
+type ConfiguredType = Snapshot['notify'][number]['events'][number];
+export type NotifyEventType = ConfiguredType | 'digest' | 'test';
 
 /** Something that receivers are told about. Plain data. Instants in epoch ms; texts are safe to print. */
 export interface NotifyEvent {
@@ -74,7 +74,7 @@ export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
       successor: successorOf(version, snapshot, now)?.name ?? null,
     };
     const events: NotifyEvent[] = [];
-    const add = (type: NotifyReceiver['events'][number], at: number, title: string, keepUntil: number): void => {
+    const add = (type: ConfiguredType, at: number, title: string, keepUntil: number): void => {
       const sections = [{ lines: outlook(ending, snapshot, now) }];
       events.push({ id: `${type} ${key} ${new Date(at).toISOString()}`, type, at, title, sections, data, keepUntil });
     };

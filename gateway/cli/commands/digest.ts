@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { asHtml, asMarkdown } from '../../notify/formats.ts';
 import { digestOf } from '../../notify/ledgerEvents.ts';
-import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
@@ -91,7 +90,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
   const ledger = await openLedger(store, io.cwd, names === undefined ? snapshot.usage.names : resolve(io.cwd, names));
   try {
     return await ledger.snapshot(async () => {
-      const now = systemClock.now();
+      const now = Date.now();
       const found = await digestOf({
         snapshot,
         queries: ledger,
