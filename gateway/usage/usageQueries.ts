@@ -59,6 +59,7 @@ export interface UsageQueries {
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
   ofRoutes(routes: readonly string[]): Promise<RouteQueries>;
+  readonly brownouts: BrownoutQueries;
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
   /** `problem` and all others, such as a file of client names that cannot be read. */
@@ -195,4 +196,58 @@ export interface ClientMovement {
   readonly before: boolean;
   readonly from: Movement | undefined;
   readonly to: (Movement & { readonly first: number }) | undefined;
+}
+
+/** The queries on what brownouts have refused. */
+export interface BrownoutQueries {
+  /** The brownouts of a version that have refused requests, earliest first. */
+  totals(version: string): Promise<readonly BrownoutTotal[]>;
+  /** The clients that a brownout refused, most refused requests first. Includes a row for `other clients`, if there are any. */
+  refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]>;
+  /** The clients that called the version on the days (UTC) of a brownout and were not refused, most requests first. */
+  notRefused(period: BrownoutPeriod): Promise<readonly NotRefusedClient[]>;
+}
+
+/** A brownout that has refused requests. Instants in epoch ms. */
+export interface BrownoutTotal {
+  readonly at: number;
+  readonly refused: number;
+  /** The number of clients, without `other clients`. */
+  readonly clients: number;
+  /** The last refused request. */
+  readonly last: number;
+}
+
+/** A brownout of `version`, and the times in which the calls after it are looked for. Instants in epoch ms. */
+export interface BrownoutPeriod {
+  readonly version: string;
+  readonly at: number;
+  readonly end: number;
+  /** The end of the time in which a call of the version is a retry. */
+  readonly soon: number;
+  /** Uses of the successor before this instant count. */
+  readonly moving: number;
+  readonly successor: string | undefined;
+}
+
+export interface RefusedClient {
+  readonly client: string;
+  readonly name: string | undefined;
+  /** Requests that the brownout refused. */
+  readonly refused: number;
+  readonly first: number;
+  readonly last: number;
+  /** The last request to the version, refused or not, over the whole ledger. */
+  readonly lastCall: number;
+  /** Its last request to the version before `soon`. */
+  readonly soonCall: number;
+  /** Its last use of the successor before `moving`; 0: none since the day of the start. */
+  readonly successorUse: number;
+}
+
+export interface NotRefusedClient {
+  readonly client: string;
+  readonly name: string | undefined;
+  /** On the days of the brownout. */
+  readonly requests: number;
 }

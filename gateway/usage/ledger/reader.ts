@@ -1,6 +1,7 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
   Arrival,
+  BrownoutQueries,
   ClientCounts,
   ClientDay,
   ClientMovement,
@@ -17,6 +18,7 @@ import type {
   VersionTotal,
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
+import { BrownoutReads } from './brownoutReads.ts';
 import { arrivalsIn, movements } from './clientMoves.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
@@ -41,6 +43,7 @@ export class LedgerReader implements UsageQueries {
   readonly #reads: SqlReads;
   readonly #clients: ClientReads;
   readonly #names: ClientNames;
+  readonly brownouts: BrownoutQueries;
 
   /**
    * Without a database, every query returns no rows. `all`: a reader of all routes, of which this one reads only `routes`, by
@@ -59,6 +62,7 @@ export class LedgerReader implements UsageQueries {
     this.#reads = new SqlReads(this.#statements);
     this.#clients = new ClientReads(this.#statements, this.#reads, routes);
     this.#names = all ? all.#names : new ClientNames();
+    this.brownouts = new BrownoutReads(this.#statements, this.#names);
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */

@@ -1,0 +1,210 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import { inWholeUnits, plural } from '../shared/text.ts';
+import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../usage/usageQueries.ts';
+import { isSingleClient } from '../usage/usageRow.ts';
+import { ignoredBy } from './countedClients.ts';
+import type { Remark } from './facts.ts';
+import { secondOf } from './words.ts';
+
+/**
+ * What a refused client did after the brownout.
+ * - `kept retrying`: it called the version again within a day after the end, and did not use the successor
+ * - `moved`: it used the successor, and never called the version again
+ * - `both`: it used the successor, and called the version again
+ * - `came back`: it called the version again later than a day after the end, and did not use the successor
+ * - `silent since`: it did neither
+ *
+ * Used the successor: with a request that did not fail, after its first refused request and within 7 days after the end. Called
+ * the version again: with any request after its last refused one, also if a later brownout refused it. If the brownout only
+ * refuses some routes, the request must also be after the end.
+ */
+export const brownoutClasses = ['kept retrying', 'both', 'came back', 'moved', 'silent since'] as const;
+export type BrownoutClass = (typeof brownoutClasses)[number];
+
+const dayMs = 86_400_000;
+const soonMs = dayMs;
+const movingMs = 7 * dayMs;
+// The most entries of a list. `*_count` has the full number.
+const maxListed = 100;
+
+/** `since`: only later requests count as calling the version again, epoch ms. */
+export function brownoutClass(
+  { first, last, lastCall, soonCall, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
+  since: number,
+): BrownoutClass {
+  const isAgain = (at: number): boolean => at > last && at >= since;
+  if (successorUse >= first) return isAgain(lastCall) ? 'both' : 'moved';
+  if (isAgain(lastCall)) return isAgain(soonCall) ? 'kept retrying' : 'came back';
+  return 'silent since';
+}
+
+/** A brownout of routes.yaml, of the ledger, or of both. Instants in epoch ms. */
+interface KnownBrownout extends BrownoutTotal {
+  /** The first instant after it. */
+  readonly end: number;
+  /** Whether it refuses only some routes. Clients may then call the others meanwhile. */
+  readonly isPartial: boolean;
+}
+
+export interface BrownoutQuestion {
+  readonly version: string;
+  readonly successor: string | undefined;
+  /** The number of the brownout, from 1 for the earliest, or its start in epoch ms. Undefined: the last one that has begun. */
+  readonly window: number | undefined;
+  readonly now: number;
+  /** What is known about the ledger besides the ledger itself. */
+  readonly remarks?: readonly Remark[];
+}
+
+/** The body of `GET /api/brownouts/v1`. Instants as RFC 3339. Undefined: there is no such brownout. */
+export async function brownoutReport(queries: UsageQueries, snapshot: Snapshot, question: BrownoutQuestion) {
+  const { version, successor, now, remarks = [] } = question;
+  const known = await knownBrownouts(queries, snapshot, version);
+  const chosen = chosenOf(known, question);
+  if (chosen === undefined && question.window !== undefined) return undefined;
+  const period = chosen && periodOf(chosen, version, successor);
+  const refused = period ? await queries.brownouts.refused(period) : [];
+  const clients = refused.filter(isSingleClient);
+  const notRefused = period ? await queries.brownouts.notRefused(period) : [];
+  const isOver = chosen !== undefined && chosen.end <= now;
+  const classes = new Map(
+    clients.map((one) => [one, isOver ? brownoutClass(one, chosen.isPartial ? chosen.end : 0) : null]),
+  );
+  const isSpared = ignoredBy([...snapshot.retire.ignoreClients, ...snapshot.brownout.spared]);
+  const counts = brownoutClasses.map((name): [BrownoutClass, number] => {
+    return [name, classes.values().reduce((sum, one) => sum + (one === name ? 1 : 0), 0)];
+  });
+  const notes = chosen ? [...(await notesOn(chosen, queries, question)), ...remarks] : [];
+  return {
+    kind: 'brownout report' as const,
+    version,
+    successor: successor ?? null,
+    asked_at: secondOf(now),
+    brownouts: known.map((one, index) => ({
+      number: index + 1,
+      at: secondOf(one.at),
+      end: secondOf(one.end),
+      refused: one.refused,
+      clients: one.clients,
+    })),
+    /** The number of the brownout that the rest is about. */
+    number: chosen ? known.indexOf(chosen) + 1 : null,
+    /** Why the ledger cannot be written or read. */
+    problem: queries.problem ?? null,
+    refused: refused.reduce((sum, one) => sum + one.refused, 0),
+    /** Requests of clients that are counted together. */
+    folded: refused.find((one) => !isSingleClient(one))?.refused ?? 0,
+    client_count: clients.length,
+    classes: Object.fromEntries(counts) as Readonly<Record<BrownoutClass, number>>,
+    clients: clients.slice(0, maxListed).map((one) => ({
+      client: one.client,
+      name: one.name ?? null,
+      /** Null: the brownout is not over. */
+      class: classes.get(one) ?? null,
+      refused: one.refused,
+      first: secondOf(one.first),
+      last: secondOf(one.last),
+      last_call: secondOf(one.lastCall),
+      successor_use: one.successorUse >= one.first ? secondOf(one.successorUse) : null,
+    })),
+    not_refused_count: notRefused.length,
+    not_refused: notRefused.slice(0, maxListed).map((one) => ({
+      client: one.client,
+      name: one.name ?? null,
+      requests: one.requests,
+      /** Whether the configuration spares it now. */
+      spared: isSpared(one),
+    })),
+    notes,
+  };
+}
+
+export type BrownoutReport = NonNullable<Awaited<ReturnType<typeof brownoutReport>>>;
+
+/** The last brownout of a version that refused clients, in one sentence for the verdict. Undefined: there is none. */
+export async function brownoutRemark(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  question: Omit<BrownoutQuestion, 'window'>,
+): Promise<Remark | undefined> {
+  const last = (await queries.brownouts.totals(question.version)).at(-1);
+  const report = last && (await brownoutReport(queries, snapshot, { ...question, window: last.at }));
+  return report && { code: 'brownout', text: summaryOf(report) };
+}
+
+/** `The brownout of /v1 at 2027-03-02T14:00:00Z refused 12 requests of 3 clients: 2 moved, 1 kept retrying.` */
+export function summaryOf({
+  version,
+  number,
+  brownouts,
+  refused,
+  folded,
+  client_count: count,
+  classes,
+}: BrownoutReport): string {
+  const one = brownouts.find((brownout) => brownout.number === number);
+  if (one === undefined) return `No brownout of /${version} has begun.`;
+  const what = `The brownout of /${version} at ${one.at} refused ${plural(refused, 'request')}`;
+  if (refused === 0) return `${what}.`;
+  const clients = `${folded > 0 ? 'at least ' : ''}${plural(Math.max(count, folded > 0 ? 1 : 0), 'client')}`;
+  const named = brownoutClasses.filter((name) => classes[name] > 0).map((name) => `${classes[name]} ${name}`);
+  return `${what} of ${clients}${named.length > 0 ? `: ${named.join(', ')}` : ''}.`;
+}
+
+/** Earliest first. */
+async function knownBrownouts(queries: UsageQueries, snapshot: Snapshot, version: string): Promise<KnownBrownout[]> {
+  const windows = snapshot.versions.get(version)?.brownouts ?? [];
+  const totals = await queries.brownouts.totals(version);
+  const configured = windows.map(({ at, end, routes }): KnownBrownout => {
+    const total = totals.find((one) => one.at === at) ?? { at, refused: 0, clients: 0, last: at };
+    return { ...total, end, isPartial: routes !== undefined };
+  });
+  // routes.yaml does not list it any more. Its last refused request is the best estimate of its end.
+  const former = totals
+    .filter(({ at }) => !windows.some((window) => window.at === at))
+    .map((total): KnownBrownout => ({ ...total, end: total.last + 1, isPartial: false }));
+  return [...configured, ...former].sort((a, b) => a.at - b.at);
+}
+
+function chosenOf(known: readonly KnownBrownout[], { window, now }: BrownoutQuestion): KnownBrownout | undefined {
+  if (window === undefined) return known.findLast(({ at }) => at <= now);
+  return known[window - 1] ?? known.find(({ at }) => at === window);
+}
+
+function periodOf({ at, end }: KnownBrownout, version: string, successor: string | undefined): BrownoutPeriod {
+  return { version, at, end, soon: end + soonMs, moving: end + movingMs, successor };
+}
+
+async function notesOn(
+  { at, end }: KnownBrownout,
+  queries: UsageQueries,
+  { version, successor, now }: BrownoutQuestion,
+): Promise<Remark[]> {
+  const notes: Remark[] = [];
+  const covered = await queries.coveredSince();
+  if (now < end)
+    notes.push({ code: 'not_over', text: `It ends at ${secondOf(end)}. What clients do then is not known yet.` });
+  else if (now < end + movingMs) {
+    const text = `Clients count as moved if they use the successor within ${inWholeUnits(movingMs)} after the end, until ${secondOf(end + movingMs)}.`;
+    notes.push({ code: 'may_change', text: `${text} Later answers may differ.` });
+  }
+  if (successor === undefined)
+    notes.push({ code: 'no_successor', text: `/${version} has no successor, so no client can move.` });
+  if (covered === undefined || covered > at) {
+    const since =
+      covered === undefined ? 'The ledger is empty' : `The ledger covers only the time since ${secondOf(covered)}`;
+    notes.push({
+      code: 'gap',
+      text: `${since}: requests before may be missing, and a client that is listed as silent may have called.`,
+    });
+  }
+  const folded = await Promise.all(
+    [version, ...(successor === undefined ? [] : [successor])].map((one) => queries.folded(at, one)),
+  );
+  const requests = folded.reduce((sum, one) => sum + one, 0);
+  if (requests > 0) {
+    const text = `${plural(requests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are at least these.`;
+    notes.push({ code: 'folded', text });
+  }
+  return notes;
+}
