@@ -15,13 +15,14 @@ import {
 import { statusOf } from './status.ts';
 import {
   InvalidParameterError,
+  parseBrownoutQuery,
   parseDigestQuery,
   parsePlanQuery,
   parseRetirementQuery,
   parseUsageQuery,
 } from './usageQueryParams.ts';
 
-/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions`, `/api/plan`, `/api/fleet` and more: the API behind the dashboard and the CLI. */
+/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions`, `/api/brownouts`, `/api/plan`, `/api/fleet` and more: the API behind the dashboard and the CLI. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
@@ -31,6 +32,7 @@ export function operatorRoutes(context: AdminContext): Router {
   addUsage(router, context);
   addNaming(router, context);
   addRetirement(router, context);
+  addBrownouts(router, context);
   addPlan(router, context);
   addFleet(router, context);
   addNotify(router, context);
@@ -113,6 +115,22 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       return ask();
     });
   });
+}
+
+/** `GET /api/brownouts/{version}`: what the clients that a brownout refused did since. */
+function addBrownouts(router: Router, { source, operations }: AdminContext): void {
+  router.get('/api/brownouts/:version', ({ params: { version }, query }, res) =>
+    sendAnswer(res, async () => {
+      const { fleet, usage, clock } = operations;
+      const window = parseBrownoutQuery(query);
+      if (usage === undefined) return undefined;
+      await operations.flush?.();
+      const question = fleet?.question();
+      const facts = question && fleet?.facts(version, 0, { report: await operations.report(), ...question });
+      const remarks = facts ? [...facts.gaps, ...facts.notes] : [];
+      return usage.query('brownouts', source.current, { version, window, now: clock.now(), remarks });
+    }),
+  );
 }
 
 /** `POST /api/plan`: who would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */

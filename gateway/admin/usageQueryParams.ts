@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { instant, period } from '../config/schema/units.ts';
+import { instant, period, timeOfDay } from '../config/schema/units.ts';
 import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import {
   defaultGrouping,
@@ -75,6 +75,19 @@ function routeIn(query: Query): NamedRoute | undefined {
 export function parseDigestQuery(query: Query, now: number): number {
   rejectUnknown(query, ['since']);
   return Math.max(0, now - (durationOf(query, 'since') ?? defaultPlanPeriodMs));
+}
+
+/**
+ * The brownout of `GET /api/brownouts/{version}`: its number from 1, or its start in epoch ms. Undefined: not given.
+ * @throws InvalidParameterError
+ */
+export function parseBrownoutQuery(query: Query): number | undefined {
+  rejectUnknown(query, ['window']);
+  const text = textOf(query, 'window');
+  if (text === undefined || /^[1-9]\d{0,5}$/.test(text)) return text === undefined ? undefined : Number(text);
+  const at = timeOfDay.safeParse(text).data;
+  if (at !== undefined) return at;
+  throw new InvalidParameterError('`window` must be the number of a brownout, or its start such as 2028-06-30T14:00Z.');
 }
 
 /** The body of `POST /api/plan`, parsed: instants in epoch ms. `routesYaml`: undefined for the file of the gateway. */

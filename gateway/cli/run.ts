@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   plan: async () => (await import('./commands/plan.ts')).addPlan,
   digest: async () => (await import('./commands/digest.ts')).addDigest,
   notify: async () => (await import('./commands/digest.ts')).addNotify,
+  brownout: async () => (await import('./commands/brownout.ts')).addBrownout,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };
 

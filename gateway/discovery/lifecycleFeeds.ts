@@ -13,6 +13,8 @@ interface LifecycleEvent {
   readonly key: string;
   /** Epoch ms. */
   readonly at: number;
+  /** The end of a period, epoch ms. */
+  readonly end?: number;
   readonly title: string;
   readonly text: string;
   /** The page about it; may be relative. */
@@ -47,20 +49,25 @@ function eventsOfVersion({ version, successor, guide }: VersionOverview, index: 
         ...event(`sunset ${route}`, end.sunset, `Sunset of ${route}`, `${route} is not continued in the next major.`),
       ];
     }),
+    ...version.brownouts.map(({ at, end, routes }) => {
+      const what = routes?.map((route) => routeOf(name, route)).join(', ') ?? `/${name}`;
+      const text = `Requests of some clients to ${what} are refused until ${rfc3339(end)}.${move}`;
+      return { key: `${name} brownout ${rfc3339(at)}`, at, end, title: `Brownout of /${name}`, text, page };
+    }),
   ];
 }
 
 /** `GET /v1/legacy-search` */
-function routeOf(name: string, { method, path }: RouteEnd): string {
+function routeOf(name: string, { method, path }: Pick<RouteEnd, 'method' | 'path'>): string {
   return printable(`${method} /${name}${path}`);
 }
 
 /**
  * When the event was changed last. The gateway keeps no history, and every process and every gateway of a fleet must send the
- * same value. The date of the event is such a value: it changes exactly when the event is moved.
+ * same value. The date of the event, or its end, is such a value: it changes exactly when the event does.
  */
-function revisionOf({ at }: LifecycleEvent): number {
-  return at;
+function revisionOf({ at, end = at }: LifecycleEvent): number {
+  return end;
 }
 
 /** A name-based UUID (RFC 9562 §5.5) in the namespace of URLs. Unique among APIs if `public_url` is set. */
@@ -85,6 +92,7 @@ export function calendarText(overview: Overview, snapshot: Snapshot): string {
     `UID:${uuidOf(event.key, overview, snapshot)}`,
     `DTSTAMP:${utc(revisionOf(event))}`,
     `DTSTART:${utc(event.at)}`,
+    ...(event.end === undefined ? [] : [`DTEND:${utc(event.end)}`]),
     `SUMMARY:${textValue(event.title)}`,
     `DESCRIPTION:${textValue(event.text)}`,
     // A relative reference is not a URI (§3.3.13).

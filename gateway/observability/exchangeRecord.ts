@@ -58,6 +58,8 @@ export interface ExchangeRecord {
   readonly identified?: OpenRequest['exchange']['identified'];
   /** The restriction that refused the request, or the waiver by which a retired version served it. */
   readonly restrictedBy?: string | undefined;
+  /** The start of the brownout that refused the request, epoch ms. */
+  readonly brownout?: number | undefined;
   /** Set if the request was counted before its end. */
   readonly counted?: OpenRequest | undefined;
 }

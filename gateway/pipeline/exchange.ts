@@ -10,6 +10,7 @@ import { requestHead } from '../forwarding/requestHead.ts';
 import { requestIdFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
 import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } from '../forwarding/traceContext.ts';
+import { brownoutAt } from '../lifecycle/brownouts.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';
@@ -206,6 +207,12 @@ export class Exchange implements Outbound, InFlight {
     return this.identified.client;
   }
 
+  /** The start of the brownout that refused the request, epoch ms. */
+  get brownout(): number | undefined {
+    if (this.restrictedBy !== 'brownout' || this.activeVersion === undefined) return undefined;
+    return brownoutAt(this.activeVersion.version.brownouts, this.now)?.at;
+  }
+
   isWaived(restrictions: Waivers, now: number): boolean {
     return restrictions.waiverOf(this.identify(), now) !== undefined;
   }
@@ -258,6 +265,7 @@ export class Exchange implements Outbound, InFlight {
       rawHeaders: this.req.rawHeaders,
       address: this.clientAddress,
       identified: this.identified,
+      brownout: this.brownout,
       status: this.status,
       served: this.stats.answeredAfter !== undefined,
       at: this.now,

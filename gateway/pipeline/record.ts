@@ -53,6 +53,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     address: exchange.clientAddress,
     identified: exchange.identified,
     restrictedBy: exchange.restrictedBy,
+    brownout: exchange.brownout,
     rawHeaders: req.rawHeaders,
     counted: exchange.counted,
   };

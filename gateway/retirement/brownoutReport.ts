@@ -53,7 +53,7 @@ export interface BrownoutQuestion {
   readonly window: number | undefined;
   readonly now: number;
   /** What is known about the ledger besides the ledger itself. */
-  readonly remarks?: readonly Remark[];
+  readonly remarks?: readonly Remark[] | undefined;
 }
 
 /** The body of `GET /api/brownouts/v1`. Instants as RFC 3339. Undefined: there is no such brownout. */
@@ -198,10 +198,8 @@ async function notesOn(
       text: `${since}: requests before may be missing, and a client that is listed as silent may have called.`,
     });
   }
-  const folded = await Promise.all(
-    [version, ...(successor === undefined ? [] : [successor])].map((one) => queries.folded(at, one)),
-  );
-  const requests = folded.reduce((sum, one) => sum + one, 0);
+  let requests = await queries.folded(at, version);
+  if (successor !== undefined) requests += await queries.folded(at, successor);
   if (requests > 0) {
     const text = `${plural(requests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are at least these.`;
     notes.push({ code: 'folded', text });

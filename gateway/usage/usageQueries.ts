@@ -82,7 +82,7 @@ export interface UsageSums {
   readonly served: number;
   /** Requests with the outcome `failing`; see `outcomeOf`. */
   readonly failing: number;
-  /** Requests refused because the version is retired, frozen or not in routes.yaml. */
+  /** Requests refused because the version is retired, frozen, in a brownout or not in routes.yaml. */
   readonly refused: number;
   readonly last: number;
 }

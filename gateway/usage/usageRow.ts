@@ -19,7 +19,7 @@ export interface Counts {
   served: number;
   /** Requests with the outcome `failing`; see `outcomeOf`. */
   failing: number;
-  /** Requests refused because the version is retired, frozen or not in routes.yaml. */
+  /** Requests refused because the version is retired, frozen, in a brownout or not in routes.yaml. */
   refused: number;
   first: number;
   last: number;

@@ -80,6 +80,30 @@ describe('the dates', () => {
     expect(events[1]?.text).toBe('/v1 is no longer recommended. Move to /v9: https://api.example.com/v9');
   });
 
+  it('include brownouts, with their end', async () => {
+    const brownouts = [
+      { at: '2027-03-02T14:00Z', for: '1h', clients: '25%' },
+      { at: '2027-03-16T14:00Z', for: '4h', routes: ['GET /drinks/{id}', 'GET /x'] },
+    ];
+    const dates = { deprecation: '2026-07-01', sunset: '2028-01-01' };
+    const server = await serveDiscovery(withVersion({ ...dates, brownouts }));
+    const calendar = new ICAL.Component(ICAL.parse(await served('/lifecycle.ics', server)));
+    const events = calendar.getAllSubcomponents('vevent').map((component) => new ICAL.Event(component));
+    const windows = events.filter(({ summary }) => summary === 'Brownout of /v1');
+    expect(windows.map(({ startDate, endDate }) => `${startDate} ${endDate}`)).toEqual([
+      '2027-03-02T14:00:00Z 2027-03-02T15:00:00Z',
+      '2027-03-16T14:00:00Z 2027-03-16T18:00:00Z',
+    ]);
+    expect(windows[1]?.description).toBe(
+      'Requests of some clients to GET /v1/drinks/{id}, GET /v1/x are refused until 2027-03-16T18:00:00Z. Move to /v9: https://api.example.com/v9',
+    );
+    const { entries = [] } = feedIn(await served('/lifecycle.atom', server));
+    expect(entries.filter(({ title }) => title?.value === 'Brownout of /v1').map(({ updated }) => updated)).toEqual([
+      '2027-03-16T18:00:00Z',
+      '2027-03-02T15:00:00Z',
+    ]);
+  });
+
   it('leave out the routes of an unpublished contract', async () => {
     const ends = { 'GET /old': { deprecation: '2026-06-01' } };
     const paths = '/old: { get: { responses: { "200": { description: ok } } } }';

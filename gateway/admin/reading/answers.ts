@@ -7,6 +7,7 @@ import { clientEvents, digestOf } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
 import { findFreezeClients } from '../../restrictions/knownClients.ts';
+import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { judge, waitsForCounts } from '../../retirement/verdict.ts';
@@ -72,7 +73,22 @@ const answers: {
     if (route !== undefined && 'problem' in route) return route;
     const facts = await gatherFacts({ name: version, route }, { snapshot, queries, report, fleet }, quiet, now);
     const verdict = judge(facts);
-    return { ...bodyOf(JSON.stringify(verdictJson(verdict))), waitsForCounts: waitsForCounts(verdict) };
+    // Added after the judgement, so that what a brownout shows never causes a yes.
+    const successor = successorName(version, snapshot, now);
+    const quoted = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
+    const quoting = { ...verdict, notes: verdict.notes.concat(quoted) };
+    return { ...bodyOf(JSON.stringify(verdictJson(quoting))), waitsForCounts: waitsForCounts(verdict) };
+  },
+
+  brownouts: async (queries, snapshot, { version, ...question }) => {
+    const unknown = await unknownVersionIn(queries, snapshot, version);
+    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const successor = successorName(version, snapshot, question.now);
+    const report = await brownoutReport(queries, snapshot, { version, successor, ...question });
+    if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
+    if (report !== undefined) return bodyOf(JSON.stringify(report));
+    const detail = `\`window\`: /${version} has no such brownout. Leave it out, and the answer lists all of them.`;
+    return { problem: 'BAD_REQUEST', detail };
   },
 
   plan: async (queries, snapshot, { candidate: given, ...query }) => {

@@ -24,6 +24,12 @@ export interface LedgerQueryParams {
     readonly fleet?: FleetFacts | undefined;
     readonly now: number;
   };
+  /** `GET /api/brownouts/{version}`. */
+  readonly brownouts: Pick<PlanQuery, 'now' | 'remarks'> & {
+    readonly version: string;
+    /** Its number or its start; undefined: the last one that has begun. */
+    readonly window: number | undefined;
+  };
   /** `POST /api/plan`. `candidate`: a configuration, or a version that the current one would retire. */
   readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };
@@ -54,6 +60,7 @@ export interface LedgerAnswers {
   readonly usage: AnswerBody | AnswerProblem;
   readonly retirement: AnswerBody | AnswerProblem;
   readonly plan: AnswerBody | AnswerProblem;
+  readonly brownouts: AnswerBody | AnswerProblem;
   readonly name: AnswerBody | AnswerProblem;
   /** Undefined: the ledger cannot be read. */
   readonly digest: NotifyEvent | undefined;

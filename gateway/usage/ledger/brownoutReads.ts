@@ -1,4 +1,3 @@
-import type { ClientNames } from '../clientNames.ts';
 import type {
   BrownoutPeriod,
   BrownoutQueries,
@@ -22,11 +21,11 @@ const othersId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
  */
 export class BrownoutReads implements BrownoutQueries {
   readonly #database: ReportingDatabase;
-  readonly #names: Pick<ClientNames, 'nameOf'>;
+  readonly #nameOf: (client: string) => string | undefined;
 
-  constructor(database: ReportingDatabase, names: Pick<ClientNames, 'nameOf'>) {
+  constructor(database: ReportingDatabase, nameOf: (client: string) => string | undefined) {
     this.#database = database;
-    this.#names = names;
+    this.#nameOf = nameOf;
   }
 
   async totals(version: string): Promise<readonly BrownoutTotal[]> {
@@ -63,7 +62,7 @@ export class BrownoutReads implements BrownoutQueries {
     const uses = successor === undefined ? new Map() : await this.#latestCalls(successor, period, moving, isUse);
     return rows.map(({ id: client, called, ...row }) => ({
       ...row,
-      name: this.#names.nameOf(row.client),
+      name: this.#nameOf(row.client),
       lastCall: called,
       soonCall: calls.get(client) ?? 0,
       successorUse: uses.get(client) ?? 0,
@@ -80,7 +79,7 @@ export class BrownoutReads implements BrownoutQueries {
         GROUP BY name HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ? ORDER BY requests DESC, client`,
       [id, days, id, at, at, end],
     );
-    return rows.map((row) => ({ ...row, name: this.#names.nameOf(row.client) }));
+    return rows.map((row) => ({ ...row, name: this.#nameOf(row.client) }));
   }
 
   /** By the id of a client that the brownout refused: its last request to `called` since the day of the start and before `until`. */

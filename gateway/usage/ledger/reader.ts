@@ -1,7 +1,6 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
   Arrival,
-  BrownoutQueries,
   ClientCounts,
   ClientDay,
   ClientMovement,
@@ -43,7 +42,7 @@ export class LedgerReader implements UsageQueries {
   readonly #reads: SqlReads;
   readonly #clients: ClientReads;
   readonly #names: ClientNames;
-  readonly brownouts: BrownoutQueries;
+  readonly brownouts: BrownoutReads;
 
   /**
    * Without a database, every query returns no rows. `all`: a reader of all routes, of which this one reads only `routes`, by
@@ -62,7 +61,7 @@ export class LedgerReader implements UsageQueries {
     this.#reads = new SqlReads(this.#statements);
     this.#clients = new ClientReads(this.#statements, this.#reads, routes);
     this.#names = all ? all.#names : new ClientNames();
-    this.brownouts = new BrownoutReads(this.#statements, this.#names);
+    this.brownouts = new BrownoutReads(this.#statements, (client) => this.#names.nameOf(client));
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */

@@ -1,0 +1,127 @@
+import { Option } from 'commander';
+import { type BrownoutReport, brownoutClasses, summaryOf } from '../../retirement/brownoutReport.ts';
+import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import {
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
+  formatOption,
+  versionArgument,
+} from '../options.ts';
+import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
+import { escaped, markdownTable } from '../output/verdictText.ts';
+
+interface ReportOptions extends AdminTargetOptions {
+  readonly format: 'text' | 'json' | 'markdown';
+  readonly window?: string;
+}
+
+export const addBrownout: AddCommand = (program, io, finish) => {
+  const command = program.command('brownout').description('Report on the brownouts of a version.');
+  addAdminTargetOptions(command.command('report'))
+    .description(
+      'Show what the clients that a brownout refused did since: whether they moved to the successor, kept retrying, or fell silent.',
+    )
+    .argument('<version>', 'version, such as /v1', versionArgument)
+    .addOption(
+      new Option(
+        '--window <which>',
+        'number of the brownout, from 1 for the earliest, or its start such as 2028-06-30T14:00Z (default: the last one that has begun)',
+      ),
+    )
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
+};
+
+/** @throws AdminError, UnreadableFileError */
+async function report(version: string, options: ReportOptions, io: Io): Promise<ExitCode> {
+  const { format, window } = options;
+  const target = adminTargetOf(options, io);
+  const query = window === undefined ? '' : `?window=${encodeURIComponent(window)}`;
+  const found = await adminClient(target).get(`/api/brownouts/${version}${query}`);
+  if (!isReport(found)) throw notAGateway(target.name);
+  if (format === 'json') io.stdout.write(printedJson(found));
+  else if (format === 'markdown') io.stdout.write(brownoutAsMarkdown(found));
+  else io.stdout.write(brownoutAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return 0;
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isReport(answer: unknown): answer is BrownoutReport {
+  return isRecord(answer) && answer['kind'] === 'brownout report' && Array.isArray(answer['clients']);
+}
+
+/** The clients with the most refused requests are shown; the JSON format lists more. */
+const clientsShown = 20;
+
+function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const lines = [
+    paint('bold', printable(summaryOf(report))),
+    ...report.notes.map(({ text }) => `  ${printable(text)}`),
+  ];
+  const clients = clientTable(report);
+  if (clients.cells.length > 0) lines.push('', ...table([clients.headings, ...clients.cells], width));
+  if (clients.more !== undefined) lines.push(`  ${clients.more}`);
+  const others = notRefusedTable(report);
+  if (others.cells.length > 0) lines.push('', 'Not refused', ...table([others.headings, ...others.cells], width));
+  if (others.more !== undefined) lines.push(`  ${others.more}`);
+  if (report.brownouts.length > 1) lines.push('', ...table(brownoutRows(report), width));
+  return `${lines.join('\n')}\n`;
+}
+
+/** For a ticket or a pull request. */
+function brownoutAsMarkdown(report: BrownoutReport): string {
+  const lines = [`# ${escaped(`Brownouts of /${report.version}`)}`, '', escaped(summaryOf(report))];
+  if (report.notes.length > 0) lines.push('', ...report.notes.map(({ text }) => `- ${escaped(text)}`));
+  const clients = clientTable(report);
+  if (clients.cells.length > 0) lines.push('', ...markdownTable(clients.headings, clients.cells));
+  if (clients.more !== undefined) lines.push('', clients.more);
+  const others = notRefusedTable(report);
+  if (others.cells.length > 0) lines.push('', '## Not refused', '', ...markdownTable(others.headings, others.cells));
+  if (others.more !== undefined) lines.push('', others.more);
+  const [headings = [], ...rows] = brownoutRows(report);
+  if (rows.length > 1) lines.push('', ...markdownTable(headings, rows));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The refused clients by class, in the order of `brownoutClasses`; most refused requests first. */
+function clientTable({ clients, client_count: count, asked_at: now }: BrownoutReport) {
+  const sorted = [...brownoutClasses, null].flatMap((name) => clients.filter((one) => one.class === name));
+  const shown = sorted.slice(0, clientsShown);
+  const cells = shown.map((one) => [
+    printableExcerpt(one.name ?? one.client),
+    one.class ?? 'not over',
+    grouped(one.refused),
+    ago(Date.parse(one.last_call), Date.parse(now)),
+    one.successor_use === null ? '-' : ago(Date.parse(one.successor_use), Date.parse(now)),
+  ]);
+  const headings = ['client', 'since then', 'refused', 'last call', 'successor'];
+  return { headings, cells, more: moreOf(count - shown.length) };
+}
+
+function notRefusedTable({ not_refused: clients, not_refused_count: count }: BrownoutReport) {
+  const shown = [...clients].sort((a, b) => Number(b.spared) - Number(a.spared)).slice(0, clientsShown);
+  const cells = shown.map((one) => [
+    printableExcerpt(one.name ?? one.client),
+    one.spared ? 'spared' : 'not chosen',
+    grouped(one.requests),
+  ]);
+  return { headings: ['client', '', 'requests on these days'], cells, more: moreOf(count - shown.length) };
+}
+
+function brownoutRows({ brownouts, number }: BrownoutReport): string[][] {
+  const rows = brownouts.map((one) => [
+    `${one.number}${one.number === number ? ' (this one)' : ''}`,
+    printable(one.at),
+    printable(one.end),
+    grouped(one.refused),
+    grouped(one.clients),
+  ]);
+  return [['window', 'begins', 'ends', 'refused', 'clients'], ...rows];
+}
+
+function moreOf(count: number): string | undefined {
+  return count > 0 ? `and ${grouped(count)} more` : undefined;
+}
