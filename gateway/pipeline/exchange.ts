@@ -10,7 +10,6 @@ import { requestHead } from '../forwarding/requestHead.ts';
 import { requestIdFrom } from '../forwarding/requestIds.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
 import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } from '../forwarding/traceContext.ts';
-import { brownoutAt } from '../lifecycle/brownouts.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';
@@ -209,8 +208,8 @@ export class Exchange implements Outbound, InFlight {
 
   /** The start of the brownout that refused the request, epoch ms. */
   get brownout(): number | undefined {
-    if (this.restrictedBy !== 'brownout' || this.activeVersion === undefined) return undefined;
-    return brownoutAt(this.activeVersion.version.brownouts, this.now)?.at;
+    if (this.restrictedBy !== 'brownout') return undefined;
+    return this.activeVersion?.version.brownouts.find(({ at, end }) => at <= this.now && this.now < end)?.at;
   }
 
   isWaived(restrictions: Waivers, now: number): boolean {
