@@ -1,5 +1,5 @@
-// node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Two gateways, one on its own and
-// one in a fleet, are loaded at the same time; then counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
+// node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
+// fleet, are loaded at the same time; then counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { snapshotFrom } from '../gateway/config/load.ts';
@@ -16,6 +16,8 @@ import { cpuSeconds, mainThreadSeconds } from './support/proc.ts';
 
 const [rounds = '4'] = process.argv.slice(2);
 const mix = { clients: 500, routes: 20 };
+// All get the same rate. A gateway that gets fewer requests reads fewer of them at once, and each then costs more.
+const rate = 2_000;
 // Several times as long as the interval in which a gateway writes its counts.
 const seconds = 20;
 const [requestsPerSecond, secondsPerBatch, batches] = [1_000, 5, 60];
@@ -29,12 +31,14 @@ try {
 }
 process.exit();
 
-/** CPU time per request of a gateway on its own and of one in a fleet, in turn. */
+/** CPU time per request of a gateway in a fleet and of two on their own. */
 async function measureRequests(): Promise<void> {
   const backend = await startJsonBackend();
   const gateways = [
     await startGateway('on its own', backend),
     await startGateway('in a fleet', backend, await postgres.database()),
+    // Differs from the first one only by chance, and shows how much that is.
+    await startGateway('on its own, again', backend),
   ].map((one) => ({ ...one, serving: 0, all: 0, requests: 0, errors: 0 }));
   for (let round = 0; round <= Number(rounds); round += 1) {
     // At the same time, so that other work on the machine affects both alike.
@@ -42,7 +46,13 @@ async function measureRequests(): Promise<void> {
       gateways.map(async (gateway) => {
         const { pid } = gateway;
         const before = { serving: mainThreadSeconds(pid), all: cpuSeconds(pid) };
-        const report = await runLoad({ url: `http://127.0.0.1:${gateway.port}/v1`, connections: 32, seconds, mix });
+        const report = await runLoad({
+          url: `http://127.0.0.1:${gateway.port}/v1`,
+          connections: 32,
+          seconds,
+          mix,
+          rate,
+        });
         // Until the last counts are written.
         await sleep(5_500);
         // The first round only warms the compilers up.
@@ -57,7 +67,7 @@ async function measureRequests(): Promise<void> {
   const micros = (cpu: number, requests: number): string => ((cpu / requests) * 1e6).toFixed(1);
   for (const { name, serving, all, requests, errors } of gateways) {
     const figures = `${micros(serving, requests)} us/request of the serving thread, ${micros(all, requests)} of the process`;
-    console.log(`${name.padEnd(12)} ${figures}, ${requests} requests, ${errors} errors`);
+    console.log(`${name.padEnd(18)} ${figures}, ${requests} requests, ${errors} errors`);
   }
   for (const { stop } of gateways) await stop();
 }
