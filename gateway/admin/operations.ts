@@ -4,6 +4,7 @@ import type { FleetMember } from '../fleet/fleetMember.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
+import type { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Admits } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
@@ -37,6 +38,8 @@ export interface Operations {
   readonly notifier?: () => { status(): object; test(): Promise<readonly object[]> } | undefined;
   /** Absent: the gateway keeps no usage ledger. */
   readonly usage?: LedgerClient | undefined;
+  /** Absent: the gateway has no brownouts. */
+  readonly brownouts?: Pick<BrownoutControl, 'status' | 'stop'>;
   /** Absent: the gateway is on its own. */
   readonly fleet?: FleetOperations | undefined;
   /** The counts that wait for the shared store. Absent: the gateway is on its own. */

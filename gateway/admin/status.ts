@@ -19,6 +19,7 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     workers: workersStatus(report),
     usage: ledgerStatus(usage, clock.now()),
     versions: versionsStatus(source.current, report, clock.now(), operations.fleet),
+    brownouts: operations.brownouts?.status() ?? [],
     traffic: trafficStatus(traffic.recent),
     notify: operations.notifier?.()?.status() ?? null,
     fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,

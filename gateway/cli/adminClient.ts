@@ -33,6 +33,7 @@ const selfExplanatory: ReadonlySet<unknown> = new Set([
   'UNKNOWN_ROUTE',
   'ROUTE_ENDED',
   'NO_LEDGER',
+  'NO_BROWNOUT',
   'NO_FLEET',
   'NO_RECEIVER',
   'NOT_FORGOTTEN',

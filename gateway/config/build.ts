@@ -3,9 +3,8 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
-import { windowsOf } from './rules/brownouts.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
-import { clientFinder } from './rules/restrictions.ts';
+import { clientFinder, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/telemetry.ts';
 import type { Draft } from './schema.ts';
@@ -41,7 +40,7 @@ export function buildSnapshot(context: RuleContext): Snapshot {
     brownout: {
       notice: draft.brownout.notice,
       status: draft.brownout.status,
-      spared: [],
+      spared: [...new Set([...draft.brownout.spare, ...draft.retire.ignore_clients].flatMap(clientsOf))],
       unnamed: draft.brownout.unnamed,
       maxShare: draft.brownout.max_share,
     },

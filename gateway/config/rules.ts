@@ -1,12 +1,5 @@
 import type { Fault } from './fault.ts';
 import {
-  brownoutCannotStart,
-  brownoutLengths,
-  brownoutRoutes,
-  brownoutsInDeprecation,
-  brownoutsOverlap,
-} from './rules/brownouts.ts';
-import {
   certificatesAreReadable,
   contractsAreReadable,
   guideNeedsContracts,
@@ -34,6 +27,11 @@ import {
 } from './rules/linkWarnings.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import {
+  brownoutCannotStart,
+  brownoutLengths,
+  brownoutRoutes,
+  brownoutsInDeprecation,
+  brownoutsOverlap,
   freezeNeedsDate,
   freezeNeedsIdentity,
   freezeOfServedVersion,

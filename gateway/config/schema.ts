@@ -1,10 +1,9 @@
 import type { z } from 'zod';
-import { brownout } from './schema/brownouts.ts';
 import { fleet } from './schema/fleet.ts';
 import { notify } from './schema/notify.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
-import { compat, gateway, guard, log, retire, telemetry, usage } from './schema/settings.ts';
+import { brownout, compat, gateway, guard, log, retire, telemetry, usage } from './schema/settings.ts';
 
 /** A whole routes.yaml: keys, types and defaults. The JSON Schema for editors is generated from it. */
 export const routesFile = section({

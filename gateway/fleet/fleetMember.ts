@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AcceptedConfig, configHash } from '../config/acceptedConfig.ts';
 import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
-import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { FleetFacts } from '../retirement/facts.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
+import type { BrownoutRecord } from '../usage/usageRow.ts';
 import { ConfigAgreement, type ConfiguredGateway } from './configAgreement.ts';
 import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
-import { type CallQuestion, CallQuestions, longestUnreadMs, type QuestionOptions } from './questions.ts';
+import { type CallQuestion, CallQuestions, loadsOf, longestUnreadMs, type QuestionOptions } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 // An answer of the store takes a fraction of this time. A start, a reload or an operator does not wait longer for it.
@@ -130,6 +130,12 @@ export class FleetMember {
   accept(snapshot: Snapshot): void {
     this.#agreement.accept(snapshot);
     void this.#beat();
+  }
+
+  /** Stores decisions, and returns those that count in the fleet. Undefined: the store does not answer. */
+  async exchangeBrownouts(records: readonly BrownoutRecord[]): Promise<readonly BrownoutRecord[] | undefined> {
+    const answer = await this.#ask({ kind: 'brownouts', records });
+    return 'brownouts' in answer ? answer.brownouts : undefined;
   }
 
   /** `failure`: why the store did not answer. */
@@ -278,23 +284,4 @@ export class FleetMember {
     this.#options.send({ ...command, id } as Command);
     return promise.finally(() => clearTimeout(late));
   }
-}
-
-/** The requests of each version that was configured since the start. */
-function loadsOf(snapshot: Snapshot, { versions, workers }: ServingReport, now: number): GatewayState['versions'] {
-  // An unresponsive worker does not report its requests in flight.
-  const incomplete = workers.some(({ unresponsiveSince }) => unresponsiveSince !== undefined);
-  const reports = new Map(versions.map((one) => [one.name, one]));
-  const names = new Set([...snapshot.versions.keys(), ...reports.keys()]);
-  return Object.fromEntries(
-    [...names].map((name): [string, VersionLoad] => {
-      const version = snapshot.versions.get(name);
-      const load = {
-        stage: version ? stageOf(version, now) : ('removed' as const),
-        in_flight: reports.get(name)?.inFlight ?? 0,
-        waiting: reports.get(name)?.waiting ?? 0,
-      };
-      return [name, incomplete ? { ...load, incomplete } : load];
-    }),
-  );
 }

@@ -92,6 +92,7 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   await sql.query(`DELETE FROM ${schemaName}.version_day_instance WHERE span < $1`, [day]);
   for (const table of ['version_client', 'route_client', 'brownout_client'])
     await sql.query(`DELETE FROM ${schemaName}.${table} WHERE last < $1`, [keptFrom]);
+  await sql.query(`DELETE FROM ${schemaName}.brownouts WHERE at < $1`, [keptFrom]);
   for (const [names, table, column] of [
     ['clients', 'version_client', 'client'],
     ['routes', 'route_client', 'route'],

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FleetSettings } from '../config/snapshot.ts';
+import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
+import { stageOf } from '../lifecycle/stage.ts';
 import { earliestOf, type ServingReport } from '../observability/report.ts';
 import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
-import type { GatewayRow } from './membership.ts';
+import type { GatewayRow, GatewayState, VersionLoad } from './membership.ts';
 import { type CountedCalls, countingNotes, type Question, type UnsentCounts, unsentCalls } from './unsent.ts';
 
 /** A gateway reads the rows of the others at least this often, because a question may be in them. */
@@ -163,4 +164,27 @@ export class CallQuestions {
       }),
     );
   }
+}
+
+/** The requests of each version that was configured since the start. */
+export function loadsOf(
+  snapshot: Snapshot,
+  { versions, workers }: ServingReport,
+  now: number,
+): GatewayState['versions'] {
+  // An unresponsive worker does not report its requests in flight.
+  const incomplete = workers.some(({ unresponsiveSince }) => unresponsiveSince !== undefined);
+  const reports = new Map(versions.map((one) => [one.name, one]));
+  const names = new Set([...snapshot.versions.keys(), ...reports.keys()]);
+  return Object.fromEntries(
+    [...names].map((name): [string, VersionLoad] => {
+      const version = snapshot.versions.get(name);
+      const load = {
+        stage: version ? stageOf(version, now) : ('removed' as const),
+        in_flight: reports.get(name)?.inFlight ?? 0,
+        waiting: reports.get(name)?.waiting ?? 0,
+      };
+      return [name, incomplete ? { ...load, incomplete } : load];
+    }),
+  );
 }

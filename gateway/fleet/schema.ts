@@ -9,7 +9,7 @@ import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
-const storeVersion = 4;
+const storeVersion = 5;
 // The SQLSTATE of a table that does not exist: the store was reached, but is not the expected one.
 const undefinedTable = '42P01';
 // Gateways that migrate or fold names at the same time take turns.
@@ -154,6 +154,11 @@ const migrations: readonly string[] = [
      refused bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, PRIMARY KEY (version, brownout, client)
    );
    ${writeBatch}`,
+  // What was decided about each brownout: see `BrownoutRecord`.
+  `CREATE TABLE brownouts (
+     version text NOT NULL, at bigint NOT NULL, state text NOT NULL, reason text, changed bigint NOT NULL,
+     PRIMARY KEY (version, at)
+   );`,
 ];
 
 /** Creates or migrates the tables. @throws StoreError, also if a later release has made the store unusable for this one */

@@ -1,4 +1,5 @@
 import { type AcceptedConfig, acceptedFrom, type StoredConfig } from '../config/acceptedConfig.ts';
+import type { BrownoutRecord } from '../usage/usageRow.ts';
 import type { Sql } from './postgres.ts';
 import { schemaName } from './schema.ts';
 
@@ -39,4 +40,21 @@ export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }
      WHERE a.at <= excluded.at`,
     [JSON.stringify(record), hash, gateway, age],
   );
+}
+
+/**
+ * Stores what a gateway has decided about brownouts, unless the fleet has decided before. Only an approval is ever replaced.
+ * @returns what counts. @throws StoreError
+ */
+export async function exchangeBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {
+  if (records.length > 0)
+    await sql.query(
+      `INSERT INTO ${schemaName}.brownouts AS b (version, at, state, reason, changed)
+       SELECT version, at, state, reason, changed FROM json_to_recordset($1::json)
+         AS r(version text, at bigint, state text, reason text, changed bigint) ORDER BY 1, 2
+       ON CONFLICT (version, at) DO UPDATE SET state = excluded.state, reason = excluded.reason, changed = excluded.changed
+       WHERE b.state = 'approved' AND excluded.state <> 'approved'`,
+      [JSON.stringify(records)],
+    );
+  return sql.query(`SELECT version, at, state, reason, changed FROM ${schemaName}.brownouts ORDER BY at`);
 }

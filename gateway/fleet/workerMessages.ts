@@ -1,6 +1,7 @@
 import type { FleetSettings } from '../config/snapshot.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
+import type { BrownoutRecord } from '../usage/usageRow.ts';
 import type { FleetRows } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import type { GatewayIdentity, GatewayRow, GatewayState } from './membership.ts';
@@ -47,6 +48,8 @@ export type MembershipCommand =
   /** Reads the rows of the gateways, without a heartbeat. */
   | { readonly kind: 'read' }
   | { readonly kind: 'readConfig'; readonly id: number }
+  /** Stores what this gateway has decided, and reads what counts. */
+  | { readonly kind: 'brownouts'; readonly id: number; readonly records: readonly BrownoutRecord[] }
   | { readonly kind: 'writeConfig'; readonly id: number; readonly config: NewSharedConfig }
   | {
       readonly kind: 'forget';
@@ -69,5 +72,6 @@ export type MembershipReport =
 /** The result of a command, or why the store did not execute it. */
 export type MembershipAnswer =
   | { readonly config: SharedConfig | undefined }
+  | { readonly brownouts: readonly BrownoutRecord[] }
   | { readonly outcome: ForgetOutcome }
   | { readonly failure: string };

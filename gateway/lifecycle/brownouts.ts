@@ -1,6 +1,8 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { BrownoutWindow } from '../config/clientRules.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
+import { percent } from '../shared/text.ts';
+import type { BrownoutRecord } from '../usage/usageRow.ts';
 
 /** Identifies a brownout in messages between processes and gateways: `v1 2027-03-02T14:00:00Z`. */
 export function brownoutKey(version: string, { at }: Pick<BrownoutWindow, 'at'>): string {
@@ -17,6 +19,68 @@ export function brownoutAt(windows: readonly BrownoutWindow[], now: number): Bro
 /** The first brownout that begins after `now`. */
 export function nextBrownout(windows: readonly BrownoutWindow[], now: number): BrownoutWindow | undefined {
   return windows.find(({ at }) => at > now);
+}
+
+/** What became of a brownout. `missed`: no gateway was running when it began and ended. */
+export type BrownoutState = 'planned' | 'running' | 'missed' | BrownoutRecord['state'];
+
+/** A brownout of the current configuration, for operators. Instants as RFC 3339. */
+export interface BrownoutStatus {
+  readonly version: string;
+  readonly at: string;
+  readonly until: string;
+  /** The share of clients that it refuses, 0 to 1. */
+  readonly clients: number;
+  /** `GET /drinks/{id}`; null: all. */
+  readonly routes: readonly string[] | null;
+  readonly state: BrownoutState;
+  /** Why it was skipped or stopped. */
+  readonly reason: string | null;
+  /** When the successor was last looked at, to end the brownout if it fails. Null: not yet. */
+  readonly successor_checked: string | null;
+}
+
+/** `isStored`: false if the store does not answer; then the other gateways of a fleet do not know of it yet. */
+export type BrownoutStop =
+  | { readonly kind: 'stopped'; readonly brownout: BrownoutStatus; readonly isStored: boolean }
+  | { readonly kind: 'nothing'; readonly reason: string };
+
+export function brownoutStatus(
+  version: string,
+  { at, end, clients, routes }: BrownoutWindow,
+  record: BrownoutRecord | undefined,
+  successorChecked: number | undefined,
+  now: number,
+): BrownoutStatus {
+  const unrecorded = now < end ? 'planned' : 'missed';
+  const state = record?.state === 'approved' && now >= at ? (now < end ? 'running' : 'ended') : record?.state;
+  return {
+    version,
+    at: rfc3339(at),
+    until: rfc3339(end),
+    clients,
+    routes: routes?.map(({ method, path }) => `${method} ${path}`) ?? null,
+    state: state ?? unrecorded,
+    reason: record?.reason ?? null,
+    successor_checked: successorChecked === undefined ? null : rfc3339(successorChecked),
+  };
+}
+
+/** The line for the operator when a brownout begins. */
+export function beginLine(version: string, { end, clients, routes }: BrownoutWindow): string {
+  const where = routes === undefined ? '' : ` on ${routes.map(({ method, path }) => `${method} ${path}`).join(', ')}`;
+  return `/${version}: a brownout refuses ${percent(clients)} of the clients${where} until ${rfc3339(end)}`;
+}
+
+/** The line for the operator when a brownout is over, or will not begin. */
+export function endLine(
+  version: string,
+  { at }: Pick<BrownoutWindow, 'at'>,
+  state: BrownoutRecord['state'],
+  reason: string | null,
+): string {
+  const what = state === 'ended' ? 'has ended' : `is ${state}`;
+  return `/${version}: the brownout of ${rfc3339(at)} ${what}${reason === null ? '' : `: ${reason}`}`;
 }
 
 /**

@@ -24,9 +24,14 @@ interface Totals {
   readonly versions: ReadonlyMap<string, Counts>;
 }
 
-interface Counts {
+/** Since the start of the gateway, in all processes. */
+export interface RequestCounts {
   readonly requests: number;
+  /** Responses with a status of 500 or more. */
   readonly errors: number;
+}
+
+interface Counts extends RequestCounts {
   /** Cumulative, by upper bound in seconds. */
   readonly buckets: ReadonlyMap<number, number>;
 }
@@ -78,6 +83,12 @@ export class TrafficSamples {
     );
     return { spanMs, versions };
   }
+}
+
+/** The requests to one version. `report`: with metrics. */
+export function requestsIn({ workers, absent = [] }: ServingReport, version: string): RequestCounts {
+  const counts = countsOf([...workers.map(({ metrics }) => metrics ?? []), ...absent]).get(version);
+  return { requests: counts?.requests ?? 0, errors: counts?.errors ?? 0 };
 }
 
 function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Counts> {

@@ -218,6 +218,11 @@ export const catalogue = {
     title: 'No usage ledger',
     detail: 'This gateway keeps no usage ledger, so it has no data about clients.',
   },
+  NO_BROWNOUT: {
+    status: 409,
+    title: 'There is no such brownout to stop',
+    detail: 'No brownout of the version is running, or the one that was named is over.',
+  },
   NO_FLEET: {
     status: 503,
     title: 'No fleet',

@@ -1,10 +1,14 @@
 import type { Identifier, Snapshot, Version } from '../config/snapshot.ts';
 import { httpDate } from '../shared/httpDate.ts';
+import { Brownouts } from './brownout.ts';
 import { Freeze } from './freeze.ts';
 import type { Refused, RestrictedRequest, Restriction, RestrictionKind, Waived, Waivers } from './restriction.ts';
 
 /** The freeze and brownouts of a version, in the order in which they are asked. */
-const factories: readonly ((version: Version, snapshot: Snapshot) => readonly Restriction[])[] = [Freeze.of];
+const factories: readonly ((version: Version, snapshot: Snapshot) => readonly Restriction[])[] = [
+  Freeze.of,
+  Brownouts.of,
+];
 
 /** The waivers and restrictions of one version. */
 export class ClientRestrictions implements Waivers {
@@ -54,10 +58,10 @@ export class ClientRestrictions implements Waivers {
   }
 
   /** Asks the restrictions of a version that is not retired. Undefined: none of them applies. */
-  rule(request: RestrictedRequest): { readonly by: RestrictionKind; readonly problem: Refused['problem'] } | undefined {
+  rule(request: RestrictedRequest): (Refused & { readonly by: RestrictionKind }) | undefined {
     for (const restriction of this.#restrictions) {
       const ruling = restriction.rule(request);
-      if (ruling?.kind === 'refused') return { by: restriction.kind, problem: ruling.problem };
+      if (ruling?.kind === 'refused') return { ...ruling, by: restriction.kind };
       if (ruling) return undefined;
     }
     return undefined;

@@ -8,6 +8,7 @@ import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { OtlpExporter } from '../otlp/exporter.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
+import { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import { FreezeWatch } from '../restrictions/freezeWatch.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
@@ -15,7 +16,7 @@ import { loadedOnDemand } from '../shared/onDemand.ts';
 import { namingOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { exchangeBrownouts, maintainLedger, sinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
@@ -112,6 +113,19 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     use,
     clock,
   });
+  const brownouts = new BrownoutControl({
+    source: serving,
+    clock,
+    notice,
+    report: (metrics) => serving.report(metrics),
+    estimate: async ({ name: version }, { at }, now) => {
+      await flush();
+      return ledgerReader?.query('brownout', serving.current, { version, at, now });
+    },
+    exchange: async (records) =>
+      member ? member.exchangeBrownouts(records) : ledger && exchangeBrownouts(ledger, records),
+    restrict: (keys) => serving.restrict({ brownouts: keys }),
+  });
   const traffic = new TrafficSamples();
   const freezes = new FreezeWatch(snapshot, {
     now: () => clock.now(),
@@ -147,6 +161,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         traffic,
         exported: () => exporter?.metrics() ?? [],
         notifier: () => notifier,
+        brownouts,
         fleet: member,
         spool: options.fleet,
       },
@@ -157,6 +172,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await configureExport(snapshot);
     await listen(admin, snapshot.gateway.admin);
   } catch (error) {
+    brownouts.close();
     await serving.close();
     await exporter?.close();
     throw error;
@@ -179,6 +195,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     close: async () => {
       stopMonitor();
       freezes.close();
+      brownouts.close();
       stopMaintenance?.();
       const closed = serving.close().then(() => exporter?.close());
       await Promise.all([closed, closeListener(admin), notifier?.close(), ledgerReader?.close()]);

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { LedgerSettings, WritableLedger } from '../usage/ledger/writableLedger.ts';
-import { otherClients, type UsageBatch } from '../usage/usageRow.ts';
+import { type BrownoutRecord, otherClients, type UsageBatch } from '../usage/usageRow.ts';
 import type { UsageSink } from './serving.ts';
 
 // Written even without requests, so that the ledger shows when the gateway was not running.
@@ -50,4 +50,16 @@ export function sinkOf(
 /** A tag under an earlier salt would be counted as another client. */
 function withoutTags(batch: UsageBatch): UsageBatch {
   return batch.map((row) => (row.client.includes(':#') ? { ...row, client: otherClients } : row));
+}
+
+/** Stores decisions about brownouts in the ledger. @returns those that count; undefined: the ledger cannot be written */
+export async function exchangeBrownouts(
+  ledger: WritableLedger,
+  records: readonly BrownoutRecord[],
+): Promise<readonly BrownoutRecord[] | undefined> {
+  if (records.length > 0) {
+    ledger.saveBrownouts(records);
+    await ledger.flush();
+  }
+  return ledger.problem === undefined ? ledger.brownouts : undefined;
 }

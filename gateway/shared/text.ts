@@ -57,3 +57,8 @@ export function printableExcerpt(text: string, length = 60): string {
   const characters = [...printable(text.slice(0, 4 * length))];
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : characters.join('');
 }
+
+/** `5%`, `0.1%`, `33.3%` */
+export function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10}%`;
+}

@@ -57,3 +57,14 @@ export function addCounts(sum: Counts, more: Readonly<Counts>): void {
   sum.used = Math.max(sum.used, more.used);
   sum.accepted = Math.max(sum.accepted, more.accepted);
 }
+
+/** What was decided about a brownout, as it is stored. Only `approved` is ever replaced. Instants in epoch ms. */
+export interface BrownoutRecord {
+  /** `v1` */
+  readonly version: string;
+  /** The start of the brownout. */
+  readonly at: number;
+  readonly state: 'approved' | 'skipped' | 'stopped' | 'ended';
+  readonly reason: string | null;
+  readonly changed: number;
+}

@@ -6,6 +6,9 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { fastLane } from '../support/gateway.ts';
 
 export interface RestrictedGateway extends RunningGateway {
+  /** Lines for the operator. */
+  readonly notices: string[];
+  readonly ledger: Ledger;
   /** Sets the clock of the gateway. */
   at(time: string): void;
   /** Replaces the file. */
@@ -22,7 +25,9 @@ export async function startRestricted(
   const clock = { now: () => now };
   let current = snapshotIn(file, folder);
   const ledger = Ledger.open(current.usage, { clock });
-  const running = await startGateway(current, { clock, ledger, load: () => current });
+  const notices: string[] = [];
+  const notice = (line: string): void => void notices.push(line);
+  const running = await startGateway(current, { clock, ledger, notice, load: () => current });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= running.close().then(() => ledger.close());
@@ -31,6 +36,8 @@ export async function startRestricted(
   onTestFinished(close);
   return {
     ...running,
+    notices,
+    ledger,
     close,
     at: (next) => {
       now = Date.parse(next);

@@ -6,6 +6,7 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientEvents, digestOf } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
+import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
 import { findFreezeClients } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
@@ -114,6 +115,12 @@ const answers: {
       return { version: name, last, clients: clientsInWords(clients, now) };
     });
     return { versions, problem: queries.problem };
+  },
+
+  brownout: async (queries, snapshot, { version: name, at, now }) => {
+    const version = snapshot.versions.get(name);
+    const window = version?.brownouts.find((one) => one.at === at);
+    return version && window && estimateBrownout(queries, snapshot, version, window, now);
   },
 
   // In the reading thread, because reading and writing a large file would block the main thread.

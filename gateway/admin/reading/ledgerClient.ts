@@ -4,6 +4,7 @@ import type { NotifyEvent } from '../../notify/events.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { BrownoutEstimate } from '../../restrictions/brownoutConditions.ts';
 import type { FreezeClients, FreezeQuery } from '../../restrictions/knownClients.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
@@ -34,6 +35,8 @@ export interface LedgerQueryParams {
   readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };
   };
+  /** Before a brownout begins: what it would refuse. `at`: its start. */
+  readonly brownout: { readonly version: string; readonly at: number; readonly now: number };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
   /** `GET /api/digest`, and the digest of the week. `monday`: undefined unless it is the digest of a week. */
@@ -61,6 +64,8 @@ export interface LedgerAnswers {
   readonly retirement: AnswerBody | AnswerProblem;
   readonly plan: AnswerBody | AnswerProblem;
   readonly brownouts: AnswerBody | AnswerProblem;
+  /** Undefined: the ledger cannot be read. */
+  readonly brownout: BrownoutEstimate | undefined;
   readonly name: AnswerBody | AnswerProblem;
   /** Undefined: the ledger cannot be read. */
   readonly digest: NotifyEvent | undefined;

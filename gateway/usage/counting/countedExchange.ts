@@ -42,7 +42,12 @@ export type Outcome = 'failing' | 'refused' | 'used';
 // After 408, 425 and 429 a client may repeat the same request; 499 records that the client disconnected.
 const temporary: ReadonlySet<number> = new Set([408, 425, 429, 499]);
 
-const refusals: ReadonlySet<ProblemCode> = new Set(['VERSION_RETIRED', 'UNKNOWN_VERSION', 'VERSION_FROZEN']);
+const refusals: ReadonlySet<ProblemCode> = new Set([
+  'VERSION_RETIRED',
+  'UNKNOWN_VERSION',
+  'VERSION_FROZEN',
+  'VERSION_BROWNOUT',
+]);
 
 export function outcomeOf(status: number, problem: ProblemCode | undefined): Outcome {
   if (problem !== undefined && refusals.has(problem)) return 'refused';

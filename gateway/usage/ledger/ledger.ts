@@ -1,6 +1,6 @@
 import { type Clock, ClockWatch } from '../../shared/clock.ts';
 import { inLargestUnit } from '../../shared/text.ts';
-import type { UsageBatch, UsageRow } from '../usageRow.ts';
+import type { BrownoutRecord, UsageBatch, UsageRow } from '../usageRow.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
 import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
@@ -35,6 +35,7 @@ export class Ledger implements WritableLedger {
   problem: string | undefined;
   incident: Incident | undefined;
   foldedByLedger = 0;
+  brownouts: readonly BrownoutRecord[] | undefined;
   settings: LedgerSettings;
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
@@ -126,6 +127,11 @@ export class Ledger implements WritableLedger {
     this.add([]);
   }
 
+  saveBrownouts(records: readonly BrownoutRecord[]): void {
+    const isSaved = this.#write((store) => store.saveBrownouts(records));
+    if (isSaved) this.brownouts = this.#store?.brownouts();
+  }
+
   maintain(now: number): void {
     this.#write((store) => store.maintain(now, this.settings));
   }
@@ -196,6 +202,7 @@ export class Ledger implements WritableLedger {
     const outbox = this.settings.spool === undefined ? undefined : { now, instance: this.#outbox?.instance };
     this.#store = new SqliteStore(this.settings.store, this.#salt, outbox);
     this.#salt = this.#store.salt;
+    this.brownouts = this.#store.brownouts();
     // A file that was created during the run has no counts of the time before.
     if (this.#seen > 0) this.#began = now;
     const { latest, countedAlone } = this.#store;

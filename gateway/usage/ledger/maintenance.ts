@@ -29,6 +29,7 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
   for (const table of ['version_client', 'route_client', 'brownout_client']) {
     database.prepare(`DELETE FROM ${table} WHERE last < ?`).run(keptFrom);
   }
+  database.prepare('DELETE FROM brownouts WHERE at < ?').run(keptFrom);
   database.exec(`
     DELETE FROM clients WHERE id NOT IN (SELECT client FROM version_client);
     DELETE FROM routes WHERE id NOT IN (SELECT route FROM route_client);

@@ -4,7 +4,7 @@
 /** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher version was written by a later release and is not touched. */
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -80,6 +80,14 @@ const brownoutTable = `
   ) WITHOUT ROWID;
 `;
 
+/** What was decided about each brownout: see `BrownoutRecord`. */
+const brownoutRecords = `
+  CREATE TABLE brownouts (
+    version TEXT NOT NULL, at INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, changed INTEGER NOT NULL,
+    PRIMARY KEY (version, at)
+  ) WITHOUT ROWID;
+`;
+
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
   -- When processes wrote to the ledger: between runs requests were not counted. Epoch ms.
@@ -101,6 +109,7 @@ export const schema = `
     PRIMARY KEY (version, route, client)
   ) WITHOUT ROWID;
   ${brownoutTable}
+  ${brownoutRecords}
   ${outboxTables}
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
@@ -147,4 +156,5 @@ export const migrations: Readonly<Record<number, string>> = {
     ${outboxRows}
     INSERT INTO outbox_rows (${outboxColumns}) SELECT ${outboxColumns} FROM former_outbox_rows;
     DROP TABLE former_outbox_rows; PRAGMA user_version = 6;`,
+  6: `${brownoutRecords} PRAGMA user_version = 7;`,
 };

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { namingOf } from '../counting/identification.ts';
-import type { UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
@@ -153,6 +153,19 @@ export class SqliteStore {
     setMeta.run('naming', naming);
     if (known !== undefined && known !== naming) setMeta.run('named_since', now);
     this.#naming = naming;
+  }
+
+  /** Adds what was decided about brownouts. A brownout that is over stays so. Within `transaction`. */
+  saveBrownouts(records: readonly BrownoutRecord[]): void {
+    const save = this.#database.prepare(`INSERT INTO brownouts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET state = excluded.state, reason = excluded.reason, changed = excluded.changed
+      WHERE state = 'approved' AND excluded.state <> 'approved'`);
+    for (const { version, at, state, reason, changed } of records) save.run(version, at, state, reason, changed);
+  }
+
+  brownouts(): BrownoutRecord[] {
+    const rows = this.#database.prepare('SELECT version, at, state, reason, changed FROM brownouts').all();
+    return rows as (Record<string, SQLOutputValue> & BrownoutRecord)[];
   }
 
   /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../shared/packageFiles.ts';
-import type { UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import { OutageNotices, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { newSalt } from './store.ts';
@@ -54,6 +54,7 @@ export class ThreadedLedger implements WritableLedger {
     incident: undefined,
     waitingRows: 0,
     foldedByLedger: 0,
+    brownouts: undefined,
     outbox: undefined,
   };
   /** The last incident of earlier threads. */
@@ -155,6 +156,14 @@ export class ThreadedLedger implements WritableLedger {
     while (this.#backlog.size > 0) this.#sendBacklog();
     this.#send({ kind: 'adoptSalt', salt });
     this.#adopting = { salt, number: this.#lastNumber };
+  }
+
+  get brownouts(): readonly BrownoutRecord[] | undefined {
+    return this.#state.brownouts;
+  }
+
+  saveBrownouts(records: readonly BrownoutRecord[]): void {
+    this.#send({ kind: 'brownouts', records });
   }
 
   maintain(now: number): void {
@@ -272,10 +281,7 @@ export class ThreadedLedger implements WritableLedger {
 async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(resolve, ms, false);
-  const settled = promise.then(
-    () => true,
-    () => true,
-  );
+  const settled = promise.catch(() => {}).then(() => true);
   const inTime = await Promise.race([settled, late]);
   clearTimeout(timer);
   return inTime;

@@ -32,6 +32,7 @@ parentPort?.on('message', (command: LedgerCommand) => {
   } else if (command.kind === 'configure') ledger.configure(command.settings);
   else if (command.kind === 'sent') ledger.removeSent(command.epoch, command.seq);
   else if (command.kind === 'adoptSalt') ledger.adoptSalt(command.salt);
+  else if (command.kind === 'brownouts') ledger.saveBrownouts(command.records);
   else if (command.kind === 'maintain') ledger.maintain(command.now);
   else ledger.close();
   report(command.number);
@@ -39,8 +40,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, incident, waitingRows, foldedByLedger, outbox } = ledger;
-  post({ kind: 'state', number, salt, problem, incident, waitingRows, foldedByLedger, outbox });
+  const { salt, problem, incident, waitingRows, foldedByLedger, brownouts, outbox } = ledger;
+  post({ kind: 'state', number, salt, problem, incident, waitingRows, foldedByLedger, brownouts, outbox });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

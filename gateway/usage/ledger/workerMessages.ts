@@ -1,4 +1,4 @@
-import type { UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import type { OutboxState } from './outbox.ts';
 import type { LedgerSettings, LedgerState } from './writableLedger.ts';
 
@@ -18,6 +18,7 @@ export type LedgerCommand =
   | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }
   | { readonly kind: 'sent'; readonly number: number; readonly epoch: number; readonly seq: number }
   | { readonly kind: 'adoptSalt'; readonly number: number; readonly salt: string }
+  | { readonly kind: 'brownouts'; readonly number: number; readonly records: readonly BrownoutRecord[] }
   | { readonly kind: 'maintain'; readonly number: number; readonly now: number }
   | { readonly kind: 'close'; readonly number: number };
 

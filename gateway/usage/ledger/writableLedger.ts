@@ -1,5 +1,5 @@
 import type { UsageSettings } from '../../config/snapshot.ts';
-import type { UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import type { NameLimits } from './nameLimits.ts';
 
 export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
@@ -31,6 +31,8 @@ export interface LedgerState {
   readonly waitingRows: number;
   /** Requests that the ledger moved to `other clients` since the start. Those that the collector moved are not included. */
   readonly foldedByLedger: number;
+  /** What was decided about brownouts; undefined: the file could not be opened yet. */
+  readonly brownouts: readonly BrownoutRecord[] | undefined;
 }
 
 /** A ledger that the gateway writes, in its own thread or in another one. Nothing throws. */
@@ -40,6 +42,8 @@ export interface WritableLedger extends LedgerState {
   configure(settings: LedgerSettings): void;
   /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;
+  /** Stores what was decided about brownouts. A brownout that is over stays so. */
+  saveBrownouts(records: readonly BrownoutRecord[]): void;
   /** Resolves once every batch added before is written, or is kept because it cannot be. */
   flush(): Promise<void>;
   /** Deletes what is older than the retention, and applies the limits exactly. `now`: epoch ms. */

@@ -75,7 +75,7 @@ it('adds the outcomes of clients per route, and counts all earlier requests as u
     for (const column of ['served', 'failing', 'refused']) database.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
   for (const column of ['first', 'used']) database.exec(`ALTER TABLE route_client DROP COLUMN ${column}`);
   for (const table of ['version_client', 'outbox_rows']) database.exec(`ALTER TABLE ${table} DROP COLUMN accepted`);
-  database.exec('DROP TABLE brownout_client; PRAGMA user_version = 4');
+  database.exec('DROP TABLE brownout_client; DROP TABLE brownouts; PRAGMA user_version = 4');
   const seen = 'SELECT first, last, used FROM route_client JOIN clients ON id = client ORDER BY name';
   const { ledger } = openLedger({ store });
   expect(ledger.problem).toBeUndefined();
@@ -115,7 +115,7 @@ it('keeps the rows that wait for the shared store when their key gets the browno
     CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
     INSERT INTO outbox_rows SELECT epoch, seq, version, client, route, hour, requests, errors, served, failing, refused,
       first, last, used, accepted FROM copy;
-    DROP TABLE copy; DROP TABLE brownout_client; PRAGMA user_version = 5`);
+    DROP TABLE copy; DROP TABLE brownout_client; DROP TABLE brownouts; PRAGMA user_version = 5`);
   const { ledger } = openLedger({ store, spool });
   expect(ledger.problem).toBeUndefined();
   expect(database.prepare(waiting).all()).toEqual(rows);
@@ -155,4 +155,24 @@ it('changes nothing if the migration fails', () => {
   clock.time += 60_000;
   ledger.add([]);
   expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
+});
+
+it('keeps what was decided about brownouts, and a brownout that is over stays so', () => {
+  const store = earlierLedger();
+  const { ledger } = openLedger({ store });
+  const at = noon + dayMs;
+  const record = { version: 'v1', at, state: 'approved', reason: null, changed: noon } as const;
+  expect(ledger.brownouts).toEqual([]);
+  ledger.saveBrownouts([record, { ...record, at: at + dayMs }]);
+  ledger.saveBrownouts([{ ...record, state: 'stopped', reason: 'stopped by an operator', changed: noon + 1 }]);
+  ledger.saveBrownouts([{ ...record, state: 'ended' }, record]);
+  ledger.close();
+  const { ledger: again } = openLedger({ store });
+  expect(again.brownouts).toEqual([
+    { ...record, state: 'stopped', reason: 'stopped by an operator', changed: noon + 1 },
+    { ...record, at: at + dayMs },
+  ]);
+  again.maintain(at + 800 * dayMs);
+  again.saveBrownouts([]);
+  expect(again.brownouts).toEqual([]);
 });

@@ -1,0 +1,131 @@
+import type { BrownoutWindow } from '../config/clientRules.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts';
+import { endMembers } from '../lifecycle/guide.ts';
+import type { Problem } from '../problems/problem.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
+import { PathTable } from '../shared/pathTable.ts';
+import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
+
+// With an hour, clients would wait for an hour, and nobody would notice the brownout.
+const longestRetryAfter = 120;
+
+/**
+ * The clients and routes that one brownout refuses. The pipeline, the plan and the estimate of refusals decide by it. The choice
+ * of clients does not depend on the window: a larger share includes the clients of a smaller one.
+ */
+export class BrownoutScope {
+  readonly window: BrownoutWindow;
+  readonly key: string;
+  readonly #spared: ReadonlySet<string>;
+  readonly #seed: number;
+  readonly #bound: number;
+  readonly #paths: PathTable<unknown>;
+  /** Method and template; undefined: all routes. */
+  readonly #routes: ReadonlySet<string> | undefined;
+
+  constructor(
+    { name, contract }: Pick<Version, 'name' | 'contract'>,
+    window: BrownoutWindow,
+    spared: readonly string[],
+  ) {
+    const { routes, clients } = window;
+    this.window = window;
+    this.key = brownoutKey(name, window);
+    this.#spared = new Set(spared);
+    this.#seed = mixed(`${name} `, fnvOffset);
+    this.#bound = clients * 2 ** 32;
+    // With all paths of the contract, so that `/drinks/{id}` does not match `/drinks/mine` if the contract has both.
+    this.#paths = contract?.paths ?? new PathTable((routes ?? []).map(({ path }) => [path, true] as const));
+    const namesOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
+      (method === 'GET' ? ['GET', 'HEAD'] : [method]).map((one) => `${one} ${this.#templateOf(path)}`);
+    this.#routes = routes && new Set(routes.flatMap(namesOf));
+  }
+
+  /** `client`: as in the ledger. */
+  includesClient(client: string): boolean {
+    return spread(mixed(client, this.#seed)) < this.#bound && !this.#spared.has(client);
+  }
+
+  /** `path`: without version and query, or the path of a route in the ledger. HEAD is refused with GET. */
+  includesRoute(method: string, path: string): boolean {
+    return this.#routes === undefined || this.#routes.has(`${method} ${this.#templateOf(path)}`);
+  }
+
+  #templateOf(path: string): string {
+    return this.#paths.find(path)?.template ?? path;
+  }
+}
+
+const fnvOffset = 0x811c9dc5;
+
+/** FNV-1a over the UTF-16 code units of `text`. */
+function mixed(text: string, seed: number): number {
+  let hash = seed;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
+}
+
+/** Spreads a hash evenly over 0 to 2^32 - 1: FNV alone does not mix the high bits of similar names. */
+function spread(hash: number): number {
+  let mix = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2ae35);
+  return (mix ^ (mix >>> 16)) >>> 0;
+}
+
+/** The brownouts of a version. A brownout that the operating side has not approved refuses nobody. */
+export class Brownouts implements Restriction {
+  readonly kind = 'brownout';
+  readonly #version: Version;
+  readonly #snapshot: Snapshot;
+  readonly #scopes: ReadonlyMap<BrownoutWindow, BrownoutScope>;
+
+  private constructor(version: Version, snapshot: Snapshot) {
+    this.#version = version;
+    this.#snapshot = snapshot;
+    const { spared } = snapshot.brownout;
+    this.#scopes = new Map(version.brownouts.map((window) => [window, new BrownoutScope(version, window, spared)]));
+  }
+
+  /** None for a version without brownouts. */
+  static of(version: Version, snapshot: Snapshot): readonly Restriction[] {
+    return version.brownouts.length === 0 ? [] : [new Brownouts(version, snapshot)];
+  }
+
+  rule(request: RestrictedRequest): Ruling | undefined {
+    const scope = this.#scopeOf(request);
+    if (scope === undefined || !scope.includesClient(request.client)) return undefined;
+    const problem = brownoutProblem(this.#version, this.#snapshot, scope.window, request.now);
+    return { kind: 'refused', problem, brownout: scope.window.at };
+  }
+
+  mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean {
+    const scope = this.#scopeOf(request);
+    return scope !== undefined && scope.window.clients > 0;
+  }
+
+  /** The brownout that refuses this request if its client is one of the refused ones. */
+  #scopeOf({ method, resource, now, state }: Omit<RestrictedRequest, 'client'>): BrownoutScope | undefined {
+    const window = brownoutAt(this.#version.brownouts, now);
+    const scope = window && this.#scopes.get(window);
+    if (scope === undefined || !state.brownouts.has(scope.key)) return undefined;
+    return scope.includesRoute(method, resource) ? scope : undefined;
+  }
+}
+
+function brownoutProblem(version: Version, snapshot: Snapshot, { end }: BrownoutWindow, now: number): Problem {
+  const next = nextBrownout(version.brownouts, now);
+  const rest = Math.max(1, Math.ceil((end - now) / 1000));
+  const { status } = snapshot.brownout;
+  return {
+    code: 'VERSION_BROWNOUT',
+    ...(status === 503 ? {} : { status }),
+    members: {
+      version: version.name,
+      ends_at: rfc3339(end),
+      next: next === undefined ? null : rfc3339(next.at),
+      ...endMembers(version, snapshot, now),
+    },
+    fields: ['Cache-Control', 'no-store', 'Retry-After', String(Math.min(rest, longestRetryAfter))],
+  };
+}

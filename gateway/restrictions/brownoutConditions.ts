@@ -1,0 +1,128 @@
+import type { BrownoutSettings, BrownoutWindow } from '../config/clientRules.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { RequestCounts } from '../observability/recentTraffic.ts';
+import type { ServingReport } from '../observability/report.ts';
+import { percent } from '../shared/text.ts';
+import type { UsageQueries } from '../usage/usageQueries.ts';
+import { otherClients, otherRoute } from '../usage/usageRow.ts';
+import { BrownoutScope } from './brownout.ts';
+
+const weekMs = 7 * 86_400_000;
+
+/** Requests of the last week, from the ledger. */
+export interface BrownoutEstimate {
+  /** To the version. */
+  readonly requests: number;
+  /** To the version, by clients without a name that brownouts may refuse. */
+  readonly unnamed: number;
+  /** That the brownout would have refused. At least the true number. */
+  readonly refused: number;
+  /** To all versions. */
+  readonly all: number;
+}
+
+/** Undefined: the ledger cannot be read, see `queries.problem`. */
+export async function estimateBrownout(
+  queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'problem'>,
+  { brownout }: Pick<Snapshot, 'brownout'>,
+  version: Version,
+  window: BrownoutWindow,
+  now: number,
+): Promise<BrownoutEstimate | undefined> {
+  const since = now - weekMs;
+  const scope = new BrownoutScope(version, window, brownout.spared);
+  const spared = new Set(brownout.spared);
+  const clients = await queries.byClient(version.name, since);
+  const routes = window.routes && (await queries.routes(version.name, since));
+  const totals = await queries.requests(since);
+  // Read last: a query that failed returned no rows, as if no client had called.
+  if (queries.problem !== undefined) return undefined;
+  const ofClients = clients.map(({ client, requests }) => {
+    // It is not known which clients these are.
+    if (client === otherClients) return requests * window.clients;
+    return scope.includesClient(client) ? requests : 0;
+  });
+  const ofRoutes = routes?.map(({ route, requests }) => {
+    const [method = '', path = ''] = route.split(' ', 2);
+    return route === otherRoute || scope.includesRoute(method, path) ? requests : 0;
+  });
+  // The ledger is not asked for the routes of each client, so this is the larger number if only some of both are refused.
+  const refused = Math.min(sum(ofClients), ofRoutes ? sum(ofRoutes) : Number.POSITIVE_INFINITY);
+  return {
+    requests: sum(clients.map(({ requests }) => requests)),
+    unnamed: sum(clients.map((one) => (one.name === undefined && !spared.has(one.client) ? one.requests : 0))),
+    refused,
+    all: sum(totals.map(({ requests }) => requests)),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+/** Why the brownout must not start, by the requests of the last week. Undefined: it may. */
+export function reasonToSkip(
+  { requests, unnamed, refused, all }: BrownoutEstimate,
+  settings: Pick<BrownoutSettings, 'unnamed' | 'maxShare'>,
+): string | undefined {
+  const unnamedShare = requests === 0 ? 0 : unnamed / requests;
+  if (unnamedShare > settings.unnamed)
+    return `clients without a name in usage.names made ${percent(unnamedShare)} of the requests of the last week, more than brownout.unnamed (${percent(settings.unnamed)})`;
+  const refusedShare = all === 0 ? 0 : refused / all;
+  if (refusedShare > settings.maxShare)
+    return `it would refuse about ${percent(refusedShare)} of all requests, more than brownout.max_share (${percent(settings.maxShare)})`;
+  return undefined;
+}
+
+/** Whether the version has a target that can be used. */
+export function hasHealthyTarget({ versions }: Pick<ServingReport, 'versions'>, name: string): boolean {
+  const targets = versions.find((version) => version.name === name)?.targets ?? [];
+  return targets.some(({ health, reachable }) => health === 'healthy' && reachable !== false);
+}
+
+// A single error among few requests fills a minute, but not several spans of this length in a row.
+const spanMs = 30_000;
+const limitMs = 60_000;
+const largestErrorShare = 0.05;
+
+interface Sample extends RequestCounts {
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Watches the version that clients should move to while a brownout sends them there. */
+export class SuccessorWatch {
+  #samples: Sample[] = [];
+  #failingSince: number | undefined;
+
+  /** The last sample, epoch ms; undefined: there is none. */
+  get sampledAt(): number | undefined {
+    return this.#samples.at(-1)?.at;
+  }
+
+  /**
+   * Adds the counters of the successor as of `at`, epoch ms. @returns why the brownout must end: more than 5% of its answers
+   * in the last half minute were 5xx, or it had no healthy target, and this has lasted for a minute. Undefined: it may go on.
+   */
+  add(at: number, counts: RequestCounts, isHealthy: boolean): string | undefined {
+    const last = this.#samples.at(-1);
+    // The counters start again if a process did not answer this time, and the clock may be set back.
+    if (last && (counts.requests < last.requests || at < last.at)) this.#samples = [];
+    this.#samples.push({ at, ...counts });
+    while ((this.#samples[1]?.at ?? at) <= at - spanMs) this.#samples.shift();
+    const share = this.#errorShare(counts);
+    if (isHealthy && share <= largestErrorShare) {
+      this.#failingSince = undefined;
+      return undefined;
+    }
+    this.#failingSince = Math.min(this.#failingSince ?? at, at);
+    if (at - this.#failingSince < limitMs) return undefined;
+    return isHealthy ? `answers ${percent(share)} of its requests with 5xx` : 'has no healthy target';
+  }
+
+  #errorShare({ requests, errors }: RequestCounts): number {
+    const [first] = this.#samples;
+    if (first === undefined || requests === first.requests) return 0;
+    return (errors - first.errors) / (requests - first.requests);
+  }
+}

@@ -1,0 +1,283 @@
+import type { BrownoutWindow } from '../config/clientRules.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import {
+  type BrownoutStatus,
+  type BrownoutStop,
+  beginLine,
+  brownoutKey,
+  brownoutStatus,
+  endLine,
+} from '../lifecycle/brownouts.ts';
+import { successorOf } from '../lifecycle/stage.ts';
+import { requestsIn } from '../observability/recentTraffic.ts';
+import type { ServingReport } from '../observability/report.ts';
+import type { Clock } from '../shared/clock.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
+import type { BrownoutRecord } from '../usage/usageRow.ts';
+import { type BrownoutEstimate, hasHealthyTarget, reasonToSkip, SuccessorWatch } from './brownoutConditions.ts';
+
+// An operator, or another gateway of the fleet, stops a brownout within two seconds.
+const tickMs = 500;
+// The processes know of a brownout before it begins, so that it begins to the second.
+const leadMs = 30_000;
+// A store that fails over answers within this time.
+const unreadableMs = 5_000;
+const sampleMs = 5_000;
+
+export interface BrownoutControlOptions {
+  readonly source: { readonly current: Snapshot };
+  readonly clock: Clock;
+  /** Takes a line for the operator. */
+  readonly notice: (line: string) => void;
+  /** The state of all processes. */
+  readonly report: (metrics: boolean) => Promise<ServingReport>;
+  /** Undefined: the ledger cannot be read. */
+  readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
+  /** Stores new records and returns those that count. Undefined: the ledger, or the store of the fleet, does not answer. */
+  readonly exchange: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
+  /** Tells all processes that serve clients which brownouts may refuse. */
+  readonly restrict: (keys: ReadonlySet<string>) => Promise<void>;
+}
+
+/** A brownout that is near: it begins soon, is running, or has just ended. */
+interface NearBrownout {
+  readonly key: string;
+  readonly version: Version;
+  readonly window: BrownoutWindow;
+}
+
+/**
+ * Decides on the operating side which brownouts start, and ends them early. The processes that serve clients begin and end an
+ * approved brownout by their own clocks. A brownout that is over, for whatever reason, does not start again.
+ */
+export class BrownoutControl {
+  readonly #options: BrownoutControlOptions;
+  /** What is stored, by key. */
+  readonly #records = new Map<string, BrownoutRecord>();
+  /** What is decided here and not stored yet. */
+  readonly #pending = new Map<string, BrownoutRecord>();
+  readonly #watches = new Map<string, SuccessorWatch>();
+  /** The keys whose start was reported. */
+  readonly #begun = new Set<string>();
+  #published = '';
+  #isLoaded = false;
+  #unreadableSince: number | undefined;
+  /** The keys whose conditions are being read. */
+  readonly #reading = new Set<string>();
+  // Exchanges with the store run one at a time, so that an older answer never replaces a newer one.
+  #lastExchange: Promise<unknown> = Promise.resolve();
+  #checking: Promise<void> | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: BrownoutControlOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.check(), tickMs).unref();
+    void this.check();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Every brownout of the current configuration, in the order of versions and starts. */
+  status(): BrownoutStatus[] {
+    const { source, clock } = this.#options;
+    return source.current.byMajor.flatMap((version) =>
+      version.brownouts.map((window) => this.#statusOf(version, window, clock.now())),
+    );
+  }
+
+  /** Stops the brownout that is running or begins soon; with `at` (epoch ms) any that is not over. */
+  async stop(name: string, at?: number, by = 'an operator'): Promise<BrownoutStop> {
+    const now = this.#options.clock.now();
+    const version = this.#options.source.current.versions.get(name);
+    const lead = at === undefined ? leadMs : Number.POSITIVE_INFINITY;
+    const window = version?.brownouts.find((one) => (at ?? one.at) === one.at && one.at - lead <= now && now < one.end);
+    if (version === undefined || window === undefined) {
+      const what = at === undefined ? 'is running' : `begins at ${rfc3339(at)} or has not ended`;
+      return { kind: 'nothing', reason: `No brownout of /${name} ${what}.` };
+    }
+    const { state, reason } = this.#statusOf(version, window, now);
+    if (state === 'stopped' || state === 'skipped' || state === 'ended')
+      return { kind: 'nothing', reason: `The brownout of /${name} was ${state} before: ${reason}.` };
+    const key = brownoutKey(name, window);
+    this.#decide({ key, version, window }, 'stopped', `stopped by ${by}`);
+    await this.#publish();
+    const isStored = await this.#store();
+    return { kind: 'stopped', brownout: this.#statusOf(version, window, now), isStored };
+  }
+
+  /** Never rejects. One check runs at a time. */
+  check(): Promise<void> {
+    this.#checking ??= this.#check()
+      // A report fails only while the gateway is stopping.
+      .catch(() => {})
+      .finally(() => {
+        this.#checking = undefined;
+      });
+    return this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    const { source, clock } = this.#options;
+    const near = this.#near(clock.now());
+    const isFirst = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
+    if (near.length > 0 || this.#pending.size > 0 || isFirst) {
+      const isReadable = await this.#store();
+      for (const brownout of near) this.#advance(brownout, isReadable);
+      if (this.#pending.size > 0) await this.#store();
+    }
+    await this.#publish();
+  }
+
+  /** All brownouts for which there is something to do. */
+  #near(now: number): NearBrownout[] {
+    return this.#options.source.current.byMajor.flatMap((version) =>
+      version.brownouts.flatMap((window): NearBrownout[] => {
+        const key = brownoutKey(version.name, window);
+        const isOpen = now < window.end || this.#records.get(key)?.state === 'approved';
+        return window.at - leadMs <= now && isOpen ? [{ key, version, window }] : [];
+      }),
+    );
+  }
+
+  #advance(brownout: NearBrownout, isReadable: boolean): void {
+    const { key, version, window } = brownout;
+    const now = this.#options.clock.now();
+    const record = this.#recordOf(key);
+    if (record === undefined) {
+      if (isReadable) this.#inBackground(key, () => this.#decideStart(brownout));
+      else if (now >= window.at) this.#decide(brownout, 'skipped', unreadable);
+    } else if (record.state === 'approved') {
+      if (now >= window.end) this.#decide(brownout, 'ended', null);
+      else if (!isReadable && now - (this.#unreadableSince ?? now) >= unreadableMs)
+        this.#decide(brownout, 'stopped', unreadable);
+      else {
+        if (now >= window.at && !this.#begun.has(key)) this.#options.notice(beginLine(version.name, window));
+        if (now >= window.at) this.#begun.add(key);
+        const sampledAt = this.#watches.get(key)?.sampledAt;
+        const isDue = sampledAt === undefined || now < sampledAt || now - sampledAt >= sampleMs;
+        if (isDue) this.#inBackground(key, () => this.#watchSuccessor(brownout));
+      }
+    }
+  }
+
+  /** A slow worker or ledger must not delay the news that a brownout was stopped. */
+  #inBackground(key: string, work: () => Promise<void>): void {
+    if (this.#reading.has(key)) return;
+    this.#reading.add(key);
+    // A report fails only while the gateway is stopping.
+    void work()
+      .then(() => this.#publish())
+      .catch(() => {})
+      .finally(() => this.#reading.delete(key));
+  }
+
+  async #decideStart(brownout: NearBrownout): Promise<void> {
+    const { clock } = this.#options;
+    const skip = await this.#reasonToSkip(brownout);
+    if (skip === undefined) this.#decide(brownout, 'approved', null);
+    // A ledger that does not answer now may answer before the start.
+    else if (skip !== unreadable || clock.now() >= brownout.window.at) this.#decide(brownout, 'skipped', skip);
+  }
+
+  async #reasonToSkip({ version, window }: NearBrownout): Promise<string | undefined> {
+    const { source, report, estimate, clock } = this.#options;
+    const now = clock.now();
+    const successor = successorOf(version, source.current, now);
+    if (successor === undefined) return noSuccessor;
+    if (!hasHealthyTarget(await report(false), successor.name))
+      return `its successor /${successor.name} has no healthy target`;
+    const estimated = await estimate(version, window, now).catch(() => undefined);
+    return estimated === undefined ? unreadable : reasonToSkip(estimated, source.current.brownout);
+  }
+
+  async #watchSuccessor(brownout: NearBrownout): Promise<void> {
+    const { source, report, clock } = this.#options;
+    const { key, version } = brownout;
+    const now = clock.now();
+    const successor = successorOf(version, source.current, now);
+    if (successor === undefined) {
+      this.#decide(brownout, 'stopped', noSuccessor);
+      return;
+    }
+    const watch = this.#watches.get(key) ?? new SuccessorWatch();
+    this.#watches.set(key, watch);
+    const current = await report(true);
+    const problem = watch.add(now, requestsIn(current, successor.name), hasHealthyTarget(current, successor.name));
+    if (problem !== undefined) this.#decide(brownout, 'stopped', `its successor /${successor.name} ${problem}`);
+  }
+
+  /** Effective here at once, except for an approval: in a fleet, another gateway may have decided before. */
+  #decide({ key, version, window }: NearBrownout, state: BrownoutRecord['state'], reason: string | null): void {
+    const known = this.#recordOf(key);
+    if (known !== undefined && known.state !== 'approved') return;
+    const changed = this.#options.clock.now();
+    this.#pending.set(key, { version: version.name, at: window.at, state, reason, changed });
+    if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
+  }
+
+  /** @returns false if the ledger, or the store of the fleet, does not answer */
+  #store(): Promise<boolean> {
+    const exchange = this.#lastExchange.then(() => this.#exchange());
+    this.#lastExchange = exchange;
+    return exchange;
+  }
+
+  async #exchange(): Promise<boolean> {
+    const { exchange, source, clock, notice } = this.#options;
+    const sent = [...this.#pending];
+    const startedAt = clock.now();
+    const stored = await exchange(sent.map(([, record]) => record)).catch(() => undefined);
+    if (stored === undefined) {
+      this.#unreadableSince ??= startedAt;
+      return false;
+    }
+    this.#unreadableSince = undefined;
+    this.#isLoaded = true;
+    for (const record of stored) {
+      const key = brownoutKey(record.version, record);
+      const known = this.#recordOf(key);
+      // A store that was restored from a backup may have lost the end of a brownout.
+      if (known !== undefined && known.state !== 'approved') continue;
+      this.#records.set(key, record);
+      const version = source.current.versions.get(record.version);
+      const window = version?.brownouts.find(({ at }) => at === record.at);
+      if (version && window && known?.state === 'approved' && record.state !== 'approved')
+        notice(endLine(record.version, window, record.state, record.reason));
+    }
+    for (const [key, record] of sent) {
+      if (this.#pending.get(key) !== record) continue;
+      this.#pending.delete(key);
+      // What was decided here stays decided.
+      if (record.state !== 'approved') this.#records.set(key, record);
+    }
+    return true;
+  }
+
+  /** Tells the processes what may refuse, if that has changed. */
+  async #publish(): Promise<void> {
+    const now = this.#options.clock.now();
+    const keys = this.#near(now)
+      .filter(({ key, window }) => now < window.end && this.#recordOf(key)?.state === 'approved')
+      .map(({ key }) => key);
+    const published = keys.join();
+    if (published === this.#published) return;
+    this.#published = published;
+    await this.#options.restrict(new Set(keys));
+  }
+
+  /** What counts here: a decision that is not stored yet counts, unless it is an approval. */
+  #recordOf(key: string): BrownoutRecord | undefined {
+    const pending = this.#pending.get(key);
+    return pending && pending.state !== 'approved' ? pending : this.#records.get(key);
+  }
+
+  #statusOf(version: Version, window: BrownoutWindow, now: number): BrownoutStatus {
+    const key = brownoutKey(version.name, window);
+    return brownoutStatus(version.name, window, this.#recordOf(key), this.#watches.get(key)?.sampledAt, now);
+  }
+}
+
+const unreadable = 'the usage ledger cannot be read';
+const noSuccessor = 'it has no successor';
