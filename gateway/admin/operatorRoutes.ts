@@ -36,7 +36,6 @@ export function operatorRoutes(context: AdminContext): Router {
   addPlan(router, context);
   addFleet(router, context);
   addNotify(router, context);
-  addBrownouts(router, context);
   return router;
 }
 
@@ -118,8 +117,23 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
   });
 }
 
-/** `GET /api/brownouts/{version}`: what the clients that a brownout refused did since. */
+/**
+ * `GET /api/brownouts`: those of the configuration. `GET /api/brownouts/{version}`: what the clients that a brownout refused did
+ * since. `POST /api/brownouts/stop`: ends one early, on all gateways of a fleet.
+ */
 function addBrownouts(router: Router, { source, operations }: AdminContext): void {
+  const { brownouts } = operations;
+  router.get('/api/brownouts', (_req, res) => void res.json({ brownouts: brownouts?.status() ?? [] }));
+  router.post('/api/brownouts/stop', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
+    const { version, at } = (req.body ?? {}) as Record<string, unknown>;
+    const start = at === undefined ? undefined : Date.parse(String(at));
+    const detail =
+      '`version` must be a version such as v1, and `at` absent or the start of a brownout, as `GET /api/brownouts` lists it.';
+    if (typeof version !== 'string' || Number.isNaN(start)) return sendProblem(res, 'BAD_REQUEST', detail);
+    const stop = await brownouts?.stop(version, start);
+    if (stop?.kind === 'stopped') res.json({ brownout: stop.brownout, stored: stop.isStored });
+    else sendProblem(res, 'NO_BROWNOUT', stop?.reason ?? 'This gateway has no brownouts.');
+  });
   router.get('/api/brownouts/:version', ({ params: { version }, query }, res) =>
     sendAnswer(res, async () => {
       const { fleet, usage, clock } = operations;
@@ -219,26 +233,6 @@ function addFleet(router: Router, { operations: { fleet } }: AdminContext): void
         sendProblem(res, 'STORE_UNANSWERED', `The shared store does not answer: ${outcome.failure}.`);
       else if ('refused' in outcome) sendProblem(res, 'NOT_FORGOTTEN', outcome.refused);
       else res.json(outcome);
-    }
-  });
-}
-
-/** `GET /api/brownouts`: those of the configuration. `POST /api/brownouts/stop`: ends one early, on all gateways of a fleet. */
-function addBrownouts(router: Router, { source, operations: { brownouts } }: AdminContext): void {
-  router.get('/api/brownouts', (_req, res) => {
-    res.json({ brownouts: brownouts?.status() ?? [] });
-  });
-  router.post('/api/brownouts/stop', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
-    const { version, at } = (req.body ?? {}) as Record<string, unknown>;
-    const start = typeof at === 'string' ? Date.parse(at) : undefined;
-    if (typeof version !== 'string' || !source.current.versions.has(version))
-      sendProblem(res, 'BAD_REQUEST', '`version` must be a version of the configuration, such as v1.');
-    else if (at !== undefined && (start === undefined || Number.isNaN(start)))
-      sendProblem(res, 'BAD_REQUEST', '`at` must be the start of a brownout, as `GET /api/brownouts` lists it.');
-    else {
-      const stop = await brownouts?.stop(version, start);
-      if (stop?.kind === 'stopped') res.json({ brownout: stop.brownout, stored: stop.isStored });
-      else sendProblem(res, 'NO_BROWNOUT', stop?.reason ?? 'This gateway has no brownouts.');
     }
   });
 }

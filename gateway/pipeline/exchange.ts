@@ -96,8 +96,6 @@ export class Exchange implements Outbound, InFlight {
   /** Why a retired version serves the request. */
   waiver: Waived | undefined;
   restrictedBy: RestrictionKind | undefined;
-  /** The start of the brownout that refused the request, epoch ms. */
-  brownout: number | undefined;
   inFlightIndex = -1;
 
   constructor(

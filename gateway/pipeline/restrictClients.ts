@@ -27,7 +27,6 @@ export function restrictClients(exchange: Exchange): StepOutcome | undefined {
   const refusal = restrictions.rule({ client, method, resource, now, state });
   if (refusal === undefined) return undefined;
   exchange.restrictedBy = refusal.by;
-  exchange.brownout = refusal.brownout;
   return { kind: 'problem', problem: refusal.problem };
 }
 

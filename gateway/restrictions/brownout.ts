@@ -95,8 +95,7 @@ export class Brownouts implements Restriction {
   rule(request: RestrictedRequest): Ruling | undefined {
     const scope = this.#scopeOf(request);
     if (scope === undefined || !scope.includesClient(request.client)) return undefined;
-    const problem = brownoutProblem(this.#version, this.#snapshot, scope.window, request.now);
-    return { kind: 'refused', problem, brownout: scope.window.at };
+    return { kind: 'refused', problem: brownoutProblem(this.#version, this.#snapshot, scope.window, request.now) };
   }
 
   mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean {

@@ -58,10 +58,10 @@ export class ClientRestrictions implements Waivers {
   }
 
   /** Asks the restrictions of a version that is not retired. Undefined: none of them applies. */
-  rule(request: RestrictedRequest): (Refused & { readonly by: RestrictionKind }) | undefined {
+  rule(request: RestrictedRequest): { readonly by: RestrictionKind; readonly problem: Refused['problem'] } | undefined {
     for (const restriction of this.#restrictions) {
       const ruling = restriction.rule(request);
-      if (ruling?.kind === 'refused') return { ...ruling, by: restriction.kind };
+      if (ruling?.kind === 'refused') return { by: restriction.kind, problem: ruling.problem };
       if (ruling) return undefined;
     }
     return undefined;

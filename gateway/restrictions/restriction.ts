@@ -22,8 +22,6 @@ export type Ruling = Refused | Waived;
 export interface Refused {
   readonly kind: 'refused';
   readonly problem: Problem;
-  /** The start of the brownout that refuses it, epoch ms. */
-  readonly brownout?: number;
 }
 
 /** No restriction refuses the client until this instant (epoch ms), not even the retirement of the version. */

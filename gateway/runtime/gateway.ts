@@ -120,7 +120,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     report: (metrics) => serving.report(metrics),
     estimate: async ({ name: version }, { at }, now) => {
       await flush();
-      return ledgerReader?.query('brownout', serving.current, { version, at, now });
+      return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now });
     },
     exchange: async (records) =>
       member ? member.exchangeBrownouts(records) : ledger && exchangeBrownouts(ledger, records),

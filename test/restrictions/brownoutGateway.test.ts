@@ -178,7 +178,8 @@ it('is stopped by an operator, and stays so over a reload and a restart', async 
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  expect((await post({ version: 'v9' })).status).toBe(400);
+  expect((await post({ version: 7 })).status).toBe(400);
+  expect((await post({ version: 'v9' })).status).toBe(409);
   expect((await post({ version: 'v1', at: 'noon' })).status).toBe(400);
   expect((await post({ version: 'v2' })).status).toBe(409);
   const stopped = await post({ version: 'v1' });

@@ -117,7 +117,7 @@ const answers: {
     return { versions, problem: queries.problem };
   },
 
-  brownout: async (queries, snapshot, { version: name, at, now }) => {
+  brownoutEstimate: async (queries, snapshot, { version: name, at, now }) => {
     const version = snapshot.versions.get(name);
     const window = version?.brownouts.find((one) => one.at === at);
     return version && window && estimateBrownout(queries, snapshot, version, window, now);

@@ -36,7 +36,7 @@ export interface LedgerQueryParams {
     readonly candidate: PlainSnapshot | { readonly retired: string };
   };
   /** Before a brownout begins: what it would refuse. `at`: its start. */
-  readonly brownout: { readonly version: string; readonly at: number; readonly now: number };
+  readonly brownoutEstimate: { readonly version: string; readonly at: number; readonly now: number };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
   /** `GET /api/digest`, and the digest of the week. `monday`: undefined unless it is the digest of a week. */
@@ -65,7 +65,7 @@ export interface LedgerAnswers {
   readonly plan: AnswerBody | AnswerProblem;
   readonly brownouts: AnswerBody | AnswerProblem;
   /** Undefined: the ledger cannot be read. */
-  readonly brownout: BrownoutEstimate | undefined;
+  readonly brownoutEstimate: BrownoutEstimate | undefined;
   readonly name: AnswerBody | AnswerProblem;
   /** Undefined: the ledger cannot be read. */
   readonly digest: NotifyEvent | undefined;
