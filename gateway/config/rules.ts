@@ -44,18 +44,16 @@ import {
   listenersDiffer,
   nothingInService,
   openAdminNeedsToken,
+  receiverNeedsUrl,
+  receiversDiffer,
+  receiverWithoutSecret,
+  receiverWithoutTls,
   silentAfterHeartbeats,
   slowProbes,
   storePasswordIsNotWritten,
   unboundedTrust,
 } from './rules/settings.ts';
-import {
-  collectorPort,
-  receiverNeedsUrl,
-  receiverWithoutSecret,
-  receiverWithoutTls,
-  telemetryNeedsCollector,
-} from './rules/telemetry.ts';
+import { collectorPort, telemetryNeedsCollector } from './rules/telemetry.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 
 /** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
@@ -97,6 +95,7 @@ export const rules = {
   'silent-too-soon': silentAfterHeartbeats,
   'telemetry-without-collector': telemetryNeedsCollector,
   'notify-without-url': receiverNeedsUrl,
+  'notify-twice': receiversDiffer,
 } satisfies Record<string, ConfigRule>;
 
 /** Each rule has a fixture with its id as the name in test/fixtures/warned-routes. */

@@ -66,8 +66,7 @@ export class Notifier {
   /** Applies the settings of the current snapshot. */
   configure(): void {
     const { notify } = this.#options.source.current;
-    if (notify.length > 0 && this.#thread === undefined) this.#start();
-    else this.#post({ kind: 'configure', settings: this.#settings() });
+    this.#post({ kind: 'configure', settings: this.#settings() });
     clearInterval(this.#timer);
     this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
     if (notify.length === 0) return;
@@ -90,6 +89,7 @@ export class Notifier {
 
   /** Sends a test event to every receiver, without the queue. */
   async test(): Promise<readonly NotifyTest[]> {
+    if (this.#thread === undefined) await this.check();
     if (this.#thread === undefined) return [];
     this.#lastTest += 1;
     const number = this.#lastTest;
@@ -111,6 +111,9 @@ export class Notifier {
       const events = await this.#found();
       if (this.#thread === undefined && !this.#isClosed) this.#start();
       if (events.length > 0) this.#post({ kind: 'events', events });
+    } catch (error) {
+      // A defect here must not end the gateway.
+      this.#threadNotices.failed(`events cannot be found: ${error instanceof Error ? error.message : error}`);
     } finally {
       this.#isChecking = false;
     }

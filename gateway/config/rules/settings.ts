@@ -85,6 +85,41 @@ export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
       return faultAt(source, ['gateway', 'trusted_proxies'], message, 'Name the networks of your own proxies.');
     });
 
+/** A webhook with an empty variable as its URL is off; one without a URL is a mistake. */
+export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
+  notify.flatMap((_one, index) => {
+    if (has(source, ['notify', index, 'url'])) return [];
+    const remedy = `Write url: \${HOOK}, or remove the entry.`;
+    return [faultAt(source, ['notify', index], 'The entry has no url.', remedy)];
+  });
+
+/** The queue has one entry per event, URL and format. */
+export const receiversDiffer: ConfigRule = ({ source, draft: { notify } }) =>
+  notify.flatMap(({ url, format }, index) => {
+    const first = notify.findIndex((one) => url !== undefined && one.url === url && one.format === format);
+    if (first === -1 || first === index) return [];
+    const message = `The url and the format are those of notify[${first}].`;
+    return [faultAt(source, ['notify', index], message, 'Write all events of a webhook in one entry.')];
+  });
+
+/** Client names and the path of a Slack webhook are not for everyone on the network. */
+export const receiverWithoutTls: WarningRule = ({ source, draft: { notify } }) =>
+  notify.flatMap(({ url }, index) => {
+    if (url === undefined || !url.startsWith('http://')) return [];
+    const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    if (isLoopback(host)) return [];
+    const message = `Notifications are sent to ${host} without encryption.`;
+    return [faultAt(source, ['notify', index, 'url'], message, 'Use https://.')];
+  });
+
+/** Without a signature, a receiver cannot tell a notification from a forged request. */
+export const receiverWithoutSecret: WarningRule = ({ source, draft: { notify } }) =>
+  notify.flatMap(({ url, format, secret }, index) => {
+    if (url === undefined || format === 'slack' || secret !== undefined) return [];
+    const remedy = `Write secret: \${HOOK_SECRET}, and verify the signature at the receiver.`;
+    return [faultAt(source, ['notify', index], 'The notifications are not signed.', remedy)];
+  });
+
 /** Every version is a tombstone, or past a sunset with `after_sunset: gone`. */
 export const nothingInService: WarningRule = (context, now) => {
   if (context.entries.some((entry) => isInService(entry, now))) return [];
