@@ -12,6 +12,7 @@ import {
 } from '../observability/exposition.ts';
 import type { MetricName } from '../observability/metricTable.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import type { FreezeStatus } from '../restrictions/knownClients.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { AdminContext, Operations } from './operations.ts';
 
@@ -27,6 +28,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
     const withLastUse = await lastUse.addTo(report, source.current, now);
     const state = [
       ...gauges(source.current, withLastUse, operations.config(), now),
+      ...freezeGauges(operations.freezes?.() ?? []),
       ...ledgerGauges(operations.usage),
       ...fleetGauges(operations.fleet, operations.spool),
     ];
@@ -105,6 +107,18 @@ function seconds(ms: number | undefined): number | undefined {
 
 function sample(labels: MetricSample['labels'], value: number | undefined): MetricSample[] {
   return value === undefined ? [] : [{ labels, value }];
+}
+
+export function freezeGauges(freezes: readonly FreezeStatus[]): MetricValues[] {
+  const perFreeze = (name: MetricName, value: (freeze: FreezeStatus) => number): MetricValues =>
+    metricOf(
+      name,
+      freezes.map((freeze) => ({ labels: { version: freeze.version }, value: value(freeze) })),
+    );
+  return [
+    perFreeze('version_gateway_freeze_active', ({ state }) => (state === 'active' ? 1 : 0)),
+    perFreeze('version_gateway_freeze_new_clients', ({ newcomers }) => newcomers),
+  ];
 }
 
 export function fleetGauges(

@@ -5,6 +5,7 @@ import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
 import type { BrownoutControl } from '../restrictions/brownoutControl.ts';
+import type { FreezeStatus } from '../restrictions/knownClients.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Admits } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
@@ -40,6 +41,8 @@ export interface Operations {
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway has no brownouts. */
   readonly brownouts?: Pick<BrownoutControl, 'status' | 'stop'>;
+  /** The freezes of the versions. */
+  readonly freezes?: () => readonly FreezeStatus[];
   /** Absent: the gateway is on its own. */
   readonly fleet?: FleetOperations | undefined;
   /** The counts that wait for the shared store. Absent: the gateway is on its own. */

@@ -105,7 +105,9 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       const { route, quiet = snapshot.retire.quiet } = parseRetirementQuery(query);
       const report = await flushAndReport();
       const facts = question && fleet?.facts(version, quiet, { report, ...question });
-      return usage?.query('retirement', snapshot, { version, route, quiet, report, fleet: facts, now: clock.now() });
+      const freeze = operations.freezes?.().find((one) => one.version === version);
+      const asked = { version, route, quiet, report, fleet: facts, freeze, now: clock.now() };
+      return usage?.query('retirement', snapshot, asked);
     };
     await sendAnswer(res, async () => {
       const answer = await ask();

@@ -4,6 +4,7 @@ import { stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
+import type { FreezeStatus } from '../restrictions/knownClients.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { AdminContext } from './operations.ts';
 
@@ -20,6 +21,7 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     usage: ledgerStatus(usage, clock.now()),
     versions: versionsStatus(source.current, report, clock.now(), operations.fleet),
     brownouts: operations.brownouts?.status() ?? [],
+    freezes: (operations.freezes?.() ?? []).map(freezeStatus),
     traffic: trafficStatus(traffic.recent),
     notify: operations.notifier?.()?.status() ?? null,
     fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,
@@ -57,6 +59,11 @@ function ledgerStatus(
   const { problem, incident, waitingRows } = ledger;
   const recent = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
   return { problem: problem ?? recent, held_rows: waitingRows };
+}
+
+function freezeStatus({ version, from, mode, state, reason, known, newcomers }: FreezeStatus): object {
+  const counts = { known_clients: known ?? null, new_clients: newcomers };
+  return { version, from: instant(from), mode, state, reason: reason ?? null, ...counts };
 }
 
 /** Null: the rates are not known yet. */

@@ -9,7 +9,7 @@ import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 /** The settings of a version that the gateway announces to clients. */
 export type AcceptedVersion = Pick<
   Version,
-  'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts'
+  'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts' | 'freeze'
 > & {
   /** Undefined: an earlier release has written the record, without them. */
   readonly ends: Version['ends'] | undefined;
@@ -59,6 +59,7 @@ const versionSchema = z.object({
   successor: segment.optional(),
   // Left out if there is none, so that the hash of a configuration without brownouts is that of earlier releases.
   brownouts: z.array(windowSchema).optional(),
+  freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
   // An earlier release did not record them.
   ends: z.array(endSchema).optional(),
 });
@@ -132,20 +133,23 @@ export function configHash({ byMajor, gateway }: Pick<Snapshot, 'byMajor' | 'gat
 }
 
 function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['versions'] {
-  return byMajor.map(({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, ends }) => ({
-    name,
-    major,
-    deprecation,
-    sunset,
-    afterSunset,
-    retired,
-    successor,
-    brownouts:
-      brownouts.length === 0
-        ? undefined
-        : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
-    ends: ends?.map(({ method, path, deprecation, sunset }) => ({ method, path, deprecation, sunset })),
-  }));
+  return byMajor.map(
+    ({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, freeze, ends }) => ({
+      name,
+      major,
+      deprecation,
+      sunset,
+      afterSunset,
+      retired,
+      successor,
+      brownouts:
+        brownouts.length === 0
+          ? undefined
+          : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
+      freeze: freeze && { ...freeze, allow: [...freeze.allow] },
+      ends: ends?.map(({ method, path, deprecation, sunset }) => ({ method, path, deprecation, sunset })),
+    }),
+  );
 }
 
 function fileBeside(store: string): string {
@@ -162,17 +166,20 @@ function parsed(text: string): unknown {
 
 function configOf({ versions, force }: StoredConfig): AcceptedConfig {
   const byName = new Map(
-    versions.map(({ deprecation, sunset, successor, brownouts = [], ends, ...rest }): [string, AcceptedVersion] => [
-      rest.name,
-      {
-        ...rest,
-        deprecation,
-        sunset,
-        successor,
-        brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
-        ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
-      },
-    ]),
+    versions.map(
+      ({ deprecation, sunset, successor, brownouts = [], freeze, ends, ...rest }): [string, AcceptedVersion] => [
+        rest.name,
+        {
+          ...rest,
+          deprecation,
+          sunset,
+          successor,
+          brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
+          freeze,
+          ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
+        },
+      ],
+    ),
   );
   const byMajor = [...byName.values()].sort((a, b) => a.major - b.major);
   return { versions: byName, byMajor, guard: { force: new Map(force) } };

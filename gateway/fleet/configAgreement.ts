@@ -1,6 +1,14 @@
 import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { endedVersions, guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
+import {
+  endedVersions,
+  guardReload,
+  type Refusal,
+  type RefusingFreeze,
+  refusalLines,
+  stricterFreezes,
+  type VersionUsage,
+} from '../lifecycle/reloadGuard.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 
@@ -8,7 +16,7 @@ import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
   /** How the versions are used, by the ledger of the fleet. `ending`: those that the configuration ends. */
-  use(ending: readonly string[]): Promise<VersionUsage>;
+  use(ending: readonly string[], freezing: readonly RefusingFreeze[]): Promise<VersionUsage>;
   /** Called if the fleet accepts the configuration after it has refused it. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
@@ -123,7 +131,7 @@ export class ConfigAgreement {
   }
 
   async #refusals(before: AcceptedConfig, after: Snapshot, { use, clock }: ConfiguredGateway): Promise<Refusal[]> {
-    const usage = await use(endedVersions(before, after, clock.now()));
+    const usage = await use(endedVersions(before, after, clock.now()), stricterFreezes(before, after));
     return guardReload(before, after, usage, clock.now());
   }
 

@@ -20,6 +20,8 @@ export interface VersionUsage {
   lastCalled(version: string): number | undefined;
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
+  /** Describes the clients that a freeze of the edit would refuse although they are served now; undefined: none, or unknown. */
+  newClients?(version: string): string | undefined;
   /** Why calls of a version may be missing, in sentences. Then it must not end. Undefined: none are missing. */
   gap?(version: string): string | undefined;
 }
@@ -41,6 +43,7 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: VersionU
             ...sunsetMessages(old, version, after, now),
             ...successorMessages(old, version, before, after, now),
             ...brownoutMessages(old, version, after.brownout.notice, now),
+            ...freezeMessages(old, version, use),
           ]
         : []),
     ];
@@ -70,6 +73,29 @@ function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): 
 export function endedVersions(before: AcceptedConfig, after: AcceptedConfig, now: number): string[] {
   const ended = before.byMajor.filter((old) => isEnded(old, after.versions.get(old.name), now));
   return ended.map(({ name }) => name);
+}
+
+/** A freeze that refuses clients, and its version. */
+export interface RefusingFreeze extends Omit<NonNullable<AcceptedVersion['freeze']>, 'mode'> {
+  readonly version: string;
+}
+
+/** The freezes of the edit that may refuse clients that were served before it. */
+export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig): RefusingFreeze[] {
+  return after.byMajor.flatMap(({ name, freeze }) => {
+    const old = before.versions.get(name);
+    if (freeze?.mode !== 'refuse' || old === undefined || JSON.stringify(freeze) === JSON.stringify(old.freeze))
+      return [];
+    return [{ version: name, from: freeze.from, allow: freeze.allow }];
+  });
+}
+
+/** Nobody has told these clients that the version is closed to them. */
+function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: VersionUsage): string[] {
+  const clients = version.freeze?.mode === 'refuse' ? use.newClients?.(old.name) : undefined;
+  if (clients === undefined) return [];
+  const what = `The freeze of /${old.name} would refuse clients that are served now`;
+  return [`${what}; ${clients}. Move its \`from\` to a later date, list them in \`allow\`, or use mode: report.`];
 }
 
 function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): boolean {

@@ -54,6 +54,16 @@ export const metricTable = {
     labels: ['version', 'kind'],
     help: 'Requests that a restriction of the version decided. waiver: served although the version is retired.',
   },
+  version_gateway_freeze_active: {
+    type: 'gauge',
+    labels: byVersion,
+    help: '1 while the freeze of the version reports or refuses new clients; 0 before it begins and while it is inactive.',
+  },
+  version_gateway_freeze_new_clients: {
+    type: 'gauge',
+    labels: byVersion,
+    help: 'Clients that first called the version since its freeze began; at most 10,000.',
+  },
   version_gateway_upgrades_open: {
     type: 'gauge',
     labels: byVersion,

@@ -1,7 +1,17 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { plural, printable } from '../shared/text.ts';
-import { type FreezeClients, type FreezeQuery, freezeKey, type KnownClients, type NewClient } from './knownClients.ts';
+import { plural } from '../shared/text.ts';
+import {
+  type FreezeClients,
+  type FreezeQuery,
+  type FreezeStatus,
+  freezeInWords,
+  freezeKey,
+  type KnownClients,
+  type NewClient,
+  newClientInWords,
+  newClientsInWords,
+} from './knownClients.ts';
 
 type FreezeSettings = NonNullable<Version['freeze']>;
 
@@ -15,18 +25,6 @@ const longestRetryMs = 3_600_000;
 const linesPerLook = 20;
 // A freeze keeps the clients of several days, and `usage.max_clients` limits those of one day.
 const namesPerMaxClient = 4;
-
-/** The state of a freeze, for operators. Instants in epoch ms. */
-export interface FreezeStatus extends Pick<FreezeSettings, 'from' | 'mode'> {
-  readonly version: string;
-  /** `scheduled`: it has not begun. `reading`: the ledger is read. `inactive`: it refuses nobody, see `reason`. */
-  readonly state: 'scheduled' | 'reading' | 'active' | 'inactive';
-  readonly reason: string | undefined;
-  /** The number of clients first seen before it; undefined unless it is active. */
-  readonly known: number | undefined;
-  /** The number of clients first seen since; a lower bound above `maxNewcomers`. */
-  readonly newcomers: number;
-}
 
 export interface FreezeWatchOptions {
   /** Epoch ms. */
@@ -98,11 +96,7 @@ export class FreezeWatch {
   }
 
   status(): readonly FreezeStatus[] {
-    return [...this.#watched.values()].map(
-      ({ version, settings: { from, mode }, state, reason, clients, reported }) => {
-        return { version, from, mode, state, reason, known: clients?.count, newcomers: reported.size };
-      },
-    );
+    return [...this.#watched.values()].map(statusOf);
   }
 
   close(): void {
@@ -140,16 +134,14 @@ export class FreezeWatch {
       const isNew = one.reason !== found.reason;
       Object.assign(one, { state: 'inactive', reason: found.reason, next: now + one.pause });
       one.pause = Math.min(longestRetryMs, 2 * one.pause);
-      if (isNew) this.#options.notice(inactiveLine(one.version, found.reason));
+      if (isNew) this.#options.notice(freezeInWords(statusOf(one)));
       return;
     }
     // A freeze that only reports needs no names.
     const clients = one.settings.mode === 'refuse' ? found : { ...found, known: '' };
     Object.assign(one, { state: 'active', reason: undefined, clients, next: now + newcomersMs });
     await this.#restrict();
-    const action = one.settings.mode === 'refuse' ? 'refused' : 'reported';
-    const counts = `${plural(found.count, 'client')} known from before ${rfc3339(from)}; other clients are ${action}`;
-    this.#options.notice(`/${one.version} is frozen: ${counts}`);
+    this.#options.notice(freezeInWords(statusOf(one)));
     this.#report(one, found.newcomers, true);
   }
 
@@ -166,12 +158,12 @@ export class FreezeWatch {
     if (unreported.length === 0) return;
     const { notice } = this.#options;
     if (isFirst) {
-      notice(`/${version} has ${plural(unreported.length, 'new client')} since its freeze: ${listOf(unreported)}`);
+      notice(`/${version} has, since its freeze, ${newClientsInWords(unreported)}`);
       return;
     }
     const action = settings.mode === 'refuse' ? 'refused by its freeze' : 'reported by its freeze, and served';
     for (const one of unreported.slice(0, linesPerLook))
-      notice(`new client of /${version}, ${action}: ${inWords(one)}, first call ${rfc3339(one.first)}`);
+      notice(`new client of /${version}, ${action}: ${newClientInWords(one)}, first call ${rfc3339(one.first)}`);
     const left = unreported.length - linesPerLook;
     if (left > 0) notice(`/${version} has ${plural(left, 'more new client')} in the last seconds`);
   }
@@ -203,22 +195,13 @@ export class FreezeWatch {
   }
 }
 
+function statusOf({ version, settings: { from, mode }, state, reason, clients, reported }: Watched): FreezeStatus {
+  return { version, from, mode, state, reason, known: clients?.count, newcomers: reported.size };
+}
+
 function watched(version: string, settings: FreezeSettings): Watched {
   const unread = { state: 'scheduled', reason: undefined, clients: undefined } as const;
   return { version, settings, ...unread, reported: new Set(), next: 0, pause: firstRetryMs };
-}
-
-/** For the log and for `check`. */
-export function inactiveLine(version: string, reason: string): string {
-  return `the freeze of /${version} is inactive and refuses nobody: ${printable(reason)}`;
-}
-
-function inWords({ client, name }: NewClient): string {
-  return printable(name === undefined ? client : `${name} (${client})`);
-}
-
-function listOf(clients: readonly NewClient[]): string {
-  return clients.slice(0, 5).map(inWords).join(', ') + (clients.length > 5 ? ' and others' : '');
 }
 
 function reasonOf(error: unknown): string {

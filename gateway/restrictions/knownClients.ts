@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { inWholeUnits, plural } from '../shared/text.ts';
+import { inWholeUnits, plural, printable, printableExcerpt } from '../shared/text.ts';
 import type { FirstCall, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 
@@ -22,7 +22,7 @@ export interface FreezeQuery {
 }
 
 /** A client first seen since a freeze. */
-export type NewClient = Pick<FirstCall, 'client' | 'name' | 'first'>;
+export type NewClient = FirstCall;
 
 /** Names as in the ledger. */
 export type FreezeClients =
@@ -39,8 +39,31 @@ export type FreezeClients =
   /** The freeze must refuse nobody. `reason`: sentences for the operator. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
+/** The state of a freeze, for operators. Instants in epoch ms. */
+export interface FreezeStatus extends Pick<FreezeQuery, 'version' | 'from'> {
+  readonly mode: 'report' | 'refuse';
+  /** `scheduled`: it has not begun. `reading`: the ledger is read. `inactive`: it refuses nobody, see `reason`. */
+  readonly state: 'scheduled' | 'reading' | 'active' | 'inactive';
+  readonly reason: string | undefined;
+  /** The number of clients first seen before it; undefined unless it is active. */
+  readonly known: number | undefined;
+  /** The number of clients first seen since; a lower bound above `maxNewcomers`. */
+  readonly newcomers: number;
+}
+
+/** The state in one line. Safe to print. */
+export function freezeInWords({ version, from, mode, state, reason, known = 0 }: FreezeStatus): string {
+  const since = rfc3339(from);
+  if (state === 'inactive')
+    return `the freeze of /${version} is inactive and refuses nobody: ${printable(reason ?? '')}`;
+  if (state !== 'active') return `/${version} will be frozen from ${since} on`;
+  const action = mode === 'refuse' ? 'refused' : 'reported';
+  return `/${version} is frozen: ${plural(known, 'client')} known from before ${since}; other clients are ${action}`;
+}
+
 /** The names of new clients that a process keeps. Each may be a forged key, so their number is bounded. */
 export const maxNewcomers = 10_000;
+const maxListed = 5;
 // Before the clients are left out that cannot be new.
 const maxFirstCalls = 50_000;
 
@@ -126,4 +149,28 @@ export async function newcomersOf(
   const allowed = new Set(allow);
   const calls = await queries.firstCalls(version, from, undefined, maxFirstCalls);
   return calls.filter(({ client }) => canBeNew(client) && !allowed.has(client)).slice(0, maxNewcomers);
+}
+
+/** `3 new clients: Ann's shop (x-api-key:#4f2a91c07be05d3a), …`. Safe to print. */
+export function newClientsInWords(clients: readonly NewClient[]): string {
+  const listed = clients.slice(0, maxListed).map(newClientInWords).join(', ');
+  return `${plural(clients.length, 'new client')}: ${listed}${clients.length > maxListed ? ' and others' : ''}`;
+}
+
+export function newClientInWords({ client, name }: NewClient): string {
+  return printableExcerpt(name === undefined ? client : `${name} (${client})`, 100);
+}
+
+/** A note on the freeze in the verdict about its version, with the new clients. */
+export async function freezeNote(
+  queries: Pick<UsageQueries, 'firstCalls'>,
+  freeze: FreezeStatus,
+  allow: readonly string[] = [],
+): Promise<{ readonly code: string; readonly text: string }> {
+  const words = freezeInWords(freeze);
+  const text = `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
+  if (freeze.state !== 'active') return { code: freeze.state === 'inactive' ? 'freeze_inactive' : 'freeze', text };
+  const newcomers = await newcomersOf(queries, { ...freeze, allow });
+  const list = newcomers.length === 0 ? 'No client is new.' : `${newClientsInWords(newcomers)}.`;
+  return { code: 'freeze', text: `${text} ${list}` };
 }

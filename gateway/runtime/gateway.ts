@@ -17,7 +17,7 @@ import { namingOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { exchangeBrownouts, maintainLedger, sinkOf } from './ledgerMaintenance.ts';
-import { Reloader, type ReloadOutcome, versionUsage } from './reload.ts';
+import { Reloader, type ReloadOutcome, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
 const unreachableCheckMs = 1000;
@@ -92,8 +92,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
-  const use = (ending: readonly string[]) =>
-    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending);
+  const use: ReloadSteps['use'] = (ending, freezing) =>
+    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending, freezing);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,
@@ -162,6 +162,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         exported: () => exporter?.metrics() ?? [],
         notifier: () => notifier,
         brownouts,
+        freezes: () => freezes.status(),
         fleet: member,
         spool: options.fleet,
       },

@@ -3,7 +3,15 @@ import type { AcceptedConfig } from '../config/acceptedConfig.ts';
 import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { endedVersions, guardReload, type Refusal, refusalLines, type VersionUsage } from '../lifecycle/reloadGuard.ts';
+import {
+  endedVersions,
+  guardReload,
+  type Refusal,
+  type RefusingFreeze,
+  refusalLines,
+  stricterFreezes,
+  type VersionUsage,
+} from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
 import type { ConfigStatus, ServingReport, Trigger } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -35,8 +43,8 @@ export interface ReloadSteps {
   readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
-  /** How the versions are used now. `ending`: those that the edit ends. */
-  readonly use: (ending: readonly string[]) => Promise<VersionUsage>;
+  /** How the versions are used now. `ending`: those that the edit ends. `freezing`: see `stricterFreezes`. */
+  readonly use: (ending: readonly string[], freezing: readonly RefusingFreeze[]) => Promise<VersionUsage>;
   readonly clock: Clock;
 }
 
@@ -133,7 +141,8 @@ export class Reloader {
     const { current } = this.#steps.source;
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const before = this.#steps.announced?.() ?? current;
-    const use = await this.#steps.use(endedVersions(before, next, this.#steps.clock.now()));
+    const ending = endedVersions(before, next, this.#steps.clock.now());
+    const use = await this.#steps.use(ending, stricterFreezes(before, next));
     const now = this.#steps.clock.now();
     const refusals = guardReload(before, next, use, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
@@ -196,6 +205,7 @@ export async function versionUsage(
   now: number,
   fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'settle'>,
   ending: readonly string[] = [],
+  freezing: readonly RefusingFreeze[] = [],
 ): Promise<VersionUsage> {
   let isFlushed = false;
   const flushAndReport = async (): Promise<ServingReport> => {
@@ -207,8 +217,8 @@ export async function versionUsage(
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const answer = await ledger
-    ?.query('recentUse', snapshot, { since, now })
-    .catch(({ message }: Error) => ({ versions: [], problem: message }));
+    ?.query('recentUse', snapshot, { since, now, freezing })
+    .catch(({ message }: Error) => ({ versions: [], newClients: new Map<string, string>(), problem: message }));
   const problem = answer?.problem;
   const isComplete = isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
   const recorded = new Map(answer?.versions.map((row) => [row.version, row]));
@@ -225,6 +235,7 @@ export async function versionUsage(
       return times.length === 0 ? undefined : Math.max(...times);
     },
     clients: (name) => recorded.get(name)?.clients,
+    newClients: (name) => answer?.newClients.get(name),
     // `problem`: the query may notice before the next heartbeat that the store is lost. Then the calls to other gateways are
     // unknown.
     gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? missing?.get(name)),

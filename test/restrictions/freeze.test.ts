@@ -5,10 +5,14 @@ import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { serveInProcess } from '../../gateway/runtime/inProcess.ts';
 import type { Serving } from '../../gateway/runtime/serving.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { parseMetrics } from '../observability/parseMetrics.ts';
 import { startBackend } from '../support/backend.ts';
 
 const day = 86_400_000;
+// A busy machine must not fail a test.
+const patience = 60_000;
 const from = Date.parse('2027-01-01');
 const freeze = { from: '2027-01-01', mode: 'refuse' };
 const tagKey = 'a key of 16 or more characters';
@@ -71,8 +75,10 @@ async function start(settings: Settings = {}) {
       clock.time = time;
       ledger.add([]);
     },
+    admin: `127.0.0.1:${gateway.adminPort}`,
+    run: async (...args: string[]) => (await runIn('/', [...args, '--admin', `127.0.0.1:${gateway.adminPort}`])).stdout,
     printed: (pattern: RegExp) =>
-      vi.waitFor(() => expect(notices).toContainEqual(expect.stringMatching(pattern)), 10_000),
+      vi.waitFor(() => expect(notices).toContainEqual(expect.stringMatching(pattern)), patience),
     edit: (part: Settings) => {
       next = snapshotOf({ ...settings, ...part });
       return gateway.reload('admin');
@@ -168,6 +174,65 @@ describe('a freeze with mode: refuse', () => {
   });
 });
 
+describe('a freeze in the admin API', () => {
+  it('is in status, metrics and the verdict of its version', async () => {
+    const { call, passTo, clock, run, admin } = await frozen();
+    await call('new-key');
+    await passTo(clock.time + 31_000);
+    const status = await vi.waitFor(async () => {
+      const text = await run('status');
+      expect(text).toContain('1 new client refused');
+      return text;
+    }, patience);
+    expect(status).toContain('/v1 is frozen since 2027-01-01T00:00:00.000Z: 1 known client, 1 new client refused\n');
+    const metrics = parseMetrics(await (await fetch(`http://${admin}/metrics`)).text());
+    const labels = { version: 'v1' };
+    expect(metrics.value('version_gateway_freeze_active', labels)).toBe(1);
+    expect(metrics.value('version_gateway_freeze_new_clients', labels)).toBe(1);
+    expect(metrics.value('version_gateway_restricted_total', { ...labels, kind: 'freeze' })).toBe(1);
+    const { notes, facts } = JSON.parse(await run('can-retire', '/v1', '--format', 'json'));
+    const { text } = notes.find(({ code }: { code: string }) => code === 'freeze');
+    expect(text).toMatch(
+      /^\/v1 is frozen: 1 client known from before 2027-01-01T00:00:00Z; other clients are refused\. 1 new client: x-api-key:#\w{16}\.$/,
+    );
+    // The version never served it.
+    expect(facts.clients.map(({ requests }: { requests: number }) => requests)).toEqual([]);
+    expect(facts.failing).toMatchObject([{ requests: 1, served: 0, refused: 1 }]);
+  });
+
+  it('tells why it is inactive', async () => {
+    const { run, printed } = await start({ at: from + 2 * day });
+    await printed(/is inactive/);
+    expect(await run('status')).toContain(
+      'the freeze of /v1 is inactive and refuses nobody: The usage ledger does not cover',
+    );
+    const { notes } = JSON.parse(await run('can-retire', '/v1', '--format', 'json'));
+    expect(notes).toContainEqual({
+      code: 'freeze_inactive',
+      text: expect.stringMatching(/^The freeze of \/v1 is inactive and refuses nobody: .* or later\.$/),
+    });
+  });
+});
+
+it('refuses an edit after which clients would be refused that are served now', async () => {
+  const { call, edit, passTo, clock } = await frozen({ freeze: { from: '2027-01-01' } });
+  expect(await call('new-key')).toBe(200);
+  expect(await edit({ freeze: { ...freeze, from: '2027-01-04' } })).toMatchObject({ kind: 'reloaded' });
+  expect(await edit({ freeze })).toMatchObject({
+    kind: 'refused',
+    refusals: [
+      {
+        message: expect.stringMatching(
+          /^The freeze of \/v1 would refuse clients that are served now; 1 new client: x-api-key:#\w{16}\. Move its `from`/,
+        ),
+      },
+    ],
+  });
+  // The client is gone.
+  await passTo(clock.time + day + 3_600_000);
+  expect(await edit({ freeze })).toMatchObject({ kind: 'reloaded' });
+});
+
 describe('a freeze with mode: report', () => {
   it('serves new clients, and names each of them once', async () => {
     const { call, clock, passTo, notices, printed } = await frozen({ freeze: { from: '2027-01-01' } });
@@ -179,6 +244,6 @@ describe('a freeze with mode: report', () => {
     await passTo(clock.time + 31_000);
     expect(await call('newer-key')).toBe(200);
     await passTo(clock.time + 31_000);
-    await vi.waitFor(() => expect(notices.filter((line) => line.startsWith('new client'))).toHaveLength(2), 10_000);
+    await vi.waitFor(() => expect(notices.filter((line) => line.startsWith('new client'))).toHaveLength(2), patience);
   });
 });

@@ -7,7 +7,7 @@ import { clientEvents, digestOf } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
-import { findFreezeClients } from '../../restrictions/knownClients.ts';
+import { findFreezeClients, freezeNote, newClientsInWords, newcomersOf } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
 import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
@@ -65,7 +65,7 @@ const answers: {
     return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
   },
 
-  retirement: async (queries, snapshot, { version, route: named, quiet, report, fleet, now }) => {
+  retirement: async (queries, snapshot, { version, route: named, quiet, report, fleet, freeze, now }) => {
     const unknown = await unknownVersionIn(queries, snapshot, version);
     if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
     const listed = snapshot.versions.get(version);
@@ -77,7 +77,8 @@ const answers: {
     // Added after the judgement, so that what a brownout shows never causes a yes.
     const successor = successorName(version, snapshot, now);
     const quoted = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
-    const quoting = { ...verdict, notes: verdict.notes.concat(quoted) };
+    const note = freeze && route === undefined ? [await freezeNote(queries, freeze, listed?.freeze?.allow)] : [];
+    const quoting = { ...verdict, notes: verdict.notes.concat(quoted, note) };
     return { ...bodyOf(JSON.stringify(verdictJson(quoting))), waitsForCounts: waitsForCounts(verdict) };
   },
 
@@ -105,7 +106,7 @@ const answers: {
 
   clientEvents: (queries, snapshot, { now }) => clientEvents(queries, snapshot, now),
 
-  recentUse: async (queries, snapshot, { since, now }) => {
+  recentUse: async (queries, snapshot, { since, now, freezing }) => {
     const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
@@ -114,7 +115,12 @@ const answers: {
       const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(clients, now) };
     });
-    return { versions, problem: queries.problem };
+    const newClients = new Map<string, string>();
+    for (const freeze of freezing) {
+      const served = (await newcomersOf(queries, freeze)).filter(({ used }) => used >= since);
+      if (served.length > 0) newClients.set(freeze.version, newClientsInWords(served));
+    }
+    return { versions, newClients, problem: queries.problem };
   },
 
   brownoutEstimate: async (queries, snapshot, { version: name, at, now }) => {

@@ -5,7 +5,7 @@ import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { BrownoutEstimate } from '../../restrictions/brownoutConditions.ts';
-import type { FreezeClients, FreezeQuery } from '../../restrictions/knownClients.ts';
+import type { FreezeClients, FreezeQuery, FreezeStatus } from '../../restrictions/knownClients.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
@@ -23,6 +23,8 @@ export interface LedgerQueryParams {
     readonly report: ServingReport;
     /** The other gateways of the fleet. */
     readonly fleet?: FleetFacts | undefined;
+    /** Undefined: the version has no freeze. */
+    readonly freeze?: FreezeStatus | undefined;
     readonly now: number;
   };
   /** `GET /api/brownouts/{version}`. */
@@ -49,7 +51,11 @@ export interface LedgerQueryParams {
   /** The clients that call deprecated versions for the first time or again. */
   readonly clientEvents: { readonly now: number };
   /** For the reload guard: the use of each version since an instant. */
-  readonly recentUse: { readonly since: number; readonly now: number };
+  readonly recentUse: {
+    readonly since: number;
+    readonly now: number;
+    readonly freezing: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
+  };
   /** When each version was last called and last used. */
   readonly lastUse: Readonly<Record<never, never>>;
   /** The clients that a freeze knows, and the new ones. */
@@ -71,7 +77,12 @@ export interface LedgerAnswers {
   readonly digest: NotifyEvent | undefined;
   readonly clientEvents: readonly NotifyEvent[];
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
-  readonly recentUse: { readonly versions: readonly RecentUse[]; readonly problem: string | undefined };
+  readonly recentUse: {
+    readonly versions: readonly RecentUse[];
+    /** By version: the clients in words that a freeze of the edit would refuse, and that used the version since `since`. */
+    readonly newClients: ReadonlyMap<string, string>;
+    readonly problem: string | undefined;
+  };
   /** Undefined: the ledger cannot be read. */
   readonly lastUse: ReadonlyMap<string, LastUseTimes> | undefined;
   readonly freeze: FreezeClients;

@@ -22,6 +22,8 @@ export interface RunningStatus {
   /** Absent in earlier releases. */
   readonly workers?: readonly RunningWorker[];
   readonly versions: readonly RunningVersion[];
+  /** Absent in earlier releases. */
+  readonly freezes?: readonly RunningFreeze[];
   /** null or absent: the gateway is on its own. */
   readonly fleet?: (FleetJson & { readonly refusal: readonly string[] | null }) | null;
 }
@@ -50,6 +52,18 @@ export interface RunningVersion {
   /** Unreachable, deprecated, and its successor is reachable. */
   readonly stopped_before_retired: boolean;
   readonly targets: readonly RunningTarget[];
+}
+
+export interface RunningFreeze {
+  readonly version: string;
+  readonly from: string;
+  readonly mode: string;
+  /** scheduled, reading, active or inactive. */
+  readonly state: string;
+  /** Why it is inactive. */
+  readonly reason: string | null;
+  readonly known_clients: number | null;
+  readonly new_clients: number;
 }
 
 export interface RunningTarget {
@@ -113,6 +127,7 @@ export function statusAsText(
     ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts are from that time`)),
     ...usageLines(usage, paint),
     ...fleetLines(status.fleet, paint),
+    ...freezeLines(status.freezes, paint),
     '',
     ...versionLines(versions, now, width),
   ];
@@ -148,6 +163,18 @@ function fleetLines(fleet: RunningStatus['fleet'], paint: Paint): string[] {
   if (fleet.refusal === null) return lines;
   const heading = 'not ready, because routes.yaml breaks what the fleet has announced:';
   return [...lines, paint('red', heading), ...fleet.refusal.map((line) => `  ${printable(line)}`)];
+}
+
+function freezeLines(freezes: RunningStatus['freezes'] = [], paint: Paint): string[] {
+  return freezes.map(({ version, from, mode, state, reason, known_clients: known, new_clients: newClients }) => {
+    const name = printable(`/${version}`);
+    if (state === 'inactive')
+      return paint('yellow', `the freeze of ${name} is inactive and refuses nobody: ${printable(reason ?? '')}`);
+    if (state !== 'active') return `${name} will be frozen from ${printable(from)} on`;
+    const action = mode === 'refuse' ? 'refused' : 'reported';
+    const counts = `${plural(known ?? 0, 'known client')}, ${plural(newClients, 'new client')} ${action}`;
+    return `${name} is frozen since ${printable(from)}: ${counts}`;
+  });
 }
 
 function triggerText(trigger: string): string {

@@ -1,7 +1,7 @@
 import { el } from './dom.js';
 import { dateTime, plural } from './format.js';
 
-/** @import { Failure, Ledger, Status, VersionStatus } from './types.js' */
+/** @import { Failure, Freeze, Ledger, Status, VersionStatus } from './types.js' */
 
 /** @type {Record<string, string>} */
 export const triggers = {
@@ -13,16 +13,17 @@ export const triggers = {
 
 /**
  * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers, unavailable backends, ledger
- * problems, overridden guards.
+ * problems, inactive freezes, overridden guards.
  * @param {Status} status
  */
-export function attention({ config, usage, versions, workers, fleet }) {
+export function attention({ config, usage, versions, workers, freezes = [], fleet }) {
   return [
     fleet?.refusal && refusedConfig(fleet.refusal),
     config.last_failure && rejectedEdit(config.last_failure),
     ...workers.flatMap(unresponsive),
     ...versions.flatMap(unavailableBackends),
     ledgerProblem(usage),
+    ...freezes.flatMap(inactiveFreeze),
     config.forced.length > 0 && forced(config.forced),
   ].filter((part) => part !== null && part !== undefined && part !== false);
 }
@@ -33,13 +34,14 @@ export function attention({ config, usage, versions, workers, fleet }) {
  * @param {Status} status
  * @param {number} now
  */
-export function attentionFacts({ config, usage, versions, workers, fleet }, now) {
+export function attentionFacts({ config, usage, versions, workers, freezes = [], fleet }, now) {
   const waitingRows = usage?.held_rows ?? 0;
   return [
     fleet?.refusal,
     config.last_failure,
     config.forced,
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
+    freezes.map(({ version, state, reason }) => [version, state, reason]),
     [usage?.problem ?? null, waitingRows > 0 && Math.floor(now / 60_000)],
     versions.map(({ version, targets, stopped_before_retired: wasStopped }) => [
       version,
@@ -73,6 +75,13 @@ function rejectedEdit({ at, trigger, reasons }) {
     ),
     el('ul', {}, ...reasons.map((reason) => el('li', {}, el('code', {}, reason)))),
   );
+}
+
+/** @param {Freeze} freeze */
+function inactiveFreeze({ version, state, reason }) {
+  if (state !== 'inactive') return [];
+  const what = el('strong', {}, `The freeze of /${version} is inactive`);
+  return [el('div', { class: 'problem' }, el('p', {}, what, ` and refuses nobody: ${reason ?? ''}`))];
 }
 
 /** @param {Status['workers'][number]} worker */
