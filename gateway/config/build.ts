@@ -143,6 +143,7 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
     workers: gateway.workers,
     workerTimeout: gateway.worker_timeout,
     drain: gateway.drain,
+    selfService: gateway.self_service,
     fastLane: gateway.fast_lane,
     http2: gateway.http2,
     h2c: gateway.h2c,

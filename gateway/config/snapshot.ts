@@ -163,6 +163,8 @@ export interface GatewaySettings {
   readonly drain: number;
   /** `off`: node:http reads all requests. */
   readonly fastLane: 'auto' | 'off';
+  /** `on`: a client with a secret key sees its own calls at `/versions/me`. */
+  readonly selfService: 'on' | 'off';
   /** Over TLS. */
   readonly http2: 'auto' | 'off';
   /** HTTP/2 without TLS. */

@@ -11,6 +11,8 @@ export interface Overview {
   /** Lowest major first. */
   readonly versions: readonly VersionOverview[];
   readonly latest: Version | undefined;
+  /** The URL at which a client sees its own calls; undefined: off. */
+  readonly me: string | undefined;
 }
 
 export interface VersionOverview {
@@ -40,11 +42,13 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
       guide: guide && origin + guide,
     };
   });
-  return { now, origin, versions, latest: latestVersion(snapshot, now) };
+  const { basePath, selfService } = snapshot.gateway;
+  const me = selfService === 'on' ? `${origin}${basePath}/versions/me` : undefined;
+  return { now, origin, versions, latest: latestVersion(snapshot, now), me };
 }
 
 /** The JSON form of the index. Keys without a value are omitted. */
-export function overviewJson({ versions, latest, origin }: Overview): object {
+export function overviewJson({ versions, latest, origin, me }: Overview): object {
   return {
     latest: latest?.name,
     versions: versions.map(({ version, stage, url, successor, contract, guide }) => ({
@@ -59,6 +63,7 @@ export function overviewJson({ versions, latest, origin }: Overview): object {
       guide,
     })),
     catalog: origin + catalogPath,
+    me,
   };
 }
 

@@ -39,6 +39,15 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
   send(exchange, statusOf(problem), fields, body, closes);
 }
 
+/** Answers 200 with JSON that is for this client only. */
+export function answerJson(exchange: Answerable, body: string, fields: readonly string[]): void {
+  if (!canAnswer(exchange)) return;
+  const length = Buffer.byteLength(body);
+  const own = ['Content-Type', 'application/json', 'Content-Length', String(length), 'Cache-Control', 'no-store'];
+  if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
+  send(exchange, 200, [...own, 'X-Content-Type-Options', 'nosniff', ...fields], body, false);
+}
+
 /** Answers without a body: for a preflight or `OPTIONS *`. */
 export function answerEmpty(exchange: Answerable, status: number, fields: readonly string[]): void {
   if (canAnswer(exchange)) send(exchange, status, [...fields], '', false);

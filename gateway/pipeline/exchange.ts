@@ -13,6 +13,7 @@ import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } 
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';
+import type { SelfService } from '../selfService/selfService.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
@@ -38,6 +39,8 @@ export interface GatewayContext {
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
+  /** Undefined: the gateway keeps no ledger. */
+  readonly selfService: SelfService | undefined;
   /** Undefined if `isDiscovery` is always false. */
   readonly discovery: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
 }
@@ -53,7 +56,9 @@ export type StepOutcome =
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
   /** A limit is reached: the request may wait for room. */
   | { readonly kind: 'wait' }
-  | { readonly kind: 'discovery' };
+  | { readonly kind: 'discovery' }
+  /** `GET /versions/me` */
+  | { readonly kind: 'ownUsage' };
 
 /** One request and its response. The steps write their results to it. */
 export class Exchange implements Outbound, InFlight {

@@ -46,7 +46,9 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   const { activeVersion, originForm, pathEnd, active, context } = exchange;
   if (activeVersion) return undefined;
   const { snapshot } = active;
-  if (context.isDiscovery(originForm.slice(0, pathEnd), snapshot)) return { kind: 'discovery' };
+  const path = originForm.slice(0, pathEnd);
+  if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
+  if (context.selfService?.isAt(path, snapshot)) return { kind: 'ownUsage' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const versions = snapshot.byMajor.map((version) => ({
     version: version.name,

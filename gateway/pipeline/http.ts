@@ -6,7 +6,7 @@ import { lingerAfter } from '../forwarding/lingering.ts';
 import type { OutgoingResponse } from '../forwarding/outbound.ts';
 import type { Problem } from '../problems/problem.ts';
 import { http } from '../shared/builtinHttp.ts';
-import { answerEmpty, answerProblem, overloaded } from './answer.ts';
+import { answerEmpty, answerJson, answerProblem, overloaded } from './answer.ts';
 import { Exchange, type GatewayContext, type StepOutcome } from './exchange.ts';
 import { relayDiscovery } from './http2/relayDiscovery.ts';
 import { afterEarlierResponses, runInOrder } from './pipeliningOrder.ts';
@@ -93,7 +93,22 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
     case 'discovery':
       discover(exchange);
       break;
+    case 'ownUsage':
+      void answerOwnUsage(exchange);
+      break;
   }
+}
+
+async function answerOwnUsage(exchange: Exchange): Promise<void> {
+  const { context, active, method, req, now, clientAddress: address } = exchange;
+  const { identification } = active;
+  const request = { method, rawHeaders: req.rawHeaders, address, identification, now };
+  // Keys that were not accepted must not fill the ledger with clients.
+  exchange.identified = identification.unidentified;
+  const answer = await context.selfService?.answer(request);
+  const vary = ['Vary', identification.fields.join(', ') || '*'];
+  if (typeof answer === 'string') answerJson(exchange, answer, vary);
+  else if (answer) answerProblem(exchange, { ...answer, fields: [...(answer.fields ?? []), ...vary] });
 }
 
 function discover({ req, res, context, hasBody, closing }: Exchange): void {

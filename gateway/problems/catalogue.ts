@@ -162,6 +162,18 @@ export const catalogue = {
     detail:
       'The admin listener requires `gateway.admin_token`. If none is set, it accepts calls from this machine only.',
   },
+  CLIENT_NOT_ACCEPTED: {
+    status: 403,
+    title: 'No key that a backend has accepted',
+    detail:
+      'This page answers only a request with a secret key, as in `usage.identify`, that a backend has answered 2xx before.',
+  },
+  TOO_MANY_QUESTIONS: {
+    status: 429,
+    title: 'Too many requests for this page',
+    detail:
+      'Too many requests for `/versions/me` came from this network, or from all. `Retry-After` says when to try again.',
+  },
   NOT_FOUND: {
     status: 404,
     title: 'Not found',

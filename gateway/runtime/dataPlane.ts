@@ -8,6 +8,7 @@ import { type GatewayContext, newPseudonym } from '../pipeline/exchange.ts';
 import type { VersionUse } from '../pipeline/inFlight.ts';
 import { type KnownClients, knownSets } from '../restrictions/knownClients.ts';
 import { noRestrictionState, type RestrictionUpdate } from '../restrictions/restriction.ts';
+import { type AskOwnUsage, SelfService } from '../selfService/selfService.ts';
 import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
@@ -24,6 +25,8 @@ export interface DataPlaneOptions {
   /** The salt of the tags of clients. */
   readonly salt?: string | undefined;
   readonly restrictions?: RestrictionUpdate | undefined;
+  /** Answers `GET /versions/me`; undefined: the path is not answered. */
+  readonly ownUsage?: AskOwnUsage | undefined;
   /** Whether requests are forwarded. If not, targets are neither called nor probed. */
   readonly forwards?: boolean;
 }
@@ -47,7 +50,7 @@ export class DataPlane {
   #known: KnownClients | undefined;
 
   constructor(snapshot: Snapshot, options: DataPlaneOptions = {}) {
-    const { clock = systemClock, discovery, forwards = true, salt = '', restrictions = {} } = options;
+    const { clock = systemClock, discovery, forwards = true, salt = '', restrictions = {}, ownUsage } = options;
     this.#clock = clock;
     this.#clockWatch = new ClockWatch(clock);
     this.#forwards = forwards;
@@ -59,6 +62,7 @@ export class DataPlane {
       pseudonym: newPseudonym(),
       unrecorded: 0,
       draining: false,
+      selfService: ownUsage && new SelfService(ownUsage),
       isDiscovery: discovery ? isDiscovery : () => false,
       discovery: discovery?.(this, clock),
     };

@@ -63,7 +63,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
       if (!reported.has(line)) (settings.notice ?? process.emitWarning)(line);
       reported.add(line);
     }
-    return withoutExport(discovery ? snapshot : withoutGuides(snapshot));
+    return withoutIgnored(discovery ? snapshot : withoutGuides(snapshot));
   };
   const first = adapt(loaded);
   const dataPlane = new DataPlane(first, { clock, discovery, forwards });
@@ -184,18 +184,24 @@ function reloadOnEdits(
 }
 
 /** What routes.yaml asks for, and an embedded gateway does not do. */
-function ignoredSections({ fleet, telemetry, notify }: Snapshot): string[] {
+function ignoredSections({ fleet, telemetry, notify, gateway }: Snapshot): string[] {
   const lines = [];
   if (fleet)
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
+  if (gateway.selfService === 'on')
+    lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
   return lines;
 }
 
-/** The server around the gateway may export spans of its own, with an SDK of its own. */
-function withoutExport(snapshot: Snapshot): Snapshot {
-  return snapshot.telemetry ? { ...snapshot, telemetry: undefined } : snapshot;
+/**
+ * The server around the gateway may export spans of its own, with an SDK of its own. The index must not list a page that is not
+ * answered.
+ */
+function withoutIgnored(snapshot: Snapshot): Snapshot {
+  const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
+  return { ...snapshot, telemetry: undefined, gateway };
 }
 
 /** Without discovery, no path serves a guide, so no link may point to one. */

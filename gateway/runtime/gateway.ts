@@ -85,7 +85,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const otlp: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
   await member?.announce(snapshot, clock.now());
-  const serving = await serve(snapshot, { clock, notice, usage, otlp, logs: options.logs ?? false });
+  const ownUsage =
+    ledgerReader && ((client: string) => ledgerReader.query('ownUsage', serving.current, { client, now: clock.now() }));
+  const serving: Serving = await serve(snapshot, { clock, notice, usage, otlp, ownUsage, logs: options.logs ?? false });
   const flush = async (): Promise<boolean> => {
     const isComplete = await serving.flush();
     await options.fleet?.flush();

@@ -30,8 +30,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   // Loaded by the first request for a discovery page, which usually comes long after the start.
   const discovery: Discovery = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
-  const { usage, restrictions } = options;
-  const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions });
+  const { usage, restrictions, ownUsage } = options;
+  const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
   await telemetry.applyCurrent();

@@ -3,6 +3,7 @@ import type { HostPort, Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
+import type { AskOwnUsage } from '../selfService/selfService.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
@@ -38,6 +39,8 @@ export interface ServeOptions {
   /** Takes usage counts from time to time; undefined: usage is not counted. */
   readonly usage?: UsageSink | undefined;
   readonly restrictions?: RestrictionUpdate | undefined;
+  /** Answers what one client still calls; undefined: the gateway keeps no ledger. */
+  readonly ownUsage?: AskOwnUsage | undefined;
   /** Takes spans and durations for export; undefined: nothing is exported. */
   readonly otlp?: OtlpSink | undefined;
   /** Whether the access log of `log:` is written. A library does not write files unasked. */

@@ -14,6 +14,7 @@ import type {
   WorkerAnswer,
   WorkerNotice,
   WorkerOtlp,
+  WorkerQuestion,
   WorkerReply,
   WorkerRequest,
   WorkerUsage,
@@ -32,9 +33,14 @@ export async function runWorker(): Promise<void> {
   await once(process, 'disconnect');
 }
 
+type OwnUsageAnswer = Extract<WorkerRequest, { kind: 'own' }>['answer'];
+
 class Worker {
   #serving: Serving | undefined;
   #salt = '';
+  /** The questions that the primary has not answered, by number. `SelfService` limits how many there are. */
+  readonly #questions = new Map<number, (answer: OwnUsageAnswer) => void>();
+  #lastQuestion = 0;
   /** The listening socket, if this worker has opened it, until it is sent to the primary. */
   #opened: SendHandle;
 
@@ -63,7 +69,8 @@ class Worker {
       const ticketKeys = Buffer.from(request.ticketKeys);
       const { restrictions } = request;
       const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys, restrictions };
-      this.#serving = await serveInProcess(await fromPlainInSlices(request.snapshot), options);
+      const ownUsage = usage && ((client: string) => this.#ask(client));
+      this.#serving = await serveInProcess(await fromPlainInSlices(request.snapshot), { ...options, ownUsage });
       return { port: this.#serving.port };
     }
     const serving = this.#serving;
@@ -76,6 +83,10 @@ class Worker {
       await serving.resalt();
     }
     if (request.kind === 'restrict') await serving.restrict(request.update ?? {});
+    if (request.kind === 'own') {
+      this.#questions.get(request.question)?.(request.answer);
+      this.#questions.delete(request.question);
+    }
     if (request.kind === 'reopen') await serving.reopenLogs();
     if (request.kind === 'apply') {
       await serving.apply(await fromPlainInSlices(request.snapshot, serving.current));
@@ -87,6 +98,14 @@ class Worker {
       return { report: await serving.report(true) };
     }
     return { done: true };
+  }
+
+  #ask(client: string): Promise<OwnUsageAnswer> {
+    const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
+    this.#lastQuestion += 1;
+    this.#questions.set(this.#lastQuestion, resolve);
+    void send({ kind: 'question', question: this.#lastQuestion, client });
+    return promise;
   }
 
   #sink(salt: string, take: UsageSink['take']): UsageSink {
@@ -115,7 +134,10 @@ function handleOf(server: Server): SendHandle {
 }
 
 /** Resolves when the message was sent. Closing the channel earlier would drop queued messages. */
-function send(message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp, handle?: SendHandle): Promise<void> {
+function send(
+  message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion,
+  handle?: SendHandle,
+): Promise<void> {
   return new Promise((resolve) => {
     // If the primary is gone, this process ends as well.
     if (process.connected) process.send?.(message, handle, undefined, () => resolve());

@@ -9,6 +9,7 @@ import type {
   SharedSocket,
   WorkerNotice,
   WorkerOtlp,
+  WorkerQuestion,
   WorkerReply,
   WorkerRequest,
   WorkerUsage,
@@ -65,15 +66,19 @@ export class WorkerHandle {
     const { clock, notice, usage, otlp } = options;
     this.since = clock.now();
     this.#worker = cluster.fork();
-    this.#worker.on('message', (message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp, handle: SendHandle) => {
-      if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
-      else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
-      else if (message.kind === 'otlp') void otlp?.(message.batch);
-      else if (message.kind === 'reply') {
-        this.socket ??= handle;
-        this.#onReply(message);
-      }
-    });
+    this.#worker.on(
+      'message',
+      (message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion, handle: SendHandle) => {
+        if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
+        else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
+        else if (message.kind === 'otlp') void otlp?.(message.batch);
+        else if (message.kind === 'question') void this.#answer(message);
+        else if (message.kind === 'reply') {
+          this.socket ??= handle;
+          this.#onReply(message);
+        }
+      },
+    );
     // Without a listener, a broken channel would end the primary.
     this.#worker.on('error', () => {});
     this.exited = once(this.#worker, 'exit').then(([code, signal]) => {
@@ -90,6 +95,12 @@ export class WorkerHandle {
   async apply(snapshot: Snapshot): Promise<void> {
     await this.started;
     await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerMs);
+  }
+
+  async #answer({ question, client }: WorkerQuestion): Promise<void> {
+    const answer = (await this.#options.ownUsage?.(client).catch(() => undefined)) ?? { kind: 'failed' };
+    // A worker that does not confirm it has exited, or has told its client already that there is no answer in time.
+    await this.#request({ kind: 'own', question, answer }, answerMs).catch(() => {});
   }
 
   /** The last known report if the worker does not answer; undefined if it has not started to serve, or has stopped. */

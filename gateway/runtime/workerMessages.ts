@@ -3,6 +3,7 @@ import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
+import type { OwnUsageAnswer } from '../selfService/selfService.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */
@@ -16,6 +17,8 @@ export type WorkerRequest =
       readonly restrictions: RestrictionUpdate | undefined;
       readonly ticketKeys: Buffer;
     }
+  /** The answer to a `WorkerQuestion`. */
+  | { readonly number: number; readonly kind: 'own'; readonly question: number; readonly answer: OwnUsageAnswer }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
   | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
   /** Answered by a report without metrics. */
@@ -48,6 +51,14 @@ export interface WorkerUsage {
   readonly salt: string;
   /** No request in the batch ended before it, epoch ms. */
   readonly since: number;
+}
+
+/** A client wants to know what it still calls. */
+export interface WorkerQuestion {
+  readonly kind: 'question';
+  readonly question: number;
+  /** Its name in the ledger. */
+  readonly client: string;
 }
 
 /** The spans and durations that this worker has recorded since the last message. */

@@ -57,6 +57,11 @@ export interface UsageQueries {
   arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
+  /**
+   * The requests of one client to each version and route, by its name in the ledger. Undefined if no backend has ever answered it
+   * 2xx. The same statements run for an unknown client and for one that was never accepted.
+   */
+  acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined>;
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
   ofRoutes(routes: readonly string[]): Promise<RouteQueries>;
   readonly brownouts: BrownoutQueries;
@@ -131,6 +136,11 @@ export interface RouteOfClient {
   readonly route: string;
   readonly requests: number;
   readonly last: number;
+}
+
+/** The requests of a client that a backend has accepted to one route of a version. */
+export interface AcceptedUse extends RouteOfClient {
+  readonly version: string;
 }
 
 export interface RouteUse {

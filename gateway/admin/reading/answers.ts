@@ -14,6 +14,7 @@ import { gatherFacts } from '../../retirement/facts.ts';
 import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
+import { ownUsage } from '../../selfService/ownUsage.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
@@ -127,6 +128,12 @@ const answers: {
     const version = snapshot.versions.get(name);
     const window = version?.brownouts.find((one) => one.at === at);
     return version && window && estimateBrownout(queries, snapshot, version, window, now);
+  },
+
+  ownUsage: async (queries, snapshot, { client, now }) => {
+    const body = await ownUsage(queries, snapshot, client, now);
+    if (queries.problem !== undefined) return { kind: 'failed' };
+    return body === undefined ? { kind: 'unknown' } : { kind: 'accepted', body };
   },
 
   // In the reading thread, because reading and writing a large file would block the main thread.

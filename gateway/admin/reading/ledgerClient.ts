@@ -7,6 +7,7 @@ import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { BrownoutEstimate } from '../../restrictions/brownoutConditions.ts';
 import type { FreezeClients, FreezeQuery, FreezeStatus } from '../../restrictions/knownClients.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
+import type { OwnUsageAnswer } from '../../selfService/selfService.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
 
@@ -50,6 +51,8 @@ export interface LedgerQueryParams {
   };
   /** The clients that call deprecated versions for the first time or again. */
   readonly clientEvents: { readonly now: number };
+  /** `GET /versions/me` of the client with this name in the ledger. */
+  readonly ownUsage: { readonly client: string; readonly now: number };
   /** For the reload guard: the use of each version since an instant. */
   readonly recentUse: {
     readonly since: number;
@@ -76,6 +79,7 @@ export interface LedgerAnswers {
   /** Undefined: the ledger cannot be read. */
   readonly digest: NotifyEvent | undefined;
   readonly clientEvents: readonly NotifyEvent[];
+  readonly ownUsage: OwnUsageAnswer;
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
   readonly recentUse: {
     readonly versions: readonly RecentUse[];

@@ -24,7 +24,10 @@ async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest
   const queries = await readerOf(ledger);
   const answer = await queries.snapshot(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
   const message: ReaderReply = { answer };
-  parentPort?.postMessage(message, answer !== undefined && 'body' in answer ? [answer.body.buffer] : []);
+  parentPort?.postMessage(
+    message,
+    answer !== undefined && 'body' in answer && typeof answer.body !== 'string' ? [answer.body.buffer] : [],
+  );
 }
 
 /** The open reader, or a new one if the file was replaced. */

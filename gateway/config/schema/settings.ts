@@ -52,6 +52,11 @@ export const gateway = section({
     .describe(
       'How long requests in flight may take to finish when the gateway stops, or when their version or target is removed.',
     ),
+  self_service: oneOf(['on', 'off'])
+    .prefault('off')
+    .describe(
+      'on: at {base_path}/versions/me, a client with a key that a backend has accepted sees its own calls to versions and routes that end.',
+    ),
   fast_lane: oneOf(['auto', 'off'])
     .prefault('auto')
     .describe(

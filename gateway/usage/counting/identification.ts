@@ -19,12 +19,18 @@ interface IdentifierReader {
   readonly header: string | undefined;
   /** Returns '' if no client can be identified by the value. */
   readonly read: (value: string) => string;
+  /** Whether only the client itself can send the value. */
+  readonly isSecret: boolean;
   readonly cache: TwoGenerationCache;
 }
 
 /** Derives a client's name from a request. Names are safe to store and print: secrets are hashed, addresses truncated. */
 export class ClientIdentification {
   readonly salt: string;
+  /** The names of the header fields that it reads, in lower case. */
+  readonly fields: readonly string[];
+  /** A request that is not counted for its client. */
+  readonly unidentified: IdentifiedClient = { client: unknownClient, by: this };
   readonly #readers: readonly IdentifierReader[];
 
   constructor(identify: readonly Identifier[], salt: string) {
@@ -33,6 +39,7 @@ export class ClientIdentification {
       ...readerFor(identifier, salt),
       cache: new TwoGenerationCache(),
     }));
+    this.fields = [...new Set(this.#readers.flatMap(({ header }) => header ?? []))];
   }
 
   /** `rawHeaders`: names and values alternate, as received. `address`: of the client, '' if it is not known. */
@@ -49,6 +56,21 @@ export class ClientIdentification {
     }
     return unknownClient;
   }
+
+  /**
+   * The client's name, if the request is identified by a secret such as an API key. Undefined for all others, because anyone can
+   * send them: ids, user agents, addresses, headers with an unfamiliar name, and claims of a JWT, whose signature is not
+   * verified. Not cached: a flood of forged keys leaves the names of other clients in the cache.
+   */
+  secretClientOf(rawHeaders: readonly string[]): string | undefined {
+    for (const { header, read, isSecret } of this.#readers) {
+      if (header === undefined) return undefined;
+      const value = fieldOf(rawHeaders, header);
+      const client = value === '' ? '' : read(value);
+      if (client !== '') return isSecret ? client : undefined;
+    }
+    return undefined;
+  }
 }
 
 /** Equal for two processes and two runs that give every client the same name. Does not reveal the salt. */
@@ -61,17 +83,18 @@ function readerFor(identifier: Identifier, salt: string): Omit<IdentifierReader,
     case 'header': {
       const { name } = identifier;
       const toWord = isPlainHeader(name) ? plainWord : tagOfValue;
-      return { header: name, read: (value) => withKind(name, toWord(salt, value)) };
+      const read = (value: string): string => withKind(name, toWord(salt, value));
+      return { header: name, read, isSecret: secretName.test(name) };
     }
     case 'jwt': {
       const kind = `jwt-${plainWord(salt, identifier.claim)}`;
       const read = (value: string): string => withKind(kind, tagOfValue(salt, jwtClaim(value, identifier.claim)));
-      return { header: 'authorization', read };
+      return { header: 'authorization', read, isSecret: false };
     }
     case 'user-agent':
-      return { header: 'user-agent', read: (value) => withKind('user-agent', productOf(salt, value)) };
+      return { header: 'user-agent', read: (value) => withKind('user-agent', productOf(salt, value)), isSecret: false };
     case 'address':
-      return { header: undefined, read: (value) => withKind('address', networkOf(value)) };
+      return { header: undefined, read: (value) => withKind('address', networkOf(value)), isSecret: false };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
+import type { AcceptedUse, ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
 import type { ReportingDatabase } from './database.ts';
 import { endless, type Spans, spanAt } from './spans.ts';
 import { listOf, type NamedSums, type SqlReads, startOf } from './sqlReads.ts';
@@ -92,6 +92,34 @@ export class ClientReads {
     );
     const byClient = Map.groupBy(rows, ({ id }) => id);
     return new Map([...byClient].map(([id, own]) => [id, own.map(({ id: _id, ...route }) => route)]));
+  }
+
+  /** See `UsageQueries.acceptedUse`. */
+  async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
+    const { isInList } = this.#database;
+    const versions = await this.#reads.idsOf(undefined);
+    const spans = await this.daysAndHours(since);
+    const [accepted] = await this.#database.all<{ id: number }>(
+      `SELECT client AS id FROM version_client WHERE version ${isInList} AND accepted > 0
+        AND client = (SELECT id FROM clients WHERE name = ?) LIMIT 1`,
+      [versions, client],
+    );
+    const parts = spans.map(
+      ({ length }) => `SELECT version, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
+        WHERE version ${isInList} AND span ${isInList} AND client = ?`,
+    );
+    const sums = `SELECT version, route, SUM(requests) AS requests, MAX(last) AS last
+      FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY version, route`;
+    // No client has the id 0.
+    const rows =
+      spans.length === 0
+        ? []
+        : await this.#database.all<AcceptedUse>(
+            `SELECT versions.name AS version, routes.name AS route, requests, last FROM (${sums}) AS sums
+              JOIN versions ON versions.id = version JOIN routes ON routes.id = route ORDER BY requests DESC, routes.name`,
+            spans.flatMap((one) => [versions, listOf(one), accepted?.id ?? 0]),
+          );
+    return accepted && rows;
   }
 
   /** By the id of a client: the number of its routes since `since`. */

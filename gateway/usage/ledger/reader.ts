@@ -1,5 +1,6 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
+  AcceptedUse,
   Arrival,
   ClientCounts,
   ClientDay,
@@ -99,6 +100,10 @@ export class LedgerReader implements UsageQueries {
     await this.#database?.close();
   }
 
+  acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
+    return this.#clients.acceptedUse(client, since);
+  }
+
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
     if ((await this.#statements.schemaVersion()) < firstWithOutcomesOfRoutes)
       this.problem ??=
@@ -107,14 +112,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async coveredSince(quiet: number = endless, until?: number): Promise<number | undefined> {
-    const maxGap = Math.min(maxGapMs, quiet * maxGapShare);
-    let since = until;
-    for (const { began, seen } of await this.#reads.runs()) {
-      if (until !== undefined && began > until) continue;
-      if (since !== undefined && since - seen > maxGap) break;
-      since = Math.min(began, since ?? began);
-    }
-    return since === undefined ? undefined : Math.max(since, await this.#reads.coveredFrom());
+    return this.#reads.coveredSince(Math.min(maxGapMs, quiet * maxGapShare), until);
   }
 
   async naming(): Promise<Naming> {

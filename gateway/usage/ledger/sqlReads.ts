@@ -39,21 +39,28 @@ export class SqlReads {
     return { begin: row.first * dayMs, end: (row.last + 1) * dayMs };
   }
 
-  /** Coverage never begins before this instant, even if a gateway ran before it. Epoch ms. */
-  async coveredFrom(): Promise<number> {
-    return Math.max(Number(await this.meta('kept_from')), Number(await this.meta('covered_from')));
-  }
-
-  /** The runs of gateways that wrote to the ledger, the one that ended last first. Runs may overlap. Epoch ms. */
-  async runs(): Promise<readonly { readonly began: number; readonly seen: number }[]> {
-    return this.#database.all('SELECT began, seen FROM runs ORDER BY seen DESC');
+  /** Since when gateways have run without a pause longer than `maxGap` ms. `until`: only the time before it counts. */
+  async coveredSince(maxGap: number, until?: number): Promise<number | undefined> {
+    // The run that ended last first. Runs may overlap.
+    const runs = await this.#database.all<{ began: number; seen: number }>(
+      'SELECT began, seen FROM runs ORDER BY seen DESC',
+    );
+    let since = until;
+    for (const { began, seen } of runs) {
+      if (until !== undefined && began > until) continue;
+      if (since !== undefined && since - seen > maxGap) break;
+      since = Math.min(began, since ?? began);
+    }
+    if (since === undefined) return undefined;
+    // Coverage never begins before these instants, even if a gateway ran before.
+    return Math.max(since, Number(await this.meta('kept_from')), Number(await this.meta('covered_from')));
   }
 
   /** The sums of each version, or of each route of `version`. */
   async sums(subject: 'version' | 'route', spans: readonly Spans[], version?: string): Promise<NamedSums[]> {
     const outcomes = (await this.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const id = subject === 'version' ? 'version' : 'item';
-    const versions = await this.#idsOf(version);
+    const versions = await this.idsOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT ${id} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
@@ -102,7 +109,7 @@ export class SqlReads {
   /** The requests of one client, to one version or to all of them. */
   async requestsOf(client: string, spans: readonly Spans[], version?: string): Promise<number> {
     if (spans.length === 0) return 0;
-    const versions = await this.#idsOf(version);
+    const versions = await this.idsOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT requests FROM client_${length}
         WHERE version ${this.#isInList} AND span ${this.#isInList} AND item = (SELECT id FROM clients WHERE name = ?)`,
@@ -178,11 +185,11 @@ export class SqlReads {
 
   /** The id of a version; 0 if it has no requests. Statements take the id as a value, so that PostgreSQL can estimate how many rows they read. */
   async idOf(version: string): Promise<number> {
-    return (await this.#idsOf(version))[0] ?? 0;
+    return (await this.idsOf(version))[0] ?? 0;
   }
 
   /** The ids of this version, or of all versions. */
-  async #idsOf(version: string | undefined): Promise<number[]> {
+  async idsOf(version: string | undefined): Promise<number[]> {
     const rows = await this.#database.all<{ id: number; name: string }>('SELECT id, name FROM versions', []);
     return rows.filter(({ name }) => version === undefined || name === version).map(({ id }) => id);
   }

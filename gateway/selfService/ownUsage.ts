@@ -1,0 +1,68 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type AnnouncedEnd, RouteEnds } from '../lifecycle/announcement.ts';
+import { guidePath } from '../lifecycle/guide.ts';
+import { stageOf, successorOf } from '../lifecycle/stage.ts';
+import type { AcceptedUse, UsageQueries } from '../usage/usageQueries.ts';
+
+const periodMs = 30 * 86_400_000;
+const maxRoutes = 200;
+
+/**
+ * What one client still calls that will end, as the JSON of `GET /versions/me`: its calls of the last 30 days to versions whose
+ * deprecation is announced, and to single routes that end. Undefined: no backend has ever accepted the client. `now`: epoch ms.
+ */
+export async function ownUsage(
+  queries: Pick<UsageQueries, 'acceptedUse'>,
+  snapshot: Snapshot,
+  client: string,
+  now: number,
+): Promise<string | undefined> {
+  const since = now - periodMs;
+  const uses = await queries.acceptedUse(client, since);
+  if (uses === undefined) return undefined;
+  const byVersion = Map.groupBy(uses, ({ version }) => version);
+  const versions = snapshot.byMajor.flatMap((version) => {
+    const ends = RouteEnds.of(version);
+    const all = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
+    const ending = stageOf(version, now) === 'active' ? all.filter(({ end }) => end !== undefined) : all;
+    return ending.length === 0 ? [] : [versionJson(version, snapshot, ending, now)];
+  });
+  return `${JSON.stringify({ since: secondOf(since), until: secondOf(now), versions }, null, 2)}\n`;
+}
+
+type EndingUse = AcceptedUse & { readonly end: AnnouncedEnd | undefined };
+
+function endOf({ route }: AcceptedUse, ends: RouteEnds | undefined): AnnouncedEnd | undefined {
+  const [method = '', path = ''] = route.split(' ', 2);
+  return ends?.find(method, path);
+}
+
+/** Keys without a value are omitted. */
+function versionJson(version: Version, snapshot: Snapshot, uses: readonly EndingUse[], now: number): object {
+  const { basePath, publicUrl = '' } = snapshot.gateway;
+  const successor = successorOf(version, snapshot, now);
+  const guide = guidePath(version, successor, snapshot);
+  return {
+    version: version.name,
+    stage: stageOf(version, now),
+    deprecation: secondOf(version.deprecation),
+    sunset: secondOf(version.sunset),
+    successor: successor && { name: successor.name, url: `${publicUrl}${basePath}/${successor.name}` },
+    guide: guide && publicUrl + guide,
+    info: version.info,
+    requests: uses.reduce((sum, { requests }) => sum + requests, 0),
+    last: secondOf(Math.max(...uses.map(({ last }) => last))),
+    routes: uses.slice(0, maxRoutes).map(({ route, requests, last, end }) => ({
+      route,
+      requests,
+      last: secondOf(last),
+      deprecation: secondOf(end?.deprecatedAt),
+      sunset: secondOf(end?.sunsetAt),
+    })),
+  };
+}
+
+/** `2026-06-30T00:00:00Z` */
+function secondOf(instant: number | undefined): string | undefined {
+  return instant === undefined ? undefined : new Date(instant).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,109 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import type { Problem } from '../problems/problem.ts';
+import { networkOf } from '../shared/network.ts';
+import type { ClientIdentification } from '../usage/counting/identification.ts';
+
+const windowMs = 60_000;
+const maxPerNetwork = 10;
+// Also bounds the memory: only networks of answered requests are remembered.
+const maxPerWindow = 120;
+const maxPending = 8;
+const defaultTimeoutMs = 5_000;
+const retryAfterS = 30;
+
+/** The operating side's answer about one client. `failed`: the ledger cannot be read. */
+export type OwnUsageAnswer =
+  | { readonly kind: 'accepted'; readonly body: string }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'failed' };
+
+/** Asks the operating side about a client, by its name in the ledger. */
+export type AskOwnUsage = (client: string) => Promise<OwnUsageAnswer>;
+
+/** A request to `/versions/me`. */
+interface OwnUsageRequest {
+  readonly method: string;
+  readonly rawHeaders: readonly string[];
+  /** Of the client, without proxies. */
+  readonly address: string;
+  readonly identification: ClientIdentification;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+const path = '/versions/me';
+
+/**
+ * Answers `GET /versions/me` in a process that serves clients. A client that no backend has accepted gets the same answer as one
+ * that is not in the ledger, and the ledger is asked about both.
+ */
+export class SelfService {
+  readonly #ask: AskOwnUsage;
+  readonly #timeoutMs: number;
+  #window = 0;
+  #answered = 0;
+  #answeredByNetwork = new Map<string, number>();
+  #pending = 0;
+
+  constructor(ask: AskOwnUsage, timeoutMs = defaultTimeoutMs) {
+    this.#ask = ask;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Whether it answers requests to this path. */
+  isAt(requestPath: string, { gateway: { basePath, selfService } }: Snapshot): boolean {
+    return selfService === 'on' && requestPath === basePath + path;
+  }
+
+  /** The body of the answer, as JSON, or the problem. */
+  async answer(request: OwnUsageRequest): Promise<string | Problem> {
+    const { method, rawHeaders, address, identification, now } = request;
+    if (method !== 'GET' && method !== 'HEAD') return { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', 'GET, HEAD'] };
+    const client = identification.secretClientOf(rawHeaders);
+    if (client === undefined) return unknown;
+    if (!this.#admits(networkOf(address), now)) return tooMany(windowMs - (now % windowMs));
+    if (this.#pending >= maxPending) return unanswered;
+    this.#pending += 1;
+    const asked = this.#ask(client).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
+    void asked.then(() => {
+      this.#pending -= 1;
+    });
+    const answer = await within(this.#timeoutMs, asked);
+    if (answer.kind === 'accepted') return answer.body;
+    return answer.kind === 'unknown' ? unknown : unanswered;
+  }
+
+  /** Counts a request that the ledger is asked about. */
+  #admits(network: string, now: number): boolean {
+    const window = Math.floor(now / windowMs);
+    if (window !== this.#window) {
+      this.#window = window;
+      this.#answered = 0;
+      this.#answeredByNetwork = new Map();
+    }
+    const answered = this.#answeredByNetwork.get(network) ?? 0;
+    if (this.#answered >= maxPerWindow || answered >= maxPerNetwork) return false;
+    this.#answered += 1;
+    this.#answeredByNetwork.set(network, answered + 1);
+    return true;
+  }
+}
+
+const unknown: Problem = { code: 'CLIENT_NOT_ACCEPTED' };
+const unanswered: Problem = {
+  code: 'LEDGER_UNANSWERED',
+  detail: 'The usage of this client cannot be read at the moment.',
+  fields: ['Retry-After', String(retryAfterS)],
+};
+
+function tooMany(waitMs: number): Problem {
+  return { code: 'TOO_MANY_QUESTIONS', fields: ['Retry-After', String(Math.ceil(waitMs / 1000))] };
+}
+
+async function within(timeoutMs: number, asked: Promise<OwnUsageAnswer>): Promise<OwnUsageAnswer> {
+  const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
+  const timer = setTimeout(() => resolve({ kind: 'failed' }), timeoutMs).unref();
+  const answer = await Promise.race([asked, promise]);
+  clearTimeout(timer);
+  return answer;
+}
