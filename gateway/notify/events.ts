@@ -1,5 +1,5 @@
-import type { BrownoutWindow } from '../config/clientRules.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { BrownoutStatus } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { dayOf, percent, secondOf } from '../retirement/words.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
@@ -115,8 +115,39 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
   );
 }
 
-function brownoutScope({ clients, routes }: BrownoutWindow): string {
-  const what = routes === undefined ? 'the requests' : `the requests to ${plural(routes.length, 'route')}`;
+// `missed` is left out: a gateway that has just started also reports it, until it has read what became of a brownout.
+const brownoutStates: Partial<Record<BrownoutStatus['state'], string>> = {
+  running: 'has begun',
+  ended: 'has ended',
+  stopped: 'was stopped',
+  skipped: 'is skipped',
+};
+
+/** The brownouts that have begun or ended, or will not begin. */
+export function brownoutEvents(brownouts: readonly BrownoutStatus[], now: number): NotifyEvent[] {
+  return brownouts.flatMap((status): NotifyEvent[] => {
+    const { version, at, until, clients, routes, state, reason } = status;
+    const what = brownoutStates[state];
+    const end = Date.parse(until);
+    if (what === undefined || now >= end + dayMs) return [];
+    const why = reason === null ? [] : [`The reason: ${printableExcerpt(reason, 300)}.`];
+    const lines = state === 'running' ? [`It ends at ${until}, and refuses ${brownoutScope(status)}.`] : why;
+    return [
+      {
+        id: `brownout ${state} ${version} ${at}`,
+        type: 'brownout',
+        at: now,
+        title: `The brownout of /${version} at ${at} ${what}`,
+        sections: [{ lines: [...lines, `\`version-gateway brownout report /${version}\` shows what the clients do.`] }],
+        data: { version, state, begin: at, end: until, clients, routes, reason },
+        keepUntil: end + rememberedMs,
+      },
+    ];
+  });
+}
+
+function brownoutScope({ clients, routes }: Version['brownouts'][number] | BrownoutStatus): string {
+  const what = routes ? `the requests to ${plural(routes.length, 'route')}` : 'the requests';
   return clients < 1 ? `${what} of ${percent(clients)} of the clients` : what;
 }
 

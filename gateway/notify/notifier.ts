@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
-import { dateEvents, digestDue, instant, ledgerEvent, type NotifyEvent } from './events.ts';
+import { brownoutEvents, dateEvents, digestDue, instant, ledgerEvent, type NotifyEvent } from './events.ts';
 
 const tickMs = 10_000;
 const datesEveryMs = 60_000;
@@ -30,6 +30,7 @@ export interface NotifierOptions {
     | undefined;
   /** Why the shared store of the fleet cannot be used. */
   readonly storeProblem: () => string | undefined;
+  readonly brownouts: () => Parameters<typeof brownoutEvents>[0];
   /** The clients that call deprecated versions for the first time or again; rejects if the ledger does not answer. */
   readonly clientEvents: (now: number) => Promise<readonly NotifyEvent[]>;
   /** The digest of the week that ends on `monday`; undefined: the ledger cannot be read. */
@@ -136,7 +137,7 @@ export class Notifier {
     const { source, clock, clientEvents, weeklyDigest } = this.#options;
     const { notify } = source.current;
     const now = clock.now();
-    const events: NotifyEvent[] = [...this.#ledgerEvents(now)];
+    const events: NotifyEvent[] = [...this.#ledgerEvents(now), ...brownoutEvents(this.#options.brownouts(), now)];
     // The distance also covers a clock that was set back.
     if (Math.abs(now - this.#datesAt) >= datesEveryMs) {
       this.#datesAt = now;

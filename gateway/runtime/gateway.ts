@@ -74,6 +74,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         notice,
         ledger,
         storeProblem: () => options.fleet?.storeProblem,
+        brownouts: () => brownouts.status(),
         clientEvents: async (now) => (await ledgerReader?.query('clientEvents', serving.current, { now })) ?? [],
         weeklyDigest: async (monday, now) => {
           const query = { since: now - weekMs, monday, report: await serving.report(), now };

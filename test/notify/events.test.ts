@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
-import { dateEvents, digestDue, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
+import { brownoutEvents, dateEvents, digestDue, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
 import { clientEvents, digestOf } from '../../gateway/notify/ledgerEvents.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
@@ -74,6 +74,23 @@ it('a brownout is announced within its notice, once', () => {
     data: { version: 'v1', state: 'announced', clients: 0.25, routes: ['GET /v1/drinks'] },
   });
   expect(second?.id).toBe(first?.id);
+});
+
+it.each([
+  ['planned', null, undefined],
+  ['approved', null, undefined],
+  ['missed', null, undefined],
+  ['running', null, 'The brownout of /v1 at 2027-03-02T14:00:00Z has begun'],
+  ['ended', null, 'The brownout of /v1 at 2027-03-02T14:00:00Z has ended'],
+  ['stopped', 'stopped by an operator', 'The brownout of /v1 at 2027-03-02T14:00:00Z was stopped'],
+  ['skipped', 'its successor /v2 has no healthy target', 'The brownout of /v1 at 2027-03-02T14:00:00Z is skipped'],
+] as const)('a brownout that is %s is an event until a day after it', (state, reason, title) => {
+  const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' };
+  const status = { version: 'v1', ...times, clients: 0.25, routes: null, state, reason, successor_checked: null };
+  const found = brownoutEvents([status], at('2027-03-03T14:59'));
+  expect(found.map((event) => event.title)).toEqual(title === undefined ? [] : [title]);
+  if (reason !== null) expect(JSON.stringify(found[0]?.sections)).toContain(`The reason: ${reason}.`);
+  expect(brownoutEvents([status], at('2027-03-03T15:00'))).toEqual([]);
 });
 
 const noon = at('2027-03-01T12:00');

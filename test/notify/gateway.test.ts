@@ -18,10 +18,14 @@ const inDays = (days: number): string => new Date(Date.now() + days * dayMs).toI
 const slow = 120_000;
 
 /** A gateway as a process of its own. Its v1 is deprecated and ends in 25 days. */
-async function start(receivers: readonly Receiver[], folder = temporaryFolder(), more: object = {}) {
+async function start(receivers: readonly Receiver[], more: object = {}, v1: object = {}) {
+  const folder = temporaryFolder();
   const backend = await startBackend();
   const config = join(folder, 'routes.yaml');
-  const routes = { '/v1': { upstream: backend.url, deprecation: inDays(-1), sunset: inDays(25) }, '/v2': backend.url };
+  const routes = {
+    '/v1': { upstream: backend.url, deprecation: inDays(-1), sunset: inDays(25), ...v1 },
+    '/v2': backend.url,
+  };
   const notify = receivers.map(({ url }) => ({ url, secret: `whsec_${secret}`, ...more }));
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
   // The dates stay the same when the gateway is started again.
@@ -59,10 +63,19 @@ describe('a gateway', { timeout: slow }, () => {
     expect(gateway.output()).toMatch(/notify: 127\.0\.0\.1:\d+ does not accept notifications: 500/);
   });
 
+  it('says that a brownout has begun', async () => {
+    const receiver = await startReceiver();
+    const window = { at: inDays(-1 / 144), for: '1h' };
+    await start([receiver], { events: ['brownout'] }, { brownouts: [window] });
+    await eventually(() =>
+      expect(receiver.titles()).toEqual([expect.stringMatching(/^The brownout of \/v1 at .* has begun$/)]),
+    );
+  });
+
   it('sends an event that was queued when it was killed, with the same id', async () => {
     const receiver = await startReceiver();
     receiver.next.push(hang);
-    const gateway = await start([receiver], undefined, { events: ['sunset-30d'] });
+    const gateway = await start([receiver], { events: ['sunset-30d'] });
     await eventually(() => expect(receiver.received.length).toBe(1));
     const ended = once(gateway.child, 'exit');
     gateway.child.kill('SIGKILL');

@@ -23,6 +23,7 @@ async function start(more: Partial<NotifierOptions> = {}, types = ['ledger-probl
     notice: (line) => lines.push(line),
     ledger: undefined,
     storeProblem: () => undefined,
+    brownouts: () => [],
     clientEvents: async () => [],
     weeklyDigest: async () => undefined,
     ...more,
