@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { BrownoutQueries, UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
 import { activeLoad, gatewayRow } from '../fleet/gatewayRow.ts';
@@ -876,6 +877,89 @@ describe('the gateways of a fleet', () => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
     expect(await violationsOn(page, '#fleet-section')).toEqual([]);
+  });
+});
+
+describe('the brownout report', () => {
+  const at = Date.parse('2026-11-10T14:00:00Z');
+  const routes = {
+    '/v1': {
+      upstream: 'http://127.0.0.1:3001',
+      deprecation: '2026-03-01',
+      sunset: '2027-06-30',
+      brownouts: [
+        { at: '2026-11-03T14:00Z', for: '1h' },
+        { at: '2026-11-10T14:00Z', for: '1h' },
+      ],
+    },
+    '/v2': 'http://127.0.0.1:3002',
+  };
+  const one = {
+    client: '',
+    name: undefined,
+    refused: 3,
+    first: at,
+    last: at,
+    lastCall: at,
+    soonCall: at,
+    successorUse: 0,
+  };
+  const refused = [
+    { ...one, client: `x-client-id:${hostile}`, refused: 1204, lastCall: now, soonCall: at + 7_200_000 },
+    { ...one, client: 'x-api-key:#4f2a91c07be05d3a', name: 'Ann’s shop', successorUse: at + 86_400_000 },
+    { ...one, client: 'user-agent:okhttp', lastCall: now, successorUse: at + 86_400_000 },
+    { ...one, client: 'user-agent:curl', lastCall: now - 86_400_000 },
+    { ...one, client: 'x-client-id:kiosk' },
+  ];
+  const brownouts: BrownoutQueries = {
+    totals: async () => [
+      { at: at - 7 * 86_400_000, refused: 1, clients: 1, last: at - 7 * 86_400_000 },
+      { at, refused: 1216, clients: 5, last: at },
+    ],
+    refused: async (period) => (period.at === at ? refused : refused.slice(4)),
+    notRefused: async () => [{ client: 'user-agent:probe', name: undefined, requests: 9 }],
+  };
+  const withBrownouts = () =>
+    Object.assign(scene(undefined, routes), { usage: { ...sampleUsage(now), brownouts } satisfies UsageQueries });
+  const rowsOf = (page: Page) =>
+    page.evaluate<string[][]>(
+      `[...document.querySelectorAll('#brownout tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))`,
+    );
+
+  it('is not shown for a version without a brownout', async () => {
+    const { page } = await drawn();
+    expect(await page.locator('#brownout-card').isVisible()).toBe(false);
+  });
+
+  it.each(screens)('is shown on a %s, %s, without an accessibility violation', async (device, colorScheme, width) => {
+    const viewed = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
+    const { page, complaints } = await drawn(viewed, withBrownouts());
+    const card = page.locator('#brownout-card');
+    await card.locator('tbody tr').first().waitFor();
+    await card.screenshot({ path: join(screenshots, `brownout-${device}-${colorScheme}.png`) });
+    expect(await rowsOf(page)).toEqual([
+      [`x-client-id:${hostile}`, '1,204', 'Kept retrying', 'just now', '–'],
+      ['Ann’s shopx-api-key:#4f2a91c07be05d3a', '3', 'Moved', '10 days ago', '9 days ago'],
+      ['user-agent:okhttp', '3', 'Both', 'just now', '9 days ago'],
+      ['user-agent:curl', '3', 'Came back', '1 day ago', '–'],
+      ['x-client-id:kiosk', '3', 'Silent since', '10 days ago', '–'],
+    ]);
+    expect(await card.locator('.summary').textContent()).toBe(
+      '10 Nov 2026, 14:00 to 10 Nov 2026, 15:00: 1,216 requests to v1 refused.',
+    );
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
+    expect(await violationsOn(page, '#brownout-card')).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows an earlier brownout when it is selected', async () => {
+    const { page } = await drawn({}, withBrownouts());
+    await page.getByLabel('Brownout of').focus();
+    await page.getByLabel('Brownout of').selectOption('3 Nov 2026, 14:00');
+    const clients = async () => (await rowsOf(page)).map(([client]) => client);
+    await expect.poll(clients, { timeout: timeoutMs }).toEqual(['x-client-id:kiosk']);
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('brownout-window');
   });
 });
 

@@ -1,4 +1,5 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, post, Retry, usageUrl } from './api.js';
+import { BrownoutCard } from './brownout.js';
 import { clients } from './clients.js';
 import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
 import { NameDialog } from './nameDialog.js';
@@ -22,6 +23,7 @@ export class RetirementSection {
   #routesRequest = new LatestRequest(ledgerTimeoutMs);
   #planRequest = new LatestRequest(ledgerTimeoutMs);
   #retry = new Retry(() => void this.refresh());
+  #brownouts = new BrownoutCard();
   #nameDialog = new NameDialog(() => void this.#listClients());
   #version = '';
   #stage = '';
@@ -66,6 +68,7 @@ export class RetirementSection {
     this.#version = version;
     this.#clients = this.#routes = undefined;
     this.#drawnData = '';
+    this.#brownouts.clear();
     history.replaceState(null, '', `#${version}`);
     byId('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
     byId('h-clients').textContent = `Clients that call ${version}`;
@@ -97,6 +100,7 @@ export class RetirementSection {
       await this.#listClients();
       if (!request.isOutdated) await this.#listRoutes(retirement);
       if (!request.isOutdated && retirement.facts.stage !== 'retired') await this.#plan(version);
+      if (!request.isOutdated) await this.#brownouts.refresh(version);
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);

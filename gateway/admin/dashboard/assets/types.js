@@ -24,6 +24,8 @@
  * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, refused: number, refused_count: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], failing_routes: { route: string, in_contract: boolean|null }[], successor: Successor|null }} Facts
  * @typedef {{ version: string, answer: string, asked_at: string, reasons: Remark[], notes: Remark[], facts: Facts }} Retirement
  * @typedef {{ summary: string, covered_since: string|null, total: { served: number, lost: number, answers: { served: number } }, client_count: number, losing_count: number, others_lose: boolean, notes: Remark[] }} Plan
+ * @typedef {{ client: string, name: string|null, class: string|null, refused: number, last_call: string, successor_use: string|null }} RefusedClient
+ * @typedef {{ version: string, asked_at: string, brownouts: { number: number, at: string, end: string }[], number: number|null, refused: number, folded: number, client_count: number, classes: Record<string, number>, clients: RefusedClient[], not_refused_count: number, not_refused: { client: string, name: string|null, spared: boolean }[], notes: Remark[] }} BrownoutReport
  */
 
 /**
