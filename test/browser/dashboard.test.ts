@@ -1065,6 +1065,7 @@ describe('the filter by gateway', () => {
       ['Can it be retired? all gateways'],
       ['Requests per day gw-3'],
       ['If it were retired now all gateways'],
+      ['After the brownout all gateways'],
       ['Clients that call v1 all gateways'],
       ['Routes in use all gateways'],
       ['Rate and latency by version this gateway'],
