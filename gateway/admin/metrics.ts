@@ -30,12 +30,21 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...gauges(source.current, withLastUse, operations.config(), now),
       ...freezeGauges(operations.freezes?.() ?? []),
       ...ledgerGauges(operations.usage),
+      brownoutGauge(operations.brownouts?.status() ?? []),
       ...fleetGauges(operations.fleet, operations.spool),
     ];
     const text = await exposition([...counts, state, operations.exported?.() ?? []]);
     res.set('Content-Type', await metricsType()).send(text);
   });
   return router;
+}
+
+function brownoutGauge(brownouts: ReturnType<NonNullable<Operations['brownouts']>['status']>): MetricValues {
+  const groups = Map.groupBy(brownouts, ({ version, state }) => `${version} ${state}`);
+  const samples = [...groups.values()].flatMap(([first, ...rest]) =>
+    first ? [{ labels: { version: first.version, state: first.state }, value: 1 + rest.length }] : [],
+  );
+  return metricOf('version_gateway_brownouts', samples);
 }
 
 /** The metrics that are computed from the configuration and the gateway's state at `now`, not counted. */

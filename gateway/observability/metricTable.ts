@@ -94,6 +94,11 @@ export const metricTable = {
     labels: byVersion,
     help: 'Days until the announced sunset; negative once it has passed.',
   },
+  version_gateway_brownouts: {
+    type: 'gauge',
+    labels: ['version', 'state'],
+    help: 'Brownouts of the configuration by state: planned, approved, running, ended, skipped, stopped or missed.',
+  },
   version_gateway_target_up: {
     type: 'gauge',
     labels: ['version', 'target'],

@@ -184,10 +184,12 @@ function reloadOnEdits(
 }
 
 /** What routes.yaml asks for, and an embedded gateway does not do. */
-function ignoredSections({ fleet, telemetry, notify, gateway }: Snapshot): string[] {
+function ignoredSections({ fleet, telemetry, notify, gateway, byMajor }: Snapshot): string[] {
   const lines = [];
   if (fleet)
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
+  if (byMajor.some(({ brownouts }) => brownouts.length > 0))
+    lines.push('brownouts are ignored: an embedded gateway refuses nobody in a brownout.  Run version-gateway start.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')

@@ -189,6 +189,8 @@ it('is stopped by an operator, and stays so over a reload and a restart', async 
   });
   expect(await statusOf(gateway)).toBe(200);
   expect((await post({ version: 'v1' })).status).toBe(409);
+  const metrics = await (await fetch(`http://127.0.0.1:${gateway.adminPort}/metrics`)).text();
+  expect(metrics).toContain('version_gateway_brownouts{version="v1",state="stopped"} 1');
   await gateway.edit({ ...file, log: { sample: '10%' } });
   expect(await statusOf(gateway)).toBe(200);
   await gateway.close();

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
+import type { BrownoutStatus } from '../../lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, summaryOf } from '../../retirement/brownoutReport.ts';
-import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
+import { ago, grouped, percent, printable, printableExcerpt } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
-import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminTargetOptions,
   addAdminTargetOptions,
@@ -18,8 +19,27 @@ interface ReportOptions extends AdminTargetOptions {
   readonly window?: string;
 }
 
+interface StatusOptions extends AdminTargetOptions {
+  readonly format: 'text' | 'json';
+}
+
+interface StopOptions extends AdminTargetOptions {
+  readonly window?: string;
+}
+
 export const addBrownout: AddCommand = (program, io, finish) => {
-  const command = program.command('brownout').description('Report on the brownouts of a version.');
+  const command = program.command('brownout').description('Show, stop and report on the brownouts of a version.');
+  addAdminTargetOptions(command.command('status'))
+    .description('List the brownouts of the configuration and their states.')
+    .addOption(formatOption(['text', 'json']))
+    .action(async (options: StatusOptions) => finish(await status(options, io)));
+  addAdminTargetOptions(command.command('stop'))
+    .description(
+      'End a brownout now, in every worker and every gateway of the fleet. It does not start again. With --window, also one ahead.',
+    )
+    .argument('<version>', 'version, such as /v1', versionArgument)
+    .option('--window <start>', 'start of the brownout, such as 2028-06-30T14:00Z (default: the one that is running)')
+    .action(async (version: string, options: StopOptions) => finish(await stop(version, options, io)));
   addAdminTargetOptions(command.command('report'))
     .description(
       'Show what the clients that a brownout refused did since: whether they moved to the successor, kept retrying, or fell silent.',
@@ -34,6 +54,49 @@ export const addBrownout: AddCommand = (program, io, finish) => {
     .addOption(formatOption(['text', 'json', 'markdown']))
     .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
 };
+
+/** @throws AdminError, UnreadableFileError */
+async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const found = await adminClient(target).get('/api/brownouts');
+  const { brownouts } = found;
+  if (!isStatusList(brownouts)) throw notAGateway(target.name);
+  if (options.format === 'json') io.stdout.write(printedJson(found));
+  else if (brownouts.length === 0) io.stdout.write('The configuration has no brownouts.\n');
+  else {
+    const rows = brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
+      `/${version}`,
+      at,
+      until,
+      percent(clients),
+      routes?.join(', ') ?? 'all',
+      reason === null ? state : `${state}: ${printable(reason)}`,
+    ]);
+    const lines = table([['version', 'from', 'until', 'clients', 'routes', 'state'], ...rows], widthOf(io.stdout));
+    io.stdout.write(`${lines.join('\n')}\n`);
+  }
+  return 0;
+}
+
+function isStatusList(value: unknown): value is readonly BrownoutStatus[] {
+  return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one['state'] === 'string');
+}
+
+/** @throws AdminError, UnreadableFileError, UsageError */
+async function stop(version: string, { window, ...options }: StopOptions, io: Io): Promise<ExitCode> {
+  if (window !== undefined && Number.isNaN(Date.parse(window)))
+    throw new UsageError('--window must be the start of a brownout, such as 2028-06-30T14:00Z.');
+  const target = adminTargetOf(options, io);
+  const body = window === undefined ? { version } : { version, at: window };
+  const { brownout, stored } = await adminClient(target).post('/api/brownouts/stop', body);
+  if (!isRecord(brownout)) throw notAGateway(target.name);
+  io.stdout.write(`/${version}: the brownout of ${printable(String(brownout['at']))} is stopped\n`);
+  if (stored === true) return 0;
+  io.stderr.write(
+    'The decision could not be stored yet: other gateways may still refuse clients, and so may this one after a restart.\n',
+  );
+  return 1;
+}
 
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, options: ReportOptions, io: Io): Promise<ExitCode> {

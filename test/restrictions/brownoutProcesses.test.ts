@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { BrownoutStatus } from '../../gateway/lifecycle/brownouts.ts';
+import { runIn } from '../cli/io.ts';
+import { startFleetGateway } from '../fleet/fleetGateway.ts';
+import { startWorkers } from '../runtime/startWorkers.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { ask, get } from '../support/rawClient.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+const slow = 120_000;
+const brownout = { unnamed: '100%', max_share: '100%', spare: ['friend'], notice: 'off' };
+
+/** A brownout that begins in a few seconds, on a whole second. */
+function soon(): { readonly at: number; readonly brownouts: readonly object[] } {
+  const at = Math.ceil(Date.now() / 1000 + 3) * 1000;
+  return { at, brownouts: [{ at: new Date(at).toISOString(), for: '15m' }] };
+}
+
+interface Answered {
+  readonly sent: number;
+  readonly received: number;
+  readonly status: number;
+  readonly client: string;
+}
+
+/** Asks again and again, each time on a new connection, so that all workers get requests. */
+function askAll(port: number): { readonly seen: Answered[]; stop(): Promise<void> } {
+  const seen: Answered[] = [];
+  let isOver = false;
+  const loop = async (client: string): Promise<void> => {
+    while (!isOver) {
+      const sent = Date.now();
+      const { status } = await ask(port, get('/v1/x', `X-Client-Id: ${client}`));
+      seen.push({ sent, received: Date.now(), status, client });
+    }
+  };
+  const loops = Promise.all(['shop', 'friend'].map(loop));
+  return {
+    seen,
+    stop: async () => {
+      isOver = true;
+      await loops;
+    },
+  };
+}
+
+async function statesOf(admin: string): Promise<string[]> {
+  const { stdout } = await runIn('.', ['brownout', 'status', '--admin', admin, '--format', 'json']);
+  return (JSON.parse(stdout) as { brownouts: BrownoutStatus[] }).brownouts.map(({ state }) => state);
+}
+
+it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is stopped for good', {
+  timeout: slow,
+}, async () => {
+  const backend = await startBackend(okAnswer);
+  const dates = { deprecation: '2026-01-01' };
+  const routes = { '/v1': { upstream: backend.url, ...dates }, '/v2': backend.url };
+  const gateway = await startWorkers(2, routes, { brownout });
+  const admin = gateway.admin.replace('http://', '');
+  const asking = askAll(gateway.port);
+  const { at, brownouts } = soon();
+  const announced = { ...routes, '/v1': { upstream: backend.url, ...dates, brownouts } };
+  gateway.edit(announced);
+  await eventually(async () => expect(await statesOf(admin)).toEqual(['running']));
+  // Both workers know of it before the status says so, unless the machine is slow; they certainly do after a second of refusals.
+  const refusedSince = (since: number) =>
+    asking.seen.filter(({ sent, client }) => sent >= since && client === 'shop').map(({ status }) => status);
+  const running = Date.now();
+  await eventually(() => expect(refusedSince(running).filter((status) => status === 503).length).toBeGreaterThan(20));
+  const sure = Date.now();
+
+  gateway.edit(announced, { log: { access: 'off' } });
+  await gateway.printed(/reloaded/);
+  const before = await gateway.pids();
+  gateway.child.kill('SIGUSR2');
+  await gateway.printed(/rolling restart done/);
+  expect((await gateway.pids()).filter((pid) => before.includes(pid))).toEqual([]);
+  await eventually(async () => expect(refusedSince(Date.now() - 500).length).toBeGreaterThan(5));
+  expect(new Set(refusedSince(sure))).toEqual(new Set([503]));
+
+  const stopping = Date.now();
+  const stopped = await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin]);
+  expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringMatching(/^\/v1: the brownout of .* is stopped\n$/)]);
+  expect(await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin])).toMatchObject({ code: 2 });
+  gateway.child.kill('SIGUSR2');
+  await eventually(() => expect(gateway.output().match(/rolling restart done/g)).toHaveLength(2));
+  const late = Date.now();
+  await eventually(() => expect(refusedSince(late).length).toBeGreaterThan(20));
+  await asking.stop();
+  expect(await statesOf(admin)).toEqual(['stopped']);
+  // Within two seconds everywhere, and for good.
+  expect(new Set(refusedSince(stopping + 2_000))).toEqual(new Set([200]));
+  const early = asking.seen.filter(({ received, status }) => received < at - 1000 && status !== 200);
+  expect(early).toEqual([]);
+  const friends = asking.seen.filter(({ client }) => client === 'friend');
+  expect(friends.length).toBeGreaterThan(50);
+  expect(friends.filter(({ status }) => status !== 200)).toEqual([]);
+});
+
+it('is decided once for a fleet, and is stopped in all its gateways within two seconds', {
+  timeout: slow,
+}, async () => {
+  const backend = await startBackend(okAnswer);
+  const store = await server.database();
+  const { brownouts } = soon();
+  const routes = { '/v1': { upstream: backend.url, deprecation: '2026-01-01', brownouts }, '/v2': backend.url };
+  const [one, two] = await Promise.all(
+    ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes, settings: { brownout } })),
+  );
+  if (!one || !two) throw new Error('no gateway');
+  for (const { admin } of [one, two]) await eventually(async () => expect(await statesOf(admin)).toEqual(['running']));
+  const asking = [askAll(one.port), askAll(two.port)];
+  const shops = (since: number, index: number) =>
+    (asking[index]?.seen ?? []).filter(({ sent, client }) => sent >= since && client === 'shop');
+  for (const index of [0, 1])
+    await eventually(() => expect(shops(0, index).filter(({ status }) => status === 503).length).toBeGreaterThan(5));
+  expect(await runIn('.', ['brownout', 'stop', '/v1', '--admin', one.admin])).toMatchObject({ code: 0 });
+  const stopped = Date.now();
+  await eventually(() => expect(shops(stopped + 2_000, 1).length).toBeGreaterThan(20));
+  await Promise.all(asking.map(({ stop }) => stop()));
+  for (const index of [0, 1])
+    expect(new Set(shops(stopped + 2_000, index).map(({ status }) => status))).toEqual(new Set([200]));
+  expect(await statesOf(two.admin)).toEqual(['stopped']);
+  expect(two.output()).toContain('is stopped: stopped by an operator');
+});
