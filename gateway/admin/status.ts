@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { stageOf } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -125,7 +125,8 @@ function versionStatus(
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
-  const isEnded = stage === 'retired' || stage === 'removed';
+  const waivers = version ? runningWaivers(version, now) : [];
+  const isEnded = stage === 'removed' || (stage === 'retired' && waivers.length === 0);
   const blockedBy = isEnded ? fleet?.stopBlockers(name) : undefined;
   return {
     version: name,
@@ -135,6 +136,7 @@ function versionStatus(
     in_flight: inFlight,
     waiting,
     last_served: instant(report?.lastInFlight),
+    waivers: waivers.map(({ client, until, reason }) => ({ client, until: instant(until), reason })),
     safe_to_stop: isEnded && inFlight + waiting === 0 && isInFlightKnown && (blockedBy ?? []).length === 0,
     ...(blockedBy && { blocked_by: blockedBy }),
   };

@@ -11,6 +11,8 @@ export type AcceptedVersion = Pick<
   Version,
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts' | 'freeze'
 > & {
+  /** Without the names in the ledger. */
+  readonly waivers: readonly Pick<Version['waivers'][number], 'client' | 'until'>[];
   /** Undefined: an earlier release has written the record, without them. */
   readonly ends: Version['ends'] | undefined;
 };
@@ -60,6 +62,8 @@ const versionSchema = z.object({
   // Left out if there is none, so that the hash of a configuration without brownouts is that of earlier releases.
   brownouts: z.array(windowSchema).optional(),
   freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
+  // Left out if there is none, like brownouts.
+  waivers: z.array(z.object({ client: z.string(), until: z.int() })).optional(),
   // An earlier release did not record them.
   ends: z.array(endSchema).optional(),
 });
@@ -134,7 +138,7 @@ export function configHash({ byMajor, gateway }: Pick<Snapshot, 'byMajor' | 'gat
 
 function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['versions'] {
   return byMajor.map(
-    ({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, freeze, ends }) => ({
+    ({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, freeze, waivers, ends }) => ({
       name,
       major,
       deprecation,
@@ -147,6 +151,7 @@ function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['v
           ? undefined
           : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
       freeze: freeze && { ...freeze, allow: [...freeze.allow] },
+      waivers: waivers.length === 0 ? undefined : waivers.map(({ client, until }) => ({ client, until })),
       ends: ends?.map(({ method, path, deprecation, sunset }) => ({ method, path, deprecation, sunset })),
     }),
   );
@@ -167,7 +172,16 @@ function parsed(text: string): unknown {
 function configOf({ versions, force }: StoredConfig): AcceptedConfig {
   const byName = new Map(
     versions.map(
-      ({ deprecation, sunset, successor, brownouts = [], freeze, ends, ...rest }): [string, AcceptedVersion] => [
+      ({
+        deprecation,
+        sunset,
+        successor,
+        brownouts = [],
+        freeze,
+        waivers = [],
+        ends,
+        ...rest
+      }): [string, AcceptedVersion] => [
         rest.name,
         {
           ...rest,
@@ -176,6 +190,7 @@ function configOf({ versions, force }: StoredConfig): AcceptedConfig {
           successor,
           brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
           freeze,
+          waivers,
           ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
         },
       ],

@@ -36,6 +36,8 @@ import {
   freezeNeedsIdentity,
   freezeOfServedVersion,
   freezeOutlivesLedger,
+  rulesNeedTagKey,
+  waiversAreNotClaimable,
   waiversEndLater,
 } from './rules/restrictions.ts';
 import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
@@ -111,6 +113,8 @@ export const warningRules = {
   'brownout-cannot-start': brownoutCannotStart,
   'freeze-outlives-ledger': freezeOutlivesLedger,
   'moved-without-successor': movedWithoutSuccessor,
+  'rules-without-tag-key': rulesNeedTagKey,
+  'claimable-waiver': waiversAreNotClaimable,
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,
   'nothing-in-service': nothingInService,

@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { guidePath } from '../lifecycle/guide.ts';
-import { latestVersion, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { latestVersion, runningWaivers, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { catalogPath, contractPath, contractType, indexPath, versionPath } from './paths.ts';
 
 /** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */
@@ -20,6 +20,8 @@ export interface VersionOverview {
   readonly stage: Stage;
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
+  /** Whether it is retired, but still serves some clients. */
+  readonly isWaived: boolean;
   /** The URL of the contract. */
   readonly contract: string | undefined;
   /** The URL of the migration guide to the successor. */
@@ -36,6 +38,7 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
     return {
       version,
       stage: stageOf(version, now),
+      isWaived: runningWaivers(version, now).length > 0,
       url: urlOf(version),
       successor: successor && { name: successor.name, url: urlOf(successor) },
       contract: contract && origin + contract,

@@ -88,7 +88,9 @@ const summaries: Readonly<Record<Stage, (overview: VersionOverview) => string>> 
   sunset: (overview) =>
     `Its sunset date has passed, and it may stop at any time${withSuccessor('. Move now to', overview)}.`,
   retired: (overview) =>
-    `No longer in service: every request is answered with 410 Gone${withSuccessor('. Use', overview)}.`,
+    overview.isWaived
+      ? `No longer in service: requests are answered with 410 Gone, except those of single clients until a date of their own${withSuccessor('. Use', overview)}.`
+      : `No longer in service: every request is answered with 410 Gone${withSuccessor('. Use', overview)}.`,
 };
 
 function withSuccessor(words: string, { successor }: VersionOverview): string {

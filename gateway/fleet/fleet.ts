@@ -23,6 +23,8 @@ const closeMs = 500;
 // How long the ledger may take to store the salt of the fleet.
 const adoptionMs = 5000;
 
+const replacedSalt =
+  'usage.tag_key of this gateway replaces the salt of the fleet: clients that are known by a tag are counted as new clients. Give all gateways of the fleet the same key: tags of a gateway with another one count as other clients.';
 const lostCounts =
   'The shared store of the fleet has lost counts of this gateway that it had confirmed: was it restored from a backup?  Coverage restarts: the time before this does not count towards a quiet period.';
 
@@ -252,6 +254,7 @@ export class Fleet {
     else if (message.kind === 'maintained') this.#onMaintained(message.problem);
     else if (message.kind === 'salt') {
       this.#salt = message.salt;
+      if (message.isReplaced) this.#notice(replacedSalt);
       this.#adoptSalt();
     } else this.member.onReport(message);
   }

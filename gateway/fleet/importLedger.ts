@@ -75,7 +75,10 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
     );
   }
   const salt = meta.get('salt') ?? '';
-  const id = createHash('sha256').update(salt).digest('hex');
+  // Files with the same `usage.tag_key` have the same salt. Files of earlier releases have no id.
+  const id = createHash('sha256')
+    .update(meta.get('id') ?? salt)
+    .digest('hex');
   const { seen } = ledger.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
   const until = Number(seen ?? 0);
   // Two imports of one file at the same time: the second one waits here.

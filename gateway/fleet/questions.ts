@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
-import { stageOf } from '../lifecycle/stage.ts';
+import { servedStage } from '../lifecycle/stage.ts';
 import { earliestOf, type ServingReport } from '../observability/report.ts';
 import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
@@ -180,7 +180,7 @@ export function loadsOf(
     [...names].map((name): [string, VersionLoad] => {
       const version = snapshot.versions.get(name);
       const load = {
-        stage: version ? stageOf(version, now) : ('removed' as const),
+        stage: version ? servedStage(version, now) : ('removed' as const),
         in_flight: reports.get(name)?.inFlight ?? 0,
         waiting: reports.get(name)?.waiting ?? 0,
       };

@@ -215,6 +215,21 @@ export async function setMeta(sql: Sql, key: string, value: string): Promise<voi
   );
 }
 
+/**
+ * Makes `salt` the salt of the fleet, unless it has one. `isKeyed`: it is that of `usage.tag_key`, which replaces another one.
+ * @returns the salt of the fleet, and whether it was replaced
+ */
+export async function agreeOnSalt(
+  sql: Sql,
+  salt: string,
+  isKeyed: boolean,
+): Promise<{ salt: string; isReplaced: boolean }> {
+  const found = await fleetSalt(sql, salt);
+  if (found === salt || !isKeyed) return { salt: found, isReplaced: false };
+  await setMeta(sql, 'salt', salt);
+  return { salt, isReplaced: true };
+}
+
 /** Makes `salt` the salt of the fleet, unless it has one. @returns the salt of the fleet */
 export async function fleetSalt(sql: Sql, salt: string): Promise<string> {
   await sql.query(`INSERT INTO ${schemaName}.meta VALUES ('salt', $1) ON CONFLICT DO NOTHING`, [salt]);

@@ -1,7 +1,7 @@
 import type { FleetSettings, Identifier } from '../config/snapshot.ts';
 import { namingOf } from '../usage/counting/identification.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
-import { fleetSalt, migrate, schemaName, setMeta } from './schema.ts';
+import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
 
 /** The salt of the gateway, and the callbacks of a `StoreConnection`. */
 export interface StoreContext {
@@ -9,8 +9,10 @@ export interface StoreContext {
   readonly salt: () => string;
   /** Undefined: clients are not identified. */
   readonly identify?: readonly Identifier[] | undefined;
-  /** Called at each contact with the salt of the fleet. */
-  readonly onSalt: (salt: string) => void;
+  /** Whether that salt is the one of `usage.tag_key`. It then replaces the salt of the fleet. */
+  readonly isKeyed?: boolean;
+  /** Called at each contact with the salt of the fleet. `isReplaced`: the store had another one. */
+  readonly onSalt: (salt: string, isReplaced: boolean) => void;
   /** Called when the store is lost, with the reason, and when it answers again, with undefined. */
   readonly onChange: (problem: string | undefined) => void;
 }
@@ -73,9 +75,9 @@ export class StoreConnection implements Sql, Transactions {
     const postgres = await Postgres.open(this.#settings, this.#options);
     try {
       await migrate(postgres);
-      const salt = await fleetSalt(postgres, this.#context.salt());
-      this.#context.onSalt(salt);
-      const { identify } = this.#context;
+      const { identify, isKeyed = false } = this.#context;
+      const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isKeyed);
+      this.#context.onSalt(salt, isReplaced);
       if (identify) await noteNaming(postgres, namingOf(identify, salt));
       return postgres;
     } catch (error) {

@@ -24,9 +24,10 @@ const store = new StoreConnection(
   {
     salt: () => ownSalt,
     identify: ledger.identify,
-    onSalt: (salt) => {
+    isKeyed: ledger.tagKey !== undefined,
+    onSalt: (salt, isReplaced) => {
       ownSalt = salt;
-      post({ kind: 'salt', salt });
+      post({ kind: 'salt', salt, isReplaced });
     },
     onChange: (problem) => post({ kind: 'store', problem }),
   },

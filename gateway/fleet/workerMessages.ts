@@ -39,8 +39,8 @@ export type FleetReport =
   | { readonly kind: 'refused'; readonly reason: string }
   /** The result of a maintenance. Undefined: it has succeeded. */
   | { readonly kind: 'maintained'; readonly problem: string | undefined }
-  /** The salt of the fleet. */
-  | { readonly kind: 'salt'; readonly salt: string };
+  /** The salt of the fleet. `isReplaced`: `usage.tag_key` of this gateway has just replaced it. */
+  | { readonly kind: 'salt'; readonly salt: string; readonly isReplaced: boolean };
 
 /** A message about this gateway as a member of the fleet. `id`: that of the answer. */
 export type MembershipCommand =

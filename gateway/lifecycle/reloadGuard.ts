@@ -1,9 +1,9 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
 import { forcePlaceholder, shapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
-import { ago } from '../shared/text.ts';
+import { ago, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages } from './brownouts.ts';
-import { stageOf, successorOf } from './stage.ts';
+import { dateText, stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
 export interface Refusal {
@@ -38,6 +38,7 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: VersionU
     const version = after.versions.get(old.name);
     const messages = [
       ...endMessages(old, version, after, use, now),
+      ...waiverMessages(old, version, now),
       ...(version
         ? [
             ...sunsetMessages(old, version, after, now),
@@ -129,6 +130,23 @@ function endMessages(
   if (gap !== undefined) messages.push(`${what}, but its last call is not known. ${gap}${worse}`);
   if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
+}
+
+/** Messages about clients that the edit would serve for less time than their waivers say. */
+function waiverMessages(
+  { name, waivers: before }: AcceptedVersion,
+  version: AcceptedVersion | undefined,
+  now: number,
+): string[] {
+  const endOf = (waivers: AcceptedVersion['waivers'], client: string): number =>
+    Math.max(0, ...waivers.filter((one) => one.client === client).map(({ until }) => until));
+  return [...new Set(before.map(({ client }) => client))].flatMap((client): string[] => {
+    const [old, end] = [endOf(before, client), endOf(version?.waivers ?? [], client)];
+    if (old <= now || end >= old) return [];
+    const what = `The waiver of ${printableExcerpt(client)} for /${name}`;
+    if (end === 0) return [`${what} is removed before its end, ${dateText(old)}.`];
+    return [`${what} moves from ${dateText(old)} to ${dateText(end)}, which is earlier.`];
+  });
 }
 
 /** Messages about a sunset that the edit changes, of the version or of a route that ends before it. */

@@ -25,6 +25,7 @@ const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Sn
   ['gateway.h2c', ({ gateway }) => gateway.h2c],
   ['gateway.tls', ({ gateway: { tls } }) => tls && [tls.cert, tls.key]],
   ['usage.store', ({ usage }) => usage.store],
+  ['usage.tag_key', ({ usage }) => usage.tagKey],
   ['fleet', ({ fleet }) => fleet],
 ];
 

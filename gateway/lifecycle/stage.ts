@@ -1,6 +1,7 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { translatePath } from '../shared/pathTemplate.ts';
+import { plural, printableExcerpt } from '../shared/text.ts';
 
 type Dated = Pick<Version, 'deprecation' | 'sunset' | 'afterSunset' | 'retired'>;
 
@@ -21,6 +22,36 @@ export function stageOf(version: Dated, now: number): Stage {
   }
   if (version.deprecation === undefined) return 'active';
   return version.deprecation <= now ? 'deprecated' : 'announced';
+}
+
+/** The waivers by which a retired version still serves clients. Empty for a version that is not retired. */
+export function runningWaivers(version: Dated & Pick<Version, 'waivers'>, now: number): Version['waivers'] {
+  if (version.waivers.length === 0 || stageOf(version, now) !== 'retired') return [];
+  return version.waivers.filter(({ until }) => now < until).sort((a, b) => a.until - b.until);
+}
+
+/** The stage for the other gateways of a fleet: they must not take a version that serves waived clients for one that ended. */
+export function servedStage(version: Dated & Pick<Version, 'waivers'>, now: number): Stage {
+  return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);
+}
+
+const maxNamed = 5;
+
+/** `1 waived client: acme until 2027-09-01`. Undefined without waivers. */
+export function waiverWords(
+  waivers: readonly { readonly client: string; readonly until: number }[],
+): string | undefined {
+  if (waivers.length === 0) return undefined;
+  const named = waivers
+    .slice(-maxNamed)
+    .map(({ client, until }) => `${printableExcerpt(client)} until ${dateText(until)}`);
+  const more = waivers.length > named.length ? `${named.length} of them: ` : '';
+  return `${plural(waivers.length, 'waived client')}: ${more}${named.join(', ')}`;
+}
+
+/** `2027-09-01`, or with the time if it is not midnight UTC. */
+export function dateText(instant: number): string {
+  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
 }
 
 interface VersionSet<Kind extends AcceptedVersion> {

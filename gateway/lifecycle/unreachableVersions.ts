@@ -1,8 +1,8 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport, TargetReport } from '../observability/report.ts';
-import { stageOf, successorOf } from './stage.ts';
+import { servedStage, stageOf, successorOf } from './stage.ts';
 
-/** A version that is not retired, but none of its targets can be reached. */
+/** A version that serves clients, but none of its targets can be reached. */
 interface UnreachableVersion {
   /** The segment: `v1`. */
   readonly version: string;
@@ -21,7 +21,7 @@ export function unreachableVersions(
   const targets = new Map(versions.map((one) => [one.name, one.targets]));
   const isUnreachable = (name: string): boolean => noneReachable(targets.get(name) ?? []);
   return snapshot.byMajor
-    .filter((version) => stageOf(version, now) !== 'retired' && isUnreachable(version.name))
+    .filter((version) => servedStage(version, now) !== 'retired' && isUnreachable(version.name))
     .map((version) => {
       const stage = stageOf(version, now);
       const successor = successorOf(version, snapshot, now);

@@ -9,6 +9,7 @@ import { versionSegment } from '../routing/requestTarget.ts';
  */
 export const plannedAnswers = {
   served: { heading: 'served', words: 'stays served', isRefusal: false },
+  waived: { heading: 'waived', words: 'is served by a waiver', isRefusal: false },
   retired: { heading: '410', words: 'is answered 410', isRefusal: true },
   unknown_version: { heading: '404', words: 'is answered 404', isRefusal: true },
 } as const satisfies Record<string, { readonly heading: string; readonly words: string; readonly isRefusal: boolean }>;
@@ -17,26 +18,30 @@ export type PlannedAnswer = keyof typeof plannedAnswers;
 
 export const plannedAnswerNames = Object.keys(plannedAnswers) as PlannedAnswer[];
 
-/** The properties of a request on which the answer depends. The client is not one of them. */
+/** The properties of a request on which the answer depends. */
 export interface PlannedRequest {
   /** The path segment: `v1`. */
   readonly version: string;
+  /** Undefined: a client that no rule names. */
+  readonly client?: string;
 }
 
 /**
  * Returns how a gateway with `snapshot` answers the request at the instant `at` (epoch ms). It uses the functions that the
- * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides.
+ * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides. A client
+ * with a waiver passes.
  * `basePath` is the base path under which the requests were recorded.
  */
 export function plannedAnswer(
-  { version: name }: PlannedRequest,
+  { version: name, client = '' }: PlannedRequest,
   snapshot: Pick<Snapshot, 'gateway' | 'versions'>,
   basePath: string,
   at: number,
 ): PlannedAnswer {
   const version = snapshot.versions.get(versionSegment(`${basePath}/${name}`, snapshot.gateway.basePath));
   if (version === undefined) return 'unknown_version';
-  return stageOf(version, at) === 'retired' ? 'retired' : 'served';
+  if (stageOf(version, at) !== 'retired') return 'served';
+  return version.waivers.some(({ clients, until }) => at < until && clients.includes(client)) ? 'waived' : 'retired';
 }
 
 /** The configuration with `retired: true` for one version; undefined if it does not have this version. */

@@ -1,4 +1,4 @@
-import { stageOf } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { ignoredBy, withOpenRequest } from '../retirement/countedClients.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { secondOf, theLast } from '../retirement/words.ts';
@@ -10,6 +10,7 @@ import {
   type PlannedAnswer,
   type PlannedClient,
   type PlannedCounts,
+  type PlannedRequest,
   type PlannedVersion,
   type PlanQuery,
   plannedAnswer,
@@ -28,17 +29,18 @@ interface Row extends VersionClientUse {
 export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise<Plan | undefined> {
   const { candidate, running, since, now, at } = query;
   const basePath = (running ?? candidate).gateway.basePath;
-  const answerOf = (version: string): PlannedAnswer => plannedAnswer({ version }, candidate, basePath, at);
-  const isRefusedAlready = (version: string): boolean =>
-    running !== undefined && plannedAnswers[plannedAnswer({ version }, running, basePath, now)].isRefusal;
-  const isLost = (version: string): boolean =>
-    plannedAnswers[answerOf(version)].isRefusal && !isRefusedAlready(version);
-  const uses = await queries.byVersionAndClient(since, ({ version, served }) => served > 0 && isLost(version));
+  const answerOf = (request: PlannedRequest): PlannedAnswer => plannedAnswer(request, candidate, basePath, at);
+  const isRefusedAlready = (request: PlannedRequest): boolean =>
+    running !== undefined && plannedAnswers[plannedAnswer(request, running, basePath, now)].isRefusal;
+  const isLost = (request: PlannedRequest): boolean =>
+    plannedAnswers[answerOf(request)].isRefusal && !isRefusedAlready(request);
+  const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
   const covered = await queries.coveredSince();
+  const unseen = await unseenWaivers(queries, candidate, at);
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const rows = uses.map(withOpenRequest).map((use): Row => {
-    return { ...use, answer: answerOf(use.version), lost: isLost(use.version) ? use.served : 0 };
+    return { ...use, answer: answerOf(use), lost: isLost(use) ? use.served : 0 };
   });
   const isIgnored = ignoredBy(candidate.retire.ignoreClients);
   const byClient = [...Map.groupBy(rows, ({ client }) => client).values()];
@@ -55,7 +57,14 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       const listed = candidate.versions.get(version);
       const stage = listed ? stageOf(listed, at) : 'removed';
       const clients = own.filter(isSingleClient).length;
-      return { version, stage, answer: answerOf(version), already: isRefusedAlready(version), clients, ...sumOf(own) };
+      return {
+        version,
+        stage,
+        answer: answerOf({ version }),
+        already: isRefusedAlready({ version }),
+        clients,
+        ...sumOf(own),
+      };
     });
   const facts = {
     kind: 'plan' as const,
@@ -71,9 +80,31 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     clients: largestLossFirst(counted),
     ignored: largestLossFirst(ignored),
   };
-  const notes = [...(query.remarks ?? []), ...planNotes(facts, query, queries.problems)];
+  const notes = [...(query.remarks ?? []), ...unseen, ...planNotes(facts, query, queries.problems)];
   const listed = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
   return { ...facts, ...listed, summary: planSummary(facts), notes };
+}
+
+/** A remark for each waiver whose client the ledger does not know: the name may be misspelt, or the tag made with another salt. */
+async function unseenWaivers(
+  queries: UsageQueries,
+  { byMajor }: PlanQuery['candidate'],
+  at: number,
+): Promise<Remark[]> {
+  const remarks = await Array.fromAsync(byMajor, async ({ name, waivers }) => {
+    const running = waivers.filter(({ until }) => at < until);
+    if (running.length === 0) return [];
+    const wanted = new Set(running.flatMap(({ clients }) => clients));
+    const uses = await queries.byClient(name, 0, ({ client }) => wanted.has(client));
+    const seen = new Set(uses.map(({ client }) => client));
+    return running
+      .filter(({ clients }) => !clients.some((client) => seen.has(client)))
+      .map(({ client }): Remark => {
+        const text = `The ledger knows no client of /${name} that the waiver of ${printableExcerpt(client)} names.`;
+        return { code: 'waiver_unseen', text };
+      });
+  });
+  return remarks.flat();
 }
 
 /** `rows`: those of one client, at least one. */
@@ -166,6 +197,10 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
     if (stageOf({ sunset, ...dates }, at) === 'retired') continue;
     const text = `/${name} is answered 410 from its sunset on, ${secondOf(sunset)} (after_sunset: gone). To plan for that, set the date (--at ${secondOf(sunset)}).`;
     add('gone_later', text);
+  }
+  for (const version of candidate.byMajor) {
+    const words = waiverWords(runningWaivers(version, at));
+    if (words !== undefined) add('waived', `/${version.name} stays served for ${words}.`);
   }
   if (running !== undefined && running.gateway.basePath !== candidate.gateway.basePath) {
     const [from, to] = [running, candidate].map(({ gateway }) => gateway.basePath || '/');

@@ -1,3 +1,4 @@
+import type { Snapshot } from '../config/snapshot.ts';
 import type { ClientUse, UsageQueries } from '../usage/usageQueries.ts';
 
 /** The clients whose requests count in the quiet period. */
@@ -27,6 +28,16 @@ export function countedUses({ clients, others }: Pick<CountedClients, 'clients' 
 /** The version's share of all requests, 0 to 1; 0 if there are none. */
 export function shareOf(counted: CountedClients): number {
   return counted.allRequests === 0 ? 0 : requestsOf(countedUses(counted)) / counted.allRequests;
+}
+
+/** The clients whose calls do not keep a version from being retired: those of `retire.ignore_clients` and its waivers. */
+export function ignoredNames(
+  { retire, versions }: Pick<Snapshot, 'retire' | 'versions'>,
+  version: string,
+  now: number,
+): string[] {
+  const waivers = versions.get(version)?.waivers.filter(({ until }) => now < until) ?? [];
+  return [...retire.ignoreClients, ...waivers.flatMap(({ clients }) => clients)];
 }
 
 export type IsIgnored = (client: Pick<ClientUse, 'client' | 'name'>) => boolean;

@@ -11,6 +11,7 @@ import {
   type CountedClients,
   type IsIgnored,
   ignoredBy,
+  ignoredNames,
   isUsing,
   requestsOf,
   withOpenRequest,
@@ -65,6 +66,8 @@ export interface RetirementFacts extends CountedClients {
   /** In the whole fleet. */
   readonly inFlight: number;
   readonly waiting: number;
+  /** The clients that are still served after the retirement, each until its waiver ends. */
+  readonly waivers: Version['waivers'];
   readonly successor: SuccessorFacts | undefined;
   /** Undefined: this gateway is on its own. */
   readonly fleet: FleetFacts | undefined;
@@ -138,7 +141,9 @@ async function factsWithoutProblem(
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
-  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  // The end of a route refuses nobody, so waivers have nothing to do with it.
+  const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredNames(snapshot, name, now) };
+  const isIgnored = ignoredBy(retire.ignoreClients);
   const recent = (await queries.byClient(name, hour)).filter(({ last }) => last >= since);
   const notIgnored = recent.filter((one) => !isIgnored(one));
   const using = notIgnored.filter((one) => isUsing(one, since));
@@ -171,14 +176,15 @@ async function factsWithoutProblem(
     failing,
     lostService: uses.length > 0 ? [] : await lostService(name, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
-    ...(await pastClients(name, queries, snapshot.retire, since, quiet, now)),
+    ...(await pastClients(name, queries, retire, since, quiet, now)),
     ignored: recent.filter(isIgnored).map(withOpenRequest),
     newClients: await newClientsOf(name, dates.deprecation, queries, covered, isIgnored, now),
-    trend: await trendWithout(snapshot.retire.ignoreClients, name, queries, covered, now),
+    trend: await trendWithout(retire.ignoreClients, name, queries, covered, now),
     lostRoutes: version ? await inContract(routesLost(version, snapshot, routes, now), version, queries, hour) : [],
     failingRoutes: version ? await inContract(routes.filter(onlyFails), version, queries, hour) : [],
     // Not known by route. The ledger has the requests in flight as well, because every process has just counted them.
     inFlight: route ? 0 : (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
+    waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     waiting: route ? 0 : (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
     fleet,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),

@@ -1,3 +1,4 @@
+import { waiverWords } from '../lifecycle/stage.ts';
 import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
@@ -174,8 +175,9 @@ function notesOn(facts: RetirementFacts): Remark[] {
   }
   if (ignored.length > 0) {
     const requests = plural(requestsOf(ignored), 'request');
-    add('ignored', `Ignored (retire.ignore_clients), ${requests}: ${listOf(ignored, now)}.`);
+    add('ignored', `Ignored (retire.ignore_clients, waivers), ${requests}: ${listOf(ignored, now)}.`);
   }
+  add('waived', waivedInWords(facts));
   if (others !== undefined) add('folded', `Not listed: ${othersInWords(others, facts)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
@@ -200,6 +202,13 @@ function notesOn(facts: RetirementFacts): Remark[] {
   if (facts.fleet) notes.push(...facts.fleet.notes);
   add('own_ledger', ledgerScope(facts));
   return notes;
+}
+
+function waivedInWords({ version, stage, waivers }: RetirementFacts): string | undefined {
+  const words = waiverWords(waivers);
+  if (words === undefined) return undefined;
+  if (stage === 'retired') return `Keep the backend of /${version} running: it still serves ${words}.`;
+  return `After the retirement, /${version} still serves ${words}.`;
 }
 
 function routeList(all: RetirementFacts['lostRoutes']): string {

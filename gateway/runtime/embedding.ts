@@ -10,6 +10,7 @@ import type { Discovery } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
 import { systemClock as clock } from '../shared/clock.ts';
+import { saltFrom } from '../usage/counting/identification.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { DataPlane } from './dataPlane.ts';
 import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
@@ -58,7 +59,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
   const reported = new Set<string>();
   const adapt = (snapshot: Snapshot) => {
-    for (const line of ignoredSections(snapshot)) {
+    for (const line of ignoredSections(snapshot, settings.ledger === true)) {
       // Without a function for notices, Node prints it as a warning.
       if (!reported.has(line)) (settings.notice ?? process.emitWarning)(line);
       reported.add(line);
@@ -66,7 +67,9 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
     return withoutIgnored(discovery ? snapshot : withoutGuides(snapshot));
   };
   const first = adapt(loaded);
-  const dataPlane = new DataPlane(first, { clock, discovery, forwards });
+  const { tagKey } = first.usage;
+  const salt = tagKey === undefined ? undefined : saltFrom(tagKey);
+  const dataPlane = new DataPlane(first, { clock, discovery, forwards, salt });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
   const thread =
     reload && typeof config === 'string' && file
@@ -184,7 +187,10 @@ function reloadOnEdits(
 }
 
 /** What routes.yaml asks for, and an embedded gateway does not do. */
-function ignoredSections({ fleet, telemetry, notify, gateway, byMajor }: Snapshot): string[] {
+function ignoredSections(
+  { fleet, telemetry, notify, gateway, usage, byMajor }: Snapshot,
+  hasLedger: boolean,
+): string[] {
   const lines = [];
   if (fleet)
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
@@ -194,6 +200,10 @@ function ignoredSections({ fleet, telemetry, notify, gateway, byMajor }: Snapsho
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
+  // The salt of the tags is in the ledger or comes from the key.
+  const hasTags = hasLedger || usage.tagKey !== undefined;
+  if (!hasTags && byMajor.some(({ waivers }) => waivers.length > 0))
+    lines.push('Waivers do not find clients by a tag: their salt is not known.  Set usage.tag_key, or ledger: true.');
   return lines;
 }
 

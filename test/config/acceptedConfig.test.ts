@@ -111,6 +111,7 @@ it('is read as it was written, in a folder that did not exist', () => {
   expect(config?.versions.get('v1')).toEqual({
     name: 'v1',
     brownouts: [],
+    waivers: [],
     ends: v1?.ends,
     major: 1,
     deprecation: v1?.deprecation,

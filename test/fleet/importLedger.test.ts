@@ -117,6 +117,17 @@ describe('importLedger', () => {
     await sql.close();
   });
 
+  it('imports two ledgers with the same usage.tag_key, and combines their clients', async () => {
+    const sql = await emptyStore();
+    const files = [1, 2].map((requests) =>
+      ledgerWith([row('v1', 'x-api-key:#00', now, { requests })], now - day, 'a key of this test'),
+    );
+    for (const { file } of files)
+      expect(await importLedger(sql, file)).toMatchObject({ kind: 'imported', foreignTags: 0 });
+    expect(await sums(sql, 'client_day')).toEqual([{ name: 'x-api-key:#00', requests: 3 }]);
+    await sql.close();
+  });
+
   it('imports nothing twice when two imports run at once', async () => {
     const sql = await emptyStore();
     await migrate(sql);

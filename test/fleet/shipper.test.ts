@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { agreeOnSalt, fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
 import { type FleetBatch, writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -165,6 +165,17 @@ describe('migrate', () => {
     await Promise.all([migrate(sql), migrate(sql), migrate(sql)]);
     expect(await fleetSalt(sql, 'first')).toBe('first');
     expect(await fleetSalt(sql, 'second')).toBe('first');
+    await sql.close();
+  });
+
+  it('replaces the salt of the fleet by that of usage.tag_key only, and says so', async () => {
+    const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
+    await migrate(sql);
+    expect(await agreeOnSalt(sql, 'first', false)).toEqual({ salt: 'first', isReplaced: false });
+    expect(await agreeOnSalt(sql, 'second', false)).toEqual({ salt: 'first', isReplaced: false });
+    expect(await agreeOnSalt(sql, 'keyed', true)).toEqual({ salt: 'keyed', isReplaced: true });
+    expect(await agreeOnSalt(sql, 'keyed', true)).toEqual({ salt: 'keyed', isReplaced: false });
+    expect(await agreeOnSalt(sql, 'second', false)).toEqual({ salt: 'keyed', isReplaced: false });
     await sql.close();
   });
 

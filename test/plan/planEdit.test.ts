@@ -49,10 +49,10 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       row('', 'scanner', now - hour, { requests: 9, served: 0 }),
     ]);
     expect(plan.clients.map(({ client, lost, answers, other }) => [client, lost, answers, other])).toEqual([
-      ['large', 6, { served: 40, retired: 6, unknown_version: 0 }, 0],
-      ['small', 2, { served: 0, retired: 2, unknown_version: 0 }, 1],
-      ['broken', 1, { served: 0, retired: 1, unknown_version: 0 }, 0],
-      ['moved', 0, { served: 100, retired: 0, unknown_version: 0 }, 0],
+      ['large', 6, { served: 40, retired: 6, unknown_version: 0, waived: 0 }, 0],
+      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0 }, 1],
+      ['broken', 1, { served: 0, retired: 1, unknown_version: 0, waived: 0 }, 0],
+      ['moved', 0, { served: 100, retired: 0, unknown_version: 0, waived: 0 }, 0],
     ]);
     expect(plan.clients[0]).toMatchObject({
       loses: ['v1'],
@@ -142,6 +142,23 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     const at = Date.parse('2027-06-30T12:00:00Z');
     expect((await planned(rows, { routes, at: at - 1 })).total.lost).toBe(0);
     expect((await planned(rows, { routes, at })).total.lost).toBe(1);
+  });
+
+  it('serves clients with a waiver until it ends', async () => {
+    const waivers = [{ client: 'acme', until: '2026-12-24', reason: 'contract 4711' }];
+    const routes = { '/v1': { upstream, retired: true, waivers }, '/v2': upstream };
+    const rows = [row('v1', 'x-client-id:acme', now - hour), row('v1', 'x-client-id:other', now - hour)];
+    const before = await planned(rows, { routes });
+    expect(before.versions[0]).toMatchObject({ answer: 'retired', answers: { waived: 1, retired: 1 }, lost: 1 });
+    expect(before.clients.map(({ client, lost }) => [client, lost])).toEqual([
+      ['x-client-id:other', 1],
+      ['x-client-id:acme', 0],
+    ]);
+    expect(before.notes.map(({ text }) => text)).toContain(
+      '/v1 stays served for 1 waived client: acme until 2026-12-24.',
+    );
+    const after = await planned(rows, { routes, at: Date.parse('2026-12-24') });
+    expect(after.total).toMatchObject({ answers: { waived: 0, retired: 2 }, lost: 2 });
   });
 
   it('answers a removed version with 404', async () => {

@@ -31,6 +31,7 @@ const quiet: RetirementFacts = {
   allRequests: 10_000,
   clients: [],
   ignored: [],
+  waivers: [],
   others: undefined,
   newClients: [],
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },

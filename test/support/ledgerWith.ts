@@ -10,11 +10,11 @@ export const hour = 3_600_000;
 export const day = 24 * hour;
 
 /** Creates a ledger on disk with these rows and coverage since `covered` (epoch ms). Removed at the end of the test. */
-export function ledgerWith(rows: UsageBatch, covered: number) {
+export function ledgerWith(rows: UsageBatch, covered: number, tagKey?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
   const file = join(folder, 'usage.db');
   let time = covered;
-  const ledger = Ledger.open({ store: file, retention: 400 * day }, { clock: { now: () => time } });
+  const ledger = Ledger.open({ store: file, retention: 400 * day, tagKey }, { clock: { now: () => time } });
   onTestFinished(() => {
     ledger.close();
     rmSync(folder, { recursive: true, force: true });

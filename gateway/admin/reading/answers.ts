@@ -9,7 +9,7 @@ import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
 import { findFreezeClients, freezeNote, newClientsInWords, newcomersOf } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
-import { clientsUsing, ignoredBy } from '../../retirement/countedClients.ts';
+import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedClients.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
@@ -111,7 +111,7 @@ const answers: {
     const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
-      const ignored = snapshot.retire.ignoreClients;
+      const ignored = ignoredNames(snapshot, name, now);
       const clients = await clientsUsing(name, queries, since, { ignored, isRetired });
       const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(clients, now) };

@@ -85,7 +85,9 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
       ? await previewOf(text, adminTargetOf(options, io))
       : undefined;
   const isEdit = preview !== undefined && preview.kind !== 'unchanged' && preview.kind !== 'faulty';
-  const plan = isEdit ? await planOf(text, adminTargetOf(options, io)) : undefined;
+  // The ledger may not know the clients of waivers that are in effect already.
+  const hasWaivers = preview !== undefined && result.snapshot?.byMajor.some(({ waivers }) => waivers.length > 0);
+  const plan = isEdit || hasWaivers ? await planOf(text, adminTargetOf(options, io)) : undefined;
   if (format === 'json') io.stdout.write(checkAsJson(report, preview, plan, compose?.facts));
   else if (preview)
     io.stdout.write(`\n${[...previewInWords(preview, paint), ...planInWords(plan, paint)].join('\n')}\n`);

@@ -4,7 +4,7 @@ import { compareWithCompose } from '../../config/compose/compare.ts';
 import { readProject } from '../../config/compose/project.ts';
 import { parseConfig } from '../../config/load.ts';
 import { decode, realPathOf } from '../../config/location.ts';
-import { stageOf } from '../../lifecycle/stage.ts';
+import { servedStage } from '../../lifecycle/stage.ts';
 import type { Io } from '../io.ts';
 import type { ComposeCheck } from '../output/checkReport.ts';
 
@@ -33,7 +33,7 @@ export async function checkWithCompose(
     file: config,
     path: realPathOf(resolve(io.cwd, config)),
     now,
-    isRetired: (version: Parameters<typeof stageOf>[0]) => stageOf(version, now) === 'retired',
+    isRetired: (version: Parameters<typeof servedStage>[0]) => servedStage(version, now) === 'retired',
   };
   const { result, gateway } = compareWithCompose(routes, project, composeService, running && new Set(running));
   return { result, facts: { ...facts, gateway: gateway ?? null }, texts };

@@ -22,6 +22,7 @@ import {
   readStatus,
   statusAsText,
   unresponsiveWorkers,
+  waivedClients,
 } from '../output/statusReport.ts';
 import { painter, widthOf } from '../output/terminal.ts';
 
@@ -92,6 +93,8 @@ async function waitUntilSafe(
     const version = status.versions.find((one) => one.version === name);
     if (!version) return end(1, unknownVersion(name, status.versions));
     if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
+    const waived = waivedClients(version);
+    if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
     const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
     const state = stateInWords(version);

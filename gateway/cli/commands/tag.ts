@@ -6,7 +6,7 @@ import { readRoutes } from '../../config/location.ts';
 import { identifier } from '../../config/schema/words.ts';
 import type { Identifier } from '../../config/snapshot.ts';
 import { printable } from '../../shared/text.ts';
-import { ClientIdentification, unknownClient } from '../../usage/counting/identification.ts';
+import { ClientIdentification, saltFrom, unknownClient } from '../../usage/counting/identification.ts';
 import { readSalt } from '../../usage/ledger/file.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { configOption } from '../options.ts';
@@ -29,7 +29,7 @@ export const addTag: AddCommand = (program, io, finish) => {
       identifierArgument,
     )
     .addOption(configOption(io.cwd))
-    .option('--store <file>', 'usage ledger (default: usage.store of --config)')
+    .option('--store <file>', 'usage ledger (default: usage.tag_key of --config, or usage.store without one)')
     .addHelpText('after', '\nExample:\n  version-gateway tag x-api-key < key\n')
     .action(async (by: Identifier, options: TagOptions, command: Command) =>
       finish(await tag(by, command.args[0] ?? '', options, io)),
@@ -50,7 +50,9 @@ async function tag(by: Identifier, written: string, { config, store }: TagOption
       `${config} does not identify clients by ${nameOf(by)}.  Choose an entry of usage.identify: ${known}.`,
     );
   }
-  const salt = saltOf(store ?? snapshot.usage.store, io.cwd);
+  const { tagKey } = snapshot.usage;
+  const salt =
+    store === undefined && tagKey !== undefined ? saltFrom(tagKey) : saltOf(store ?? snapshot.usage.store, io.cwd);
   const value = await valueFrom(io, written);
   const client = clientWith(value, by, salt);
   if (client === unknownClient) {

@@ -1,4 +1,5 @@
 import type { FleetJson } from '../../fleet/fleetJson.ts';
+import { waiverWords } from '../../lifecycle/stage.ts';
 import { ago, plural, printable } from '../../shared/text.ts';
 import { type AdminClient, isRecord, type JsonObject, notAGateway } from '../adminClient.ts';
 import { fleetSummary } from './fleetText.ts';
@@ -45,6 +46,8 @@ export interface RunningVersion {
   readonly waiting: number;
   readonly last_served: string | null;
   readonly safe_to_stop: boolean;
+  /** The clients that a retired version still serves, the earliest end first. Absent in earlier releases. */
+  readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
   /** In a fleet: why it is not safe to stop. */
   readonly blocked_by?: readonly string[];
   /** None of its targets can be reached. */
@@ -130,6 +133,7 @@ export function statusAsText(
     ...freezeLines(status.freezes, paint),
     '',
     ...versionLines(versions, now, width),
+    ...waiverLines(versions),
   ];
   return `${[...lines, ...alarms(versions, paint)].join('\n')}\n`;
 }
@@ -201,6 +205,20 @@ function versionLines(versions: readonly RunningVersion[], now: number, width: n
     ),
   );
   return [head, ...lines.flatMap((line, index) => [line, ...(targets[index] ?? []).map((target) => `    ${target}`)])];
+}
+
+/** `/v1 is retired, and still served for 1 waived client: acme until 2027-09-01` */
+function waiverLines(versions: readonly RunningVersion[]): string[] {
+  const lines = versions.flatMap((one) => {
+    const words = waivedClients(one);
+    return words === undefined ? [] : [`/${printable(one.version)} is retired, and still served for ${words}`];
+  });
+  return lines.length > 0 ? ['', ...lines] : [];
+}
+
+/** Undefined: the version serves no waived client. */
+export function waivedClients({ waivers = [] }: RunningVersion): string | undefined {
+  return waiverWords(waivers.map(({ client, until }) => ({ client, until: Date.parse(until) })));
 }
 
 function targetCells(target: RunningTarget, now: number): string[] {

@@ -3,6 +3,7 @@ import type { BrownoutWindow } from '../clientRules.ts';
 import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
+import type { Identifier } from '../snapshot.ts';
 import { faultAt, has } from '../source.ts';
 import { isRoute, routeIn } from './lifecycle.ts';
 import {
@@ -20,10 +21,7 @@ import {
  * the ledger (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or a name of `usage.names`.
  */
 export function clientFinder({ draft, source, files }: RuleContext): (word: string) => readonly string[] {
-  const kinds = draft.usage.identify.map((identifier) => {
-    if (identifier.by === 'header') return identifier.name;
-    return identifier.by === 'jwt' ? `jwt-${identifier.claim}` : identifier.by;
-  });
+  const kinds = draft.usage.identify.map(kindOf);
   const file = draft.usage.names;
   const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
   const names = content && 'text' in content ? parseNames(content.text()) : '';
@@ -32,6 +30,11 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
     const named = (byName.get(word) ?? []).map(([client]) => client);
     return [...new Set([word, ...kinds.map((kind) => `${kind}:${word}`), ...named])];
   };
+}
+
+function kindOf(identifier: Identifier): string {
+  if (identifier.by === 'header') return identifier.name;
+  return identifier.by === 'jwt' ? `jwt-${identifier.claim}` : identifier.by;
 }
 
 /** A waiver begins when its version is retired, so it must end later. */
@@ -176,3 +179,35 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
       faultAt(context.source, at, message, 'Name the clients in usage.names, or set brownout.unnamed: 100%.', 'key'),
     ];
   });
+
+/** Without a key, clients have other tags with a new ledger: waivers no longer name them, and a freeze takes them for new ones. */
+export const rulesNeedTagKey: WarningRule = ({ source, draft, entries }) => {
+  if (draft.usage.tag_key !== undefined) return [];
+  return entries.flatMap(({ key, route }) => {
+    const used = route.waivers.length > 0 ? 'waivers' : 'freeze';
+    if (used === 'freeze' && route.freeze === undefined) return [];
+    const message = `Without usage.tag_key, clients have other tags with a new ledger, and these rules do not recognize them.`;
+    const remedy = `Write tag_key: \${TAG_KEY}, and set the variable to at least 16 characters.`;
+    return [faultAt(source, ['routes', key, used], message, remedy, 'key')];
+  });
+};
+
+/** A waiver by a tag needs the secret of the client. Any other name is a word that anybody can send. */
+export const waiversAreNotClaimable: WarningRule = (context) => {
+  const { source, draft, entries } = context;
+  if (!entries.some(({ route }) => route.waivers.length > 0)) return [];
+  const clientsOf = clientFinder(context);
+  const kinds = draft.usage.identify.map(kindOf);
+  return entries.flatMap(({ key, route }) =>
+    route.waivers.flatMap(({ client }, index) => {
+      const guessed = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);
+      const named = clientsOf(client).filter((one) => !guessed.has(one));
+      const names = named.length > 0 ? named : [client];
+      const open = names.find((one) => !/(?:^|:)#/.test(one));
+      if (open === undefined) return [];
+      const message = `${open} is not a tag: anybody who sends that word gets the waiver.`;
+      const remedy = 'Name a client that is identified by a secret, such as an API key, if that matters.';
+      return [faultAt(source, ['routes', key, 'waivers', index, 'client'], message, remedy)];
+    }),
+  );
+};

@@ -73,6 +73,11 @@ export class ClientIdentification {
   }
 }
 
+/** The salt of tags with `usage.tag_key`. The key itself is not stored with the tags. */
+export function saltFrom(tagKey: string): string {
+  return hash('sha256', `version-gateway tag key: ${tagKey}`);
+}
+
 /** Equal for two processes and two runs that give every client the same name. Does not reveal the salt. */
 export function namingOf(identify: readonly Identifier[], salt: string): string {
   return hash('sha256', JSON.stringify([salt, identify]));

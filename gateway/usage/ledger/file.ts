@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -145,7 +146,9 @@ function create(database: DatabaseSync, salt: string): void {
     const { tables } = database.prepare('SELECT COUNT(*) AS tables FROM sqlite_schema').get() ?? {};
     if (tables !== 0) throw new UnsupportedLedgerError('it belongs to another program');
     database.exec(schema);
-    database.prepare('INSERT INTO meta VALUES (?, ?)').run('salt', salt);
+    const setMeta = database.prepare('INSERT INTO meta VALUES (?, ?)');
+    setMeta.run('salt', salt);
+    setMeta.run('id', randomUUID());
   });
 }
 

@@ -56,7 +56,7 @@ export class Ledger implements WritableLedger {
 
   private constructor(
     settings: LedgerSettings,
-    { clock, onNotice = () => {}, salt = newSalt(), interruption }: LedgerOptions,
+    { clock, onNotice = () => {}, salt = newSalt(settings), interruption }: LedgerOptions,
   ) {
     this.settings = settings;
     this.#clock = clock;
@@ -88,10 +88,10 @@ export class Ledger implements WritableLedger {
   }
 
   configure(settings: LedgerSettings): void {
-    const { store, spool, identify } = this.settings;
+    const { store, tagKey, spool, identify } = this.settings;
     // The next batch notes the change, even if it is empty.
     if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#seen = 0;
-    this.settings = { ...settings, store, ...(spool !== undefined && { spool }) };
+    this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
   }
 
   /** What waits for the shared store of the fleet; undefined without a fleet, or while the file cannot be opened. */
@@ -160,12 +160,15 @@ export class Ledger implements WritableLedger {
       const interruption = this.#interruption;
       if (interruption !== undefined) this.#began = now;
       const hasFutureEntries = interruption !== undefined && this.#prepareFutureEntries(store, now);
+      const isNewSalt = store.salt !== this.#salt;
       this.foldedByLedger += store.transaction(this.#began, now, () => {
+        if (isNewSalt) store.adoptSalt(this.#salt);
         if (interruption !== undefined) store.restartCoverage();
         if (hasFutureEntries) store.setFutureToPresent(now);
         work(store);
         store.noteNaming(this.settings, now);
       });
+      if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
       this.#outbox = store.outboxState();
       this.#interruption = undefined;
       this.problem = undefined;
@@ -201,7 +204,7 @@ export class Ledger implements WritableLedger {
     if (this.#store) return this.#store;
     const outbox = this.settings.spool === undefined ? undefined : { now, instance: this.#outbox?.instance };
     this.#store = new SqliteStore(this.settings.store, this.#salt, outbox);
-    this.#salt = this.#store.salt;
+    if (this.settings.tagKey === undefined) this.#salt = this.#store.salt;
     this.brownouts = this.#store.brownouts();
     // A file that was created during the run has no counts of the time before.
     if (this.#seen > 0) this.#began = now;
@@ -273,6 +276,10 @@ export class Ledger implements WritableLedger {
     this.#store?.close();
     this.#store = undefined;
   }
+}
+
+function saltReplaced({ store }: LedgerSettings): string {
+  return `usage.tag_key replaces the salt of ${store}: a client that is known by a tag is counted as a new client from now on.`;
 }
 
 /** Changes the instants of a row that are later than `now`, as if the clock had been right. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { namingOf } from '../counting/identification.ts';
+import { namingOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
@@ -140,6 +140,8 @@ export class SqliteStore {
 
   /** Replaces the salt of the tags. Within `transaction`. */
   adoptSalt(salt: string): void {
+    // An import identifies a file by its first salt, unless it has an id.
+    this.#database.prepare(`INSERT OR IGNORE INTO meta VALUES ('id', ?)`).run(this.#salt);
     this.#database.prepare(`UPDATE meta SET value = ? WHERE key = 'salt'`).run(salt);
     this.#salt = salt;
   }
@@ -228,6 +230,7 @@ export class SqliteStore {
   }
 }
 
-export function newSalt(): string {
-  return randomBytes(16).toString('hex');
+/** Random, unless `usage.tag_key` decides it. */
+export function newSalt({ tagKey }: Pick<LedgerSettings, 'tagKey'>): string {
+  return tagKey === undefined ? randomBytes(16).toString('hex') : saltFrom(tagKey);
 }

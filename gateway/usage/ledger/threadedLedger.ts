@@ -49,7 +49,7 @@ export class ThreadedLedger implements WritableLedger {
   #state: LedgerReport = {
     kind: 'state',
     number: 0,
-    salt: newSalt(),
+    salt: '',
     problem: undefined,
     incident: undefined,
     waitingRows: 0,
@@ -75,6 +75,7 @@ export class ThreadedLedger implements WritableLedger {
 
   private constructor(settings: LedgerSettings, notice: (line: string) => void, options: Options) {
     this.settings = settings;
+    this.#state = { ...this.#state, salt: newSalt(settings) };
     this.#notice = notice;
     this.#outageNotices = new OutageNotices(notice);
     this.#options = {
@@ -133,9 +134,9 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   configure(settings: LedgerSettings): void {
-    const { store, spool } = this.settings;
-    this.settings = { ...settings, store, ...(spool !== undefined && { spool }) };
-    this.#send({ kind: 'configure', settings: forWriting(this.settings) });
+    const { store, tagKey, spool } = this.settings;
+    this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
+    this.#send({ kind: 'configure', settings: this.settings });
   }
 
   add(batch: UsageBatch): void {
@@ -232,7 +233,7 @@ export class ThreadedLedger implements WritableLedger {
 
   #start(): Worker {
     const workerData: LedgerWorkerData = {
-      settings: forWriting(this.settings),
+      settings: this.settings,
       salt: this.salt,
       session: this.#session,
       interruption: this.#interruption,
@@ -285,12 +286,6 @@ async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boo
   const inTime = await Promise.race([settled, late]);
   clearTimeout(timer);
   return inTime;
-}
-
-/** Without the settings that only readers need. */
-function forWriting({ store, retention, identify, maxClients, maxRoutes, spool }: LedgerSettings): LedgerSettings {
-  const limits = { ...(maxClients && { maxClients }), ...(maxRoutes && { maxRoutes }) };
-  return { store, retention, ...(identify && { identify }), ...limits, ...(spool !== undefined && { spool }) };
 }
 
 function rowsIn(command: LedgerCommand): number {

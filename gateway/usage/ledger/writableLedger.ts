@@ -3,7 +3,7 @@ import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import type { NameLimits } from './nameLimits.ts';
 
 export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
-  Partial<Pick<UsageSettings, 'identify' | 'names' | 'maxClients' | 'maxRoutes'>> & {
+  Partial<Pick<UsageSettings, 'identify' | 'tagKey' | 'names' | 'maxClients' | 'maxRoutes'>> & {
     /** In a fleet: how much may wait for the shared store, bytes. */
     readonly spool?: number;
   };
@@ -38,7 +38,7 @@ export interface LedgerState {
 /** A ledger that the gateway writes, in its own thread or in another one. Nothing throws. */
 export interface WritableLedger extends LedgerState {
   readonly settings: LedgerSettings;
-  /** Applies the settings of a reload. A changed `store` or `spool` takes effect at the next start. */
+  /** Applies the settings of a reload. A changed `store`, `tagKey` or `spool` takes effect at the next start. */
   configure(settings: LedgerSettings): void;
   /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;

@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadSnapshot } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../../gateway/shared/clock.ts';
+import { ClientIdentification } from '../../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { serve } from '../../discovery/server.ts';
@@ -29,6 +30,17 @@ usage: { identify: ${JSON.stringify(identifiers)} }
 function tag(folder: string, args: readonly string[], input?: string) {
   return runIn(folder, ['tag', ...args], {}, false, input);
 }
+
+it('prints the tag that a ledger with usage.tag_key will store, without a ledger', async () => {
+  const folder = folderWith(['header:x-api-key']);
+  const file = join(folder, 'routes.yaml');
+  const [key, value] = ['a key of this test', 'secret'];
+  writeFileSync(file, readFileSync(file, 'utf8').replace('usage: {', `usage: { tag_key: "\${TAG_KEY}", `));
+  const { code, stdout } = await runIn(folder, ['tag', 'x-api-key'], { TAG_KEY: key }, false, value);
+  const { salt } = Ledger.open({ ...loadSnapshot(file, { TAG_KEY: key }).usage }, { clock: systemClock });
+  const identification = new ClientIdentification([{ by: 'header', name: 'x-api-key' }], salt);
+  expect([code, stdout]).toEqual([0, `${identification.clientOf(['X-Api-Key', value], '')}\n`]);
+});
 
 /** Sends a request with this field, byte for byte. */
 async function call(port: number, headers: Record<string, string>): Promise<void> {

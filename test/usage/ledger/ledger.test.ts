@@ -251,6 +251,29 @@ describe('the ledger file', () => {
     expect(await readLedger(again).byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
   });
 
+  it('has the salt of usage.tag_key, also if the file is new', () => {
+    const key = { tagKey: 'a key of this test' };
+    const { ledger } = openLedger(key);
+    expect(openLedger(key).ledger.salt).toBe(ledger.salt);
+    expect(openLedger({ tagKey: 'another key of it' }).ledger.salt).not.toBe(ledger.salt);
+    expect(ledger.salt).not.toContain(key.tagKey);
+  });
+
+  it('takes over a key that is introduced, says so once, and keeps its salt without the key', async () => {
+    const { ledger, store } = openLedger();
+    ledger.add([row()]);
+    ledger.close();
+    const key = { store, tagKey: 'a key of this test' };
+    const { ledger: keyed, notices } = openLedger(key, noon + dayMs);
+    expect(keyed.salt).toBe(openLedger({ tagKey: key.tagKey }).ledger.salt);
+    expect(notices).toEqual([expect.stringMatching(/usage.tag_key replaces the salt of .*new client/)]);
+    keyed.add([row()]);
+    expect(await readLedger(keyed).byClient('v1', 0)).toMatchObject([{ requests: 2 }]);
+    keyed.close();
+    expect(openLedger(key, noon + 2 * dayMs).notices).toEqual([]);
+    expect(openLedger({ store }, noon + 3 * dayMs).ledger.salt).toBe(keyed.salt);
+  });
+
   it('is readable by its owner only', () => {
     const { ledger, store } = openLedger();
     ledger.add([row()]);
