@@ -35,7 +35,7 @@ export interface Operations {
   readonly traffic?: TrafficSamples;
   /** The metrics of the OpenTelemetry exporter. */
   readonly exported?: () => readonly MetricValues[];
-  /** Undefined: `notify` was not set since the start. */
+  /** Undefined: `notify` is not set. */
   readonly notifier?: () => { status(): object; test(): Promise<readonly object[]> } | undefined;
   /** Absent: the gateway keeps no usage ledger. */
   readonly usage?: LedgerClient | undefined;

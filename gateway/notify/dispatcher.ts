@@ -3,12 +3,13 @@ import type { NotifyReceiver } from '../config/notifySettings.ts';
 import type { Clock } from '../shared/clock.ts';
 import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
-import { giveUpMs, hostOf, keyOf, pauseAfter, send } from './delivery.ts';
+import { giveUpMs, hostOf, keyOf, longestPauseMs, pauseAfter, send } from './delivery.ts';
 import type { NotifyEvent } from './events.ts';
 import { NotifyQueue, type QueuedEvent } from './queue.ts';
 
 const maxShown = 20;
 const maintenanceMs = 60_000;
+const maxUnqueued = 500;
 
 export interface DispatcherSettings {
   readonly receivers: readonly NotifyReceiver[];
@@ -68,6 +69,8 @@ export class Dispatcher {
   #lanes = new Map<string, Lane>();
   /** Events that every receiver has in its queue. */
   readonly #known = new Set<string>();
+  /** Events whose queue could not be used, by id. */
+  #unqueued = new Map<string, NotifyEvent>();
   #maintainedAt = 0;
 
   constructor(settings: DispatcherSettings, clock: Clock, notice: (line: string) => void) {
@@ -94,22 +97,36 @@ export class Dispatcher {
     );
   }
 
-  /** Queues the events that are not known yet, for the receivers that want them. */
+  /** Queues the events that are not known yet, for the receivers that want them. If that fails, `run` tries again. */
   async add(events: readonly NotifyEvent[]): Promise<void> {
-    for (const event of events) if (!this.#known.has(event.id) && (await this.#addOne(event))) this.#remember(event.id);
+    const unusable = new Set<QueueKind>();
+    for (const event of events) {
+      if (this.#known.has(event.id)) continue;
+      const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
+      // A store that does not answer takes seconds to fail.
+      const outcome = unusable.has(kind) ? 'failed' : await this.#addOne(kind, event);
+      if (outcome === 'queued') this.#remember(event.id);
+      else if (outcome === 'failed') {
+        unusable.add(kind);
+        if (this.#unqueued.size < maxUnqueued) this.#unqueued.set(event.id, event);
+      }
+    }
   }
 
   /** Starts to send what is due. @returns when to call it again, ms */
   async run(): Promise<number> {
     const now = this.#clock.now();
     if (Math.abs(now - this.#maintainedAt) >= maintenanceMs) await this.#maintain(now);
-    const ready = [...this.#lanes].filter(([, { pausedUntil }]) => pausedUntil <= now);
+    const unqueued = [...this.#unqueued.values()];
+    this.#unqueued = new Map();
+    await this.add(unqueued);
+    const ready = [...this.#lanes].filter(([, lane]) => !isPaused(lane, now));
     for (const [key, lane] of ready)
       lane.sending ??= this.#sendDue(key, lane).finally(() => {
         lane.sending = undefined;
       });
     const due = await this.#all(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
-    const paused = [...this.#lanes.values()].map(({ pausedUntil }) => pausedUntil).filter((until) => until > now);
+    const paused = [...this.#lanes.values()].flatMap((lane) => (isPaused(lane, now) ? [lane.pausedUntil] : []));
     const next = Math.min(...due.filter((at) => at !== undefined), ...paused);
     return Math.max(0, next - now);
   }
@@ -144,19 +161,18 @@ export class Dispatcher {
     for (const queue of this.#queues.values()) await queue.close().catch(() => {});
   }
 
-  async #addOne(event: NotifyEvent): Promise<boolean> {
-    const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
+  async #addOne(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     for (const [key, { receiver }] of this.#lanes) {
       if (!isWanted(event, receiver)) continue;
       const outcome = await this.#addTo(kind, event, key);
-      if (outcome === 'failed') return false;
+      if (outcome === 'failed') return 'failed';
       if (outcome === 'full') {
         const what = `500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some`;
         this.#fullNotices.failed(`${what}.`);
-        return false;
+        return 'dropped';
       }
     }
-    return true;
+    return 'queued';
   }
 
   async #addTo(kind: QueueKind, event: NotifyEvent, key: string): Promise<'known' | 'full' | 'failed' | undefined> {
@@ -183,7 +199,7 @@ export class Dispatcher {
     const { receiver, notices } = lane;
     const host = hostOf(receiver);
     for (const kind of this.#queues.keys()) {
-      while (lane.pausedUntil <= this.#clock.now()) {
+      while (!isPaused(lane, this.#clock.now())) {
         const [claimed] = await this.#try(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
         const { event, attempt, queued } = claimed;
@@ -251,6 +267,11 @@ export class Dispatcher {
     if (kind === 'store') return "the queue in the fleet's store";
     return kind === 'memory' ? 'the queue in memory' : this.#settings.file;
   }
+}
+
+function isPaused({ pausedUntil }: Lane, now: number): boolean {
+  // If the clock was set back, the end of the pause may be years away.
+  return now < pausedUntil && pausedUntil - now <= longestPauseMs;
 }
 
 function isWanted({ type }: NotifyEvent, { events, digest }: NotifyReceiver): boolean {

@@ -3,14 +3,13 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { FleetSettings } from '../config/snapshot.ts';
 import { makeFolder } from '../shared/fileSystem.ts';
+import { longestPauseMs } from './delivery.ts';
 import { listedPerDay, type NotifyEvent } from './events.ts';
 
 /** The most events that wait for one receiver. */
 const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. After it, another one may send the event. */
 const claimMs = 60_000;
-// The SQLSTATEs of a table that another gateway has just created.
-const alreadyThere = new Set(['42P07', '23505']);
 
 type Value = string | number | null;
 
@@ -100,14 +99,16 @@ export class NotifyQueue {
     const { schemaName } = await import('../fleet/schema.ts');
     const postgres = await Postgres.open(fleet, { connections: 1, queryTimeoutMs: 10_000 });
     const table = `${schemaName}.notifications`;
+    const exists = async (): Promise<boolean> => {
+      const [row] = await postgres.query<{ found: boolean }>(`SELECT to_regclass('${table}') IS NOT NULL AS found`);
+      return row?.found === true;
+    };
     try {
-      const [{ exists } = { exists: false }] = await postgres.query<{ exists: boolean }>(
-        `SELECT to_regclass('${table}') IS NOT NULL AS exists`,
-      );
-      if (!exists) await postgres.query(`CREATE TABLE ${table} (${columns})`);
+      // IF NOT EXISTS would need the privilege to create tables, even if there is nothing to create.
+      if (!(await exists())) await postgres.query(`CREATE TABLE ${table} (${columns})`);
     } catch (error) {
-      const { code = '' } = error as { readonly code?: string };
-      if (!alreadyThere.has(code)) {
+      // Another gateway may have created it at the same time.
+      if (!(await exists().catch(() => false))) {
         await postgres.close();
         throw error;
       }
@@ -139,7 +140,10 @@ export class NotifyQueue {
   async claim(receiver: string, now: number): Promise<ClaimedEvent | undefined> {
     const { table } = this.#database;
     // The conditions are repeated: PostgreSQL checks the outer ones again if another gateway has just claimed the row.
-    const isDue = `receiver = $1 AND state = 'waiting' AND next_at <= $2 AND claimed_until <= $2`;
+    // If the clock was set back, these times may be years away.
+    const isReached = (column: string, most: number): string => `(${column} <= $2 OR ${column} > $2 + ${most})`;
+    const times = `${isReached('next_at', longestPauseMs)} AND ${isReached('claimed_until', claimMs)}`;
+    const isDue = `receiver = $1 AND state = 'waiting' AND ${times}`;
     const [row] = await this.#database.all<{ event: string; attempts: number; queued: number }>(
       `UPDATE ${table} SET claimed_until = $3, attempts = attempts + 1 WHERE ${isDue}
         AND id = (SELECT id FROM ${table} WHERE ${isDue} ORDER BY next_at, queued, id LIMIT 1)

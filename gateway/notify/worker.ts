@@ -7,7 +7,7 @@ import { Dispatcher, type DispatcherSettings, type NotifyCommand, type NotifyRep
 
 // Other gateways of a fleet queue events, too, and a failed attempt becomes due.
 const longestPauseMs = 5_000;
-const shortestPauseMs = 250;
+const shortestPauseMs = 1_000;
 /** How long events that are being sent may take when the gateway stops. They are sent again at the next start. */
 const closeMs = 1_000;
 

@@ -163,7 +163,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         usage: ledgerReader,
         traffic,
         exported: () => exporter?.metrics() ?? [],
-        notifier: () => notifier,
+        notifier: () => (serving.current.notify.length > 0 ? notifier : undefined),
         brownouts,
         freezes: () => freezes.status(),
         fleet: member,

@@ -2,8 +2,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { NotifyReceiver } from '../../gateway/config/notifySettings.ts';
+import type { FleetSettings } from '../../gateway/config/snapshot.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { migrate } from '../../gateway/fleet/schema.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { eventOf, hang, type Receiver, secret, startReceiver } from './receiver.ts';
 
 const noon = Date.parse('2026-11-18T12:00:00Z');
@@ -111,6 +115,30 @@ it('keeps events in memory if the file cannot be used', async () => {
   await run();
   expect(receiver.titles()).toEqual(['Event a']);
   expect(lines).toEqual([expect.stringContaining('Until it can, events are kept in memory.')]);
+});
+
+it('queues an event of a fleet once its store answers', { timeout: 60_000 }, async () => {
+  const receiver = await startReceiver();
+  const server = await startPostgres();
+  onTestFinished(() => server.stop());
+  const fleet = { store: await server.database(), passwordFile: undefined } as FleetSettings;
+  const file = join(temporaryFolder(), 'queue.db');
+  const clock = { now: () => noon };
+  const lines: string[] = [];
+  const settings = { receivers: [settingsOf(receiver)], file, fleet };
+  const dispatcher = new Dispatcher(settings, clock, (line) => lines.push(line));
+  onTestFinished(() => dispatcher.close());
+  // The store has no tables yet.
+  await dispatcher.add([eventOf('a'), eventOf('b')]);
+  await dispatcher.run();
+  expect(lines).toEqual([expect.stringContaining("the queue in the fleet's store cannot be used")]);
+  const postgres = await Postgres.open(fleet);
+  await migrate(postgres);
+  await postgres.close();
+  await dispatcher.run();
+  await dispatcher.settle(20_000);
+  expect(receiver.titles()).toEqual(['Event a', 'Event b']);
+  expect(lines.at(-1)).toBe("notify: the queue in the fleet's store can be used again.");
 });
 
 it('tests every receiver at once and without the queue', async () => {

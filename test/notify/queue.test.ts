@@ -88,6 +88,17 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     expect([await queue.claim('r', 4_999), (await queue.claim('r', 5_000))?.attempt]).toEqual([undefined, 2]);
   });
 
+  it('does not wait for years after the clock was set back', async () => {
+    const [queue] = await pair(kind);
+    const year = 31_536_000_000;
+    await queue.add(eventOf('a'), 'r', year);
+    const first = await queue.claim('r', year);
+    expect(await queue.claim('r', year)).toBeUndefined();
+    expect((await queue.claim('r', 0))?.attempt).toBe(2);
+    if (first) await queue.record({ ...first, attempt: 2 }, { isSent: false, result: '500', nextAt: year }, year);
+    expect((await queue.claim('r', 0))?.attempt).toBe(3);
+  });
+
   it('keeps few events of a group, and at most 500 that wait for a receiver', async () => {
     const [queue] = await pair(kind);
     for (let index = 0; index < listedPerDay + 5; index += 1)
