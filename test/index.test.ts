@@ -104,9 +104,9 @@ it('cannot reload an object', () => {
   );
 });
 
-it('reports that it cannot be in a fleet and exports no telemetry', async () => {
+it('reports that it cannot be in a fleet, exports no telemetry and freezes no version', async () => {
   const settings = {
-    routes: { '/v1': 'http://127.0.0.1:1' },
+    routes: { '/v1': { upstream: 'http://127.0.0.1:1', freeze: { from: '2026-01-01' } } },
     usage: { store: join(temporaryFolder(), 'usage.db') },
     fleet: { store: 'postgres://127.0.0.1:1/gateway' },
     telemetry: { otlp: 'http://127.0.0.1:1' },
@@ -114,6 +114,7 @@ it('reports that it cannot be in a fleet and exports no telemetry', async () => 
   const ignored = [
     'fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.',
     'telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.',
+    'freeze is ignored: an embedded gateway neither refuses nor reports new clients.',
   ];
   for (const ledger of [false, true]) {
     const notices: string[] = [];

@@ -197,6 +197,8 @@ function ignoredSections(
   if (byMajor.some(({ brownouts }) => brownouts.length > 0))
     lines.push('brownouts are ignored: an embedded gateway refuses nobody in a brownout.  Run version-gateway start.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
+  if (byMajor.some(({ freeze }) => freeze))
+    lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
