@@ -182,6 +182,8 @@ it('shows why it is not known which clients would lose requests', async () => {
 it('shows the routes without a counterpart in the successor', async () => {
   const { page } = await drawn();
   const missing = page.locator('#routes tbody tr', { hasText: 'No counterpart in v2' });
+  const clients = await missing.first().locator('a').getAttribute('href');
+  expect(clients).toMatch(/^\/api\/usage\.csv\?by=client&version=v1&route=GET\+%2F/);
   expect(await missing.locator('th').allTextContents()).toEqual(['GET /legacy-search']);
 });
 

@@ -61,6 +61,7 @@ it('has the defaults that the documentation names', () => {
     adminLoopback: 'token',
     basePath: '',
     publicUrl: undefined,
+    selfService: 'off',
     trustedProxies: [],
     workers: 1,
     workerTimeout: 30_000,

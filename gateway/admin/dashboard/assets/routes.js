@@ -16,7 +16,7 @@ export function routes(version) {
     /** @type {import('./table.js').Column<RouteRow>[]} */ ([
       { title: 'Route', sort: ({ route }) => route, cell: ({ route }) => el('code', {}, route) },
       { title: 'Requests', number: true, sort: ({ requests }) => requests, cell: ({ requests }) => count(requests) },
-      { title: 'Clients', number: true, sort: ({ clients }) => clients, cell: ({ clients }) => count(clients) },
+      { title: 'Clients', number: true, sort: ({ clients }) => clients, cell: (row) => clientsOf(row) },
       {
         title: 'Last seen',
         number: true,
@@ -33,6 +33,17 @@ export function routes(version) {
     1,
     ({ route }) => route,
   );
+  /** Links to the clients of the route. A route that only failed, or that stands for several, has no report of its own. @param {RouteRow} row */
+  const clientsOf = ({ route, clients }) => {
+    if (!route.includes(' /') || comparison.failing.has(route)) return count(clients);
+    const query = new URLSearchParams({ by: 'client', version: version.slice(version.startsWith('/') ? 1 : 0), route });
+    const title = `The clients that call ${route}, as CSV`;
+    return el(
+      'a',
+      { href: `/api/usage.csv?${query}`, title, 'aria-label': `${count(clients)}: ${title}` },
+      count(clients),
+    );
+  };
   /** @param {string} route */
   const counterpart = (route) => {
     if (comparison.failing.get(route) === false) return el('span', { class: 'soft' }, 'Not in the contract');
