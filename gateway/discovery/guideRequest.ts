@@ -51,6 +51,7 @@ export function guideRequest(from: Version, to: Version, snapshot: Snapshot, now
       sunset: from.sunset,
       isGoneAfterSunset: from.afterSunset === 'gone',
       isRetired: stageOf(from, now) === 'retired',
+      brownouts: from.brownouts.filter(({ end }) => end > now).map(({ at, end }) => ({ at, end })),
       oldBase: publicUrl + versionPath(from, snapshot),
       newBase: publicUrl + versionPath(to, snapshot),
     },

@@ -51,7 +51,7 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
 }
 
 /** The JSON form of the index. Keys without a value are omitted. */
-export function overviewJson({ versions, latest, origin, me }: Overview): object {
+export function overviewJson({ versions, latest, origin, me, now }: Overview): object {
   return {
     latest: latest?.name,
     versions: versions.map(({ version, stage, url, successor, contract, guide }) => ({
@@ -60,6 +60,7 @@ export function overviewJson({ versions, latest, origin, me }: Overview): object
       stage,
       deprecation: rfc3339(version.deprecation),
       sunset: rfc3339(version.sunset),
+      brownouts: brownoutsOf(version, now),
       successor,
       contract,
       info: version.info,
@@ -68,6 +69,16 @@ export function overviewJson({ versions, latest, origin, me }: Overview): object
     catalog: origin + catalogPath,
     me,
   };
+}
+
+/** The brownouts that are not over; undefined: there is none. `clients`: the share of clients that are refused, 0 to 1. */
+function brownoutsOf({ brownouts }: Version, now: number): readonly object[] | undefined {
+  const ahead = brownouts.filter(({ end }) => end > now);
+  if (ahead.length === 0) return undefined;
+  return ahead.map(({ at, end, clients, routes }) => {
+    const names = routes?.map(({ method, path }) => `${method} ${path}`);
+    return { starts_at: rfc3339(at), ends_at: rfc3339(end), clients, routes: names };
+  });
 }
 
 /** `2026-06-30T00:00:00Z`: RFC 3339 in UTC, without fractions of a second. */

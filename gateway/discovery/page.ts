@@ -99,9 +99,11 @@ function withSuccessor(words: string, { successor }: VersionOverview): string {
 
 function facts({ version, stage, successor }: VersionOverview, now: number): Html | undefined {
   const next = stage === 'active' ? undefined : successor;
+  const brownout = version.brownouts.find(({ end }) => end > now);
   const rows = [
     version.deprecation !== undefined && fact('Deprecation', date(version.deprecation, now)),
     version.sunset !== undefined && fact('Sunset', date(version.sunset, now)),
+    brownout && fact(brownout.at > now ? 'Next brownout' : 'Brownout since', date(brownout.at, now)),
     next && fact('Successor', html`<a href="#about-${next.name}">${next.name}</a>`),
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;

@@ -233,3 +233,21 @@ it('ends within 75 s if the successor fails', async () => {
   expect((await brownoutsOf(gateway))[0]?.reason).toMatch(/successor \/v2 answers 100% of its requests with 5xx/);
   await expect.poll(() => statusOf(gateway)).toBe(200);
 }, 60_000);
+
+it('is announced in the index until its end', async () => {
+  const brownouts = [{ ...window, clients: '25%', routes: ['GET /drinks/{id}'] }];
+  const { gateway } = await start({ brownouts });
+  const index = async () => {
+    const { body } = await ask(gateway.port, get('/', 'Accept: application/json'));
+    return (JSON.parse(body) as { versions: { brownouts?: object[] }[] }).versions.map((version) => version.brownouts);
+  };
+  const page = async () => (await ask(gateway.port, get('/', 'Accept: text/html'))).body;
+  const announced = { starts_at: at, ends_at: end, clients: 0.25, routes: ['GET /drinks/{id}'] };
+  expect(await index()).toEqual([[announced], undefined]);
+  expect(await page()).toContain('Next brownout');
+  gateway.at(inside);
+  expect(await page()).toContain('Brownout since');
+  gateway.at(end);
+  expect(await index()).toEqual([undefined, undefined]);
+  expect(await page()).not.toMatch(/brownout/i);
+});

@@ -26,6 +26,8 @@ export interface VersionEnd {
   /** Whether requests are answered with 410 after the sunset. */
   readonly isGoneAfterSunset: boolean;
   readonly isRetired: boolean;
+  /** When some requests are refused on purpose. */
+  readonly brownouts?: readonly { readonly at: number; readonly end: number }[];
   /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
   readonly oldBase: string;
   readonly newBase: string;
@@ -168,6 +170,7 @@ export function instructionsOf({ from, to, end, routes }: Guide): string[] {
   return [
     `Call ${inBackticks(end.newBase)} instead of ${inBackticks(end.oldBase)}.`,
     ...datesInWords(from, end),
+    ...brownoutsInWords(from, end),
     routesInWords(from, routes),
     `Ignore unknown fields in the responses of ${to}. Additions are listed at the end.`,
   ];
@@ -182,6 +185,17 @@ function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, is
     return [`Move before ${dateInWords(sunset)}: after that, requests to ${from} ${then}.${deprecated}`];
   }
   return start === undefined ? [] : [`${from} is deprecated from ${start}. It has no sunset date yet.`];
+}
+
+function brownoutsInWords(from: string, { brownouts = [], isRetired }: VersionEnd): string[] {
+  if (isRetired || brownouts.length === 0) return [];
+  const { shown, more } = firstItems(brownouts);
+  const times = shown.map(({ at, end }) => `${secondOf(at)} to ${secondOf(end)}`);
+  return [`Expect that requests to ${from} are refused in brownouts: ${times.join(', ')}${more}.`];
+}
+
+function secondOf(instant: number): string {
+  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function routesInWords(from: string, routes: readonly GuideRoute[]): string {

@@ -102,6 +102,10 @@ it.each([
   [{ isGoneAfterSunset: true }, 'after that, requests to v1 are answered with 410 Gone'],
   [{ isRetired: true }, 'Move now: v1 is retired, and every request to it is answered with 410 Gone.'],
   [{ sunset: undefined }, 'v1 is deprecated from 30 June 2026. It has no sunset date yet.'],
+  [
+    { brownouts: [{ at: Date.UTC(2027, 2, 2, 14), end: Date.UTC(2027, 2, 2, 15) }] },
+    'Expect that requests to v1 are refused in brownouts: 2027-03-02T14:00:00Z to 2027-03-02T15:00:00Z.',
+  ],
 ])('describes the dates of routes.yaml: %o', (difference, expected) => {
   expect(guideAsMarkdown({ ...guideBetween(old, now), end: { ...end, ...difference } })).toContain(expected);
 });
