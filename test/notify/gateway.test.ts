@@ -67,8 +67,9 @@ describe('a gateway', { timeout: slow }, () => {
     const receiver = await startReceiver();
     const window = { at: inDays(-1 / 144), for: '1h' };
     await start([receiver], { events: ['brownout'] }, { brownouts: [window] });
-    await eventually(() =>
-      expect(receiver.titles()).toEqual([expect.stringMatching(/^The brownout of \/v1 at .* has begun$/)]),
+    await eventually(
+      () => expect(receiver.titles()).toEqual([expect.stringMatching(/^The brownout of \/v1 at .* has begun$/)]),
+      60_000,
     );
   });
 
