@@ -44,6 +44,8 @@ interface KnownBrownout extends BrownoutTotal {
   readonly end: number;
   /** Whether it refuses only some routes. Clients may then call the others meanwhile. */
   readonly isPartial: boolean;
+  /** Why it was skipped or stopped, with the state; undefined: neither. */
+  readonly decision: string | undefined;
 }
 
 export interface BrownoutQuestion {
@@ -56,8 +58,16 @@ export interface BrownoutQuestion {
   readonly remarks?: readonly Remark[] | undefined;
 }
 
-/** The body of `GET /api/brownouts/v1`. Instants as RFC 3339. Undefined: there is no such brownout. */
-export async function brownoutReport(queries: UsageQueries, snapshot: Snapshot, question: BrownoutQuestion) {
+/**
+ * The body of `GET /api/brownouts/v1`. Instants as RFC 3339. Undefined: there is no such brownout. `isBrief`: without the clients
+ * that were not refused.
+ */
+export async function brownoutReport(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  question: BrownoutQuestion,
+  isBrief = false,
+) {
   const { version, successor, now, remarks = [] } = question;
   const known = await knownBrownouts(queries, snapshot, version);
   const chosen = chosenOf(known, question);
@@ -65,12 +75,14 @@ export async function brownoutReport(queries: UsageQueries, snapshot: Snapshot, 
   const period = chosen && periodOf(chosen, version, successor);
   const refused = period ? await queries.brownouts.refused(period) : [];
   const clients = refused.filter(isSingleClient);
-  const notRefused = period ? await queries.brownouts.notRefused(period) : [];
+  const notRefused = period && !isBrief ? await queries.brownouts.notRefused(period) : [];
   const isOver = chosen !== undefined && chosen.end <= now;
   const classes = new Map(
     clients.map((one) => [one, isOver ? brownoutClass(one, chosen.isPartial ? chosen.end : 0) : null]),
   );
-  const isSpared = ignoredBy([...snapshot.retire.ignoreClients, ...snapshot.brownout.spared]);
+  const waivers = snapshot.versions.get(version)?.waivers ?? [];
+  const waived = waivers.flatMap(({ clients: own }) => own);
+  const isSpared = ignoredBy([...snapshot.retire.ignoreClients, ...snapshot.brownout.spared, ...waived]);
   const counts = brownoutClasses.map((name): [BrownoutClass, number] => {
     return [name, classes.values().reduce((sum, one) => sum + (one === name ? 1 : 0), 0)];
   });
@@ -86,6 +98,8 @@ export async function brownoutReport(queries: UsageQueries, snapshot: Snapshot, 
       end: secondOf(one.end),
       refused: one.refused,
       clients: one.clients,
+      /** `stopped: the reason`; null: it was neither stopped nor skipped. */
+      decision: one.decision ?? null,
     })),
     /** The number of the brownout that the rest is about. */
     number: chosen ? known.indexOf(chosen) + 1 : null,
@@ -128,7 +142,7 @@ export async function brownoutRemark(
   question: Omit<BrownoutQuestion, 'window'>,
 ): Promise<Remark | undefined> {
   const last = (await queries.brownouts.totals(question.version)).at(-1);
-  const report = last && (await brownoutReport(queries, snapshot, { ...question, window: last.at }));
+  const report = last && (await brownoutReport(queries, snapshot, { ...question, window: last.at }, true));
   return report && { code: 'brownout', text: summaryOf(report) };
 }
 
@@ -145,10 +159,11 @@ export function summaryOf({
   const one = brownouts.find((brownout) => brownout.number === number);
   if (one === undefined) return `No brownout of /${version} has begun.`;
   const what = `The brownout of /${version} at ${one.at} refused ${plural(refused, 'request')}`;
-  if (refused === 0) return `${what}.`;
+  const decision = one.decision === null ? '' : ` It was ${one.decision.replace(/\.$/, '')}.`;
+  if (refused === 0) return `${what}.${decision}`;
   const clients = `${folded > 0 ? 'at least ' : ''}${plural(Math.max(count, folded > 0 ? 1 : 0), 'client')}`;
   const named = brownoutClasses.filter((name) => classes[name] > 0).map((name) => `${classes[name]} ${name}`);
-  return `${what} of ${clients}${named.length > 0 ? `: ${named.join(', ')}` : ''}.`;
+  return `${what} of ${clients}${named.length > 0 ? `: ${named.join(', ')}` : ''}.${decision}`;
 }
 
 /** Earliest first. */
@@ -157,13 +172,21 @@ async function knownBrownouts(queries: UsageQueries, snapshot: Snapshot, version
   const totals = await queries.brownouts.totals(version);
   const configured = windows.map(({ at, end, routes }): KnownBrownout => {
     const total = totals.find((one) => one.at === at) ?? { at, refused: 0, clients: 0, last: at };
-    return { ...total, end, isPartial: routes !== undefined };
+    return { ...total, end, isPartial: routes !== undefined, decision: undefined };
   });
   // routes.yaml does not list it any more. Its last refused request is the best estimate of its end.
   const former = totals
     .filter(({ at }) => !windows.some((window) => window.at === at))
-    .map((total): KnownBrownout => ({ ...total, end: total.last + 1, isPartial: false }));
-  return [...configured, ...former].sort((a, b) => a.at - b.at);
+    .map((total): KnownBrownout => ({ ...total, end: total.last + 1, isPartial: false, decision: undefined }));
+  const decisions = new Map((await queries.brownouts.decisions(version)).map((one) => [one.at, one]));
+  return [...configured, ...former]
+    .map((one): KnownBrownout => {
+      const { state, reason, changed = one.end } = decisions.get(one.at) ?? {};
+      if (state !== 'stopped' && state !== 'skipped') return one;
+      const end = state === 'stopped' ? Math.max(one.at, Math.min(one.end, changed)) : one.end;
+      return { ...one, end, decision: `${state}: ${reason ?? 'no reason is known'}` };
+    })
+    .sort((a, b) => a.at - b.at);
 }
 
 function chosenOf(known: readonly KnownBrownout[], { window, now }: BrownoutQuestion): KnownBrownout | undefined {

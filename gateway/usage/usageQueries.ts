@@ -1,3 +1,5 @@
+import type { BrownoutRecord } from './usageRow.ts';
+
 /**
  * The queries on the usage ledger, independent of its storage. Instants (`since`, `until`, …) in epoch ms, durations in ms. Rows
  * are sorted by requests, most first. No query rejects: if one fails, it returns no rows and sets `problem`.
@@ -212,6 +214,8 @@ export interface ClientMovement {
 export interface BrownoutQueries {
   /** The brownouts of a version that have refused requests, earliest first. */
   totals(version: string): Promise<readonly BrownoutTotal[]>;
+  /** What was decided about the brownouts of a version, as far as it is stored. */
+  decisions(version: string): Promise<readonly Omit<BrownoutRecord, 'version'>[]>;
   /** The clients that a brownout refused, most refused requests first. Includes a row for `other clients`, if there are any. */
   refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]>;
   /** The clients that called the version on the days (UTC) of a brownout and were not refused, most requests first. */

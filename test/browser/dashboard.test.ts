@@ -918,6 +918,7 @@ describe('the brownout report', () => {
       { at: at - 7 * 86_400_000, refused: 1, clients: 1, last: at - 7 * 86_400_000 },
       { at, refused: 1216, clients: 5, last: at },
     ],
+    decisions: async () => [],
     refused: async (period) => (period.at === at ? refused : refused.slice(4)),
     notRefused: async () => [{ client: 'user-agent:probe', name: undefined, requests: 9 }],
   };

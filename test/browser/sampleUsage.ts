@@ -165,7 +165,7 @@ export const noUsage: UsageQueries = {
   folded: async () => 0,
   acceptedUse: async () => undefined,
   ofRoutes: async () => noUsage,
-  brownouts: { totals: async () => [], refused: async () => [], notRefused: async () => [] },
+  brownouts: { totals: async () => [], decisions: async () => [], refused: async () => [], notRefused: async () => [] },
   problem: undefined,
   problems: [],
   waitingRows: 0,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { brownoutRemark, brownoutReport } from '../../gateway/retirement/brownoutReport.ts';
+import { brownoutRemark, brownoutReport, summaryOf } from '../../gateway/retirement/brownoutReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { otherClients, type UsageBatch, type UsageRow } from '../../gateway/usage/usageRow.ts';
 import { readersOn } from '../support/fleetLedger.ts';
@@ -137,6 +137,7 @@ describe.each(readersOn)('on %s', (_database, reader) => {
       end: '2026-11-12T22:00:00Z',
       refused: 2,
       clients: 2,
+      decision: null,
     });
     expect(await reportOf(rows, { window: begin })).toEqual(first);
   });
@@ -196,6 +197,34 @@ describe.each(readersOn)('on %s', (_database, reader) => {
     expect(await ask(2)).toMatchObject({ number: 2, refused: 0 });
     expect(await ask(3)).toBeUndefined();
     expect(await ask(begin + 1)).toBeUndefined();
+  });
+
+  it('a brownout that was stopped ended then, and one that was skipped says why', async () => {
+    const { ledger } = ledgerWith(rowsOf(refused('one'), called('one', begin + 3 * hour)), begin - 10 * day);
+    const stopped = { version: 'v1', at: begin, state: 'stopped', changed: begin + 2 * hour } as const;
+    const skipped = { version: 'v1', at: begin + 2 * day, state: 'skipped', changed: begin + 2 * day - 1 } as const;
+    ledger.saveBrownouts([
+      { ...stopped, reason: 'an operator stopped it' },
+      { ...skipped, reason: 'the successor has no healthy target.' },
+    ]);
+    const queries = open(ledger);
+    const windows = [
+      { at: '2026-11-10T22:00Z', for: '4h' },
+      { at: '2026-11-12T22:00Z', for: '1h' },
+    ];
+    const ask = async (window: number) => {
+      const question = { version: 'v1', successor: 'v2', window, now: begin + 3.5 * hour };
+      const report = await brownoutReport(queries, snapshotWith(windows), question);
+      return report && { text: summaryOf(report), classes: report.clients.map((one) => one.class) };
+    };
+    expect(await ask(1)).toEqual({
+      text: 'The brownout of /v1 at 2026-11-10T22:00:00Z refused 1 request of 1 client: 1 kept retrying. It was stopped: an operator stopped it.',
+      classes: ['kept retrying'],
+    });
+    expect(await ask(2)).toEqual({
+      text: 'The brownout of /v1 at 2026-11-12T22:00:00Z refused 0 requests. It was skipped: the successor has no healthy target.',
+      classes: [],
+    });
   });
 
   it('is empty without any brownout', async () => {

@@ -5,11 +5,11 @@ import type {
   NotRefusedClient,
   RefusedClient,
 } from '../usageQueries.ts';
-import { otherClients } from '../usageRow.ts';
+import { type BrownoutRecord, otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
 
-// An earlier ledger has no table of brownouts.
+// An earlier ledger has no table of refused clients. The next version added the table of decisions.
 const firstSchemaVersion = 6;
 const begin = `CAST(span AS BIGINT) * ${dayMs}`;
 const othersId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
@@ -36,6 +36,11 @@ export class BrownoutReads implements BrownoutQueries {
         FROM brownout_client WHERE version = ? GROUP BY brownout ORDER BY brownout`,
       [await this.#idOf(version)],
     );
+  }
+
+  async decisions(version: string): Promise<readonly Omit<BrownoutRecord, 'version'>[]> {
+    if ((await this.#database.schemaVersion()) <= firstSchemaVersion) return [];
+    return this.#database.all('SELECT at, state, reason, changed FROM brownouts WHERE version = ?', [version]);
   }
 
   async refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]> {
@@ -73,10 +78,12 @@ export class BrownoutReads implements BrownoutQueries {
     const id = await this.#idOf(version);
     const days = daysFrom(at, end - 1);
     // Clients that called only before or only after the brownout on these days were not spared.
+    const requests = `SELECT item, SUM(requests) AS requests FROM client_day
+      WHERE version = ? AND span ${this.#database.isInList} AND item NOT IN (${refusedBy})
+      GROUP BY item HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ?`;
     const rows = await this.#database.all<{ client: string; requests: number }>(
-      `SELECT name AS client, SUM(requests) AS requests FROM client_day JOIN clients ON clients.id = item
-        WHERE version = ? AND span ${this.#database.isInList} AND name <> '${otherClients}' AND item NOT IN (${refusedBy})
-        GROUP BY name HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ? ORDER BY requests DESC, client`,
+      `SELECT name AS client, requests FROM (${requests}) AS sums JOIN clients ON clients.id = item
+        WHERE name <> '${otherClients}' ORDER BY requests DESC, item`,
       [id, days, id, at, at, end],
     );
     return rows.map((row) => ({ ...row, name: this.#nameOf(row.client) }));
