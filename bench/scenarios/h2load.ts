@@ -2,6 +2,7 @@ import type { Options } from '../options.ts';
 import type { ProxyDefinition } from '../proxies/definition.ts';
 import { gatewayWithH2c } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
+import { http2Relay } from '../proxies/http2Relay.ts';
 import { servers } from '../proxies/index.ts';
 import type { Section, Table, Target } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
@@ -26,9 +27,9 @@ export const http2: Scenario = {
   async run(options) {
     const args = (seconds: number) => ['-D', `${seconds}`, '-c', '16', '-m', '10'];
     const target = { atMost: 1.6, times: 'HAProxy' };
-    const secure = await compare('h2', servers, args, options, target);
+    const secure = await compare('h2', [...servers, http2Relay], args, options, target);
     // On one port, HAProxy and the gateway accept HTTP/1.1 and HTTP/2 without TLS.
-    const plain = await compare('h2c', [haproxy, gatewayWithH2c], args, options, target);
+    const plain = await compare('h2c', [haproxy, gatewayWithH2c, http2Relay], args, options, target);
     const named = (what: string, table: Table): Table => ({ ...table, figure: `${what}: ${table.figure}` });
     return {
       text: 'The workload of the first question over HTTP/2, with TLS and without: 16 connections with 10 concurrent streams each, from h2load. The connection to the backend is HTTP/1.1 without TLS.',
@@ -70,7 +71,7 @@ async function compare(
   const setup = isSecure ? { certificate: await createCertificate() } : {};
   const url = (port: number) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/v1${path}`;
   const check = async (port: number) => {
-    const wrong = await checkResponse(port, isSecure);
+    const wrong = await checkResponse(port, isSecure, protocol !== 'http/1.1');
     if (wrong !== undefined) return wrong;
     await runH2load(url(port), protocol, ['-n', '1', ...(protocol === 'http/1.1' ? ['--h1'] : [])]);
     return undefined;
