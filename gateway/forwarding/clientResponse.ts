@@ -106,7 +106,8 @@ export class ClientResponse {
   #destroyUnlessRead(): void {
     const { res, timeouts } = this.#outbound;
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
-    destroyAfter(res, timeouts.writeIdle);
+    if (res.limitUnsent) res.limitUnsent(timeouts.writeIdle);
+    else destroyAfter(res, timeouts.writeIdle);
   }
 }
 

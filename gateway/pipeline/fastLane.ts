@@ -117,6 +117,11 @@ class LaneConnection implements LaneOwner, Timed {
     if (!this.socket.timeout) this.socket.setTimeout(this.#lane.server.timeout);
   }
 
+  onEndWaits(ms = this.#lane.server.timeout): void {
+    // A timer of its own would be set for each response over TLS, which is encrypted only after it was written.
+    this.deadline = deadlineIn(ms);
+  }
+
   resumeReading(): void {
     if (!this.#readingStopped || this.#isFull) return;
     this.#readingStopped = false;
@@ -137,8 +142,8 @@ class LaneConnection implements LaneOwner, Timed {
     } else {
       const { keepAliveTimeout, timeout } = this.#lane.server;
       if (socket.timeout) socket.setTimeout(0);
-      if (keepAliveTimeout > 0) this.deadline = deadlineIn(keepAliveTimeout + keepAliveGraceMs);
-      else socket.setTimeout(timeout);
+      this.deadline = deadlineIn(keepAliveTimeout > 0 ? keepAliveTimeout + keepAliveGraceMs : 0);
+      if (keepAliveTimeout === 0) socket.setTimeout(timeout);
       this.resumeReading();
     }
   }

@@ -16,6 +16,8 @@ export interface LaneOwner {
   resumeReading(): void;
   /** The kernel has not accepted all that was written: the client reads too slowly. */
   onWriteWaits(): void;
+  /** The whole response is written. The kernel has to accept it within `ms`; default: the longest `write_idle`. */
+  onEndWaits(ms?: number): void;
   /** The response is complete, and its last event was emitted. */
   onResponseEnd(): void;
 }
@@ -146,18 +148,11 @@ export class LaneResponse implements OutgoingResponse {
     let closes = false;
     for (let at = 0; at < fields.length; at += 2) {
       const name = fields[at] as string;
-      switch (lowerCased(name)) {
-        case 'date':
-          hasDate = true;
-          break;
-        case 'content-length':
-          hasLength = true;
-          break;
-        // Only the gateway itself sets it, to `close`.
-        case 'connection':
-          closes = true;
-          break;
-      }
+      const lower = lowerCased(name);
+      if (lower === 'date') hasDate = true;
+      else if (lower === 'content-length') hasLength = true;
+      // Only the gateway itself sets it, to `close`.
+      else if (lower === 'connection') closes = true;
       head += `${name}: ${fields[at + 1]}\r\n`;
     }
     if (closes) this.shouldKeepAlive = false;
@@ -195,6 +190,10 @@ export class LaneResponse implements OutgoingResponse {
     return this.socket?.writableLength ?? 0;
   }
 
+  limitUnsent(ms: number): void {
+    this.#owner.onEndWaits(ms);
+  }
+
   addTrailers(trailers: [name: string, value: string][]): void {
     for (const [name, value] of trailers) this.#trailers += `${name}: ${value}\r\n`;
   }
@@ -223,7 +222,7 @@ export class LaneResponse implements OutgoingResponse {
       socket.write(last, 'latin1', (error) => {
         if (!error) this.#finish();
       });
-      this.#owner.onWriteWaits();
+      this.#owner.onEndWaits();
     }
   }
 

@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import { type Answer, answer } from '../support/backend.ts';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
+import { connectSecurely, makePair } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
+import { startTestGateway } from '../support/gateway.ts';
 import { expectProblem } from '../support/problem.ts';
-import { get, message } from '../support/rawClient.ts';
+import { connectTo, get, message } from '../support/rawClient.ts';
 import { startWire } from '../support/wire.ts';
 
 interface Timeouts {
@@ -81,5 +85,31 @@ describe('a slow client', () => {
     client.send(get('/v1/x'));
     await eventually(() => expect(backend.requests).toHaveLength(1));
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 3_000);
+  });
+
+  // The gateway has the rest of such a response in memory, and does not wait for its backend any more.
+  it.each(['without TLS', 'with TLS'])('that leaves a whole response unread is disconnected, %s', async (name) => {
+    const folder = temporaryFolder();
+    makePair(folder, 'api');
+    const tls = { cert: join(folder, 'api.made.crt'), key: join(folder, 'api.made.key') };
+    const backend = await startBackend(answer(200, 'x'.repeat(60_000)));
+    const { port, adminPort } = await startTestGateway(
+      { '/v1': { upstream: backend.url, timeouts: { write_idle: '1s' } } },
+      { gateway: name === 'with TLS' ? { tls } : {} },
+    );
+    const socket = name === 'with TLS' ? await connectSecurely(port) : (await connectTo(port)).socket;
+    onTestFinished(() => void socket.destroy());
+    socket.pause().on('error', () => {});
+    const isCutOff = async (): Promise<boolean> => {
+      const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+      return metrics.includes('version_gateway_failures_total{version="v1",fault="client"} 1\n');
+    };
+    let sent = 0;
+    do {
+      socket.write(get('/v1/x'));
+      sent += 1;
+      await eventually(async () => expect(backend.requests.length >= sent || (await isCutOff())).toBe(true));
+    } while (!(await isCutOff()));
+    expect(backend.connections[0]?.closed).toBe('open');
   });
 });
