@@ -10,6 +10,7 @@ import { versionSegment } from '../routing/requestTarget.ts';
 export const plannedAnswers = {
   served: { heading: 'served', words: 'stays served', isRefusal: false },
   waived: { heading: 'waived', words: 'is served by a waiver', isRefusal: false },
+  frozen: { heading: '403', words: 'is answered 403', isRefusal: true },
   retired: { heading: '410', words: 'is answered 410', isRefusal: true },
   unknown_version: { heading: '404', words: 'is answered 404', isRefusal: true },
 } as const satisfies Record<string, { readonly heading: string; readonly words: string; readonly isRefusal: boolean }>;
@@ -30,18 +31,20 @@ export interface PlannedRequest {
  * Returns how a gateway with `snapshot` answers the request at the instant `at` (epoch ms). It uses the functions that the
  * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides. A client
  * with a waiver passes.
- * `basePath` is the base path under which the requests were recorded.
+ * `basePath` is the base path under which the requests were recorded. `newClients`: by version, those that its freeze refuses.
  */
 export function plannedAnswer(
   { version: name, client = '' }: PlannedRequest,
   snapshot: Pick<Snapshot, 'gateway' | 'versions'>,
   basePath: string,
   at: number,
+  newClients: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): PlannedAnswer {
   const version = snapshot.versions.get(versionSegment(`${basePath}/${name}`, snapshot.gateway.basePath));
   if (version === undefined) return 'unknown_version';
-  if (stageOf(version, at) !== 'retired') return 'served';
-  return version.waivers.some(({ clients, until }) => at < until && clients.includes(client)) ? 'waived' : 'retired';
+  const isWaived = version.waivers.some(({ clients, until }) => at < until && clients.includes(client));
+  if (stageOf(version, at) === 'retired') return isWaived ? 'waived' : 'retired';
+  return !isWaived && newClients.get(version.name)?.has(client) ? 'frozen' : 'served';
 }
 
 /** The configuration with `retired: true` for one version; undefined if it does not have this version. */

@@ -1,4 +1,5 @@
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
+import { findFreezeClients, freezeInWords, knownLimit } from '../restrictions/knownClients.ts';
 import { ignoredBy, withOpenRequest } from '../retirement/countedClients.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { secondOf, theLast } from '../retirement/words.ts';
@@ -29,9 +30,13 @@ interface Row extends VersionClientUse {
 export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise<Plan | undefined> {
   const { candidate, running, since, now, at } = query;
   const basePath = (running ?? candidate).gateway.basePath;
-  const answerOf = (request: PlannedRequest): PlannedAnswer => plannedAnswer(request, candidate, basePath, at);
+  const frozen = await plannedFreezes(queries, candidate, query);
+  const frozenNow = running && (await plannedFreezes(queries, running, query));
+  const answerOf = (request: PlannedRequest): PlannedAnswer =>
+    plannedAnswer(request, candidate, basePath, at, frozen.newClients);
   const isRefusedAlready = (request: PlannedRequest): boolean =>
-    running !== undefined && plannedAnswers[plannedAnswer(request, running, basePath, now)].isRefusal;
+    running !== undefined &&
+    plannedAnswers[plannedAnswer(request, running, basePath, now, frozenNow?.newClients)].isRefusal;
   const isLost = (request: PlannedRequest): boolean =>
     plannedAnswers[answerOf(request)].isRefusal && !isRefusedAlready(request);
   const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
@@ -80,9 +85,33 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     clients: largestLossFirst(counted),
     ignored: largestLossFirst(ignored),
   };
-  const notes = [...(query.remarks ?? []), ...unseen, ...planNotes(facts, query, queries.problems)];
+  const notes = [...(query.remarks ?? []), ...unseen, ...frozen.remarks, ...planNotes(facts, query, queries.problems)];
   const listed = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
   return { ...facts, ...listed, summary: planSummary(facts), notes };
+}
+
+/** By version: the clients that the freezes of a configuration refuse. Before a freeze begins, no client in the ledger is new. */
+async function plannedFreezes(
+  queries: UsageQueries,
+  { byMajor, retire, usage }: PlanQuery['candidate'],
+  { running, now }: PlanQuery,
+): Promise<{ readonly newClients: ReadonlyMap<string, ReadonlySet<string>>; readonly remarks: readonly Remark[] }> {
+  const newClients = new Map<string, ReadonlySet<string>>();
+  const remarks: Remark[] = [];
+  const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
+  const naming = isSameNaming ? (await queries.naming()).id : '';
+  for (const { name: version, freeze } of byMajor) {
+    if (freeze === undefined || freeze.from > now) continue;
+    const limit = knownLimit(usage);
+    const found = await findFreezeClients(queries, { version, ...freeze, naming, quiet: retire.quiet, limit });
+    if (found.kind === 'found') {
+      if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newcomers.map(({ client }) => client)));
+      continue;
+    }
+    const state = { version, ...freeze, state: 'inactive', known: undefined, newcomers: 0 } as const;
+    remarks.push({ code: 'freeze_inactive', text: freezeInWords({ ...state, reason: found.reason }) });
+  }
+  return { newClients, remarks };
 }
 
 /** A remark for each waiver whose client the ledger does not know: the name may be misspelt, or the tag made with another salt. */

@@ -8,6 +8,7 @@ import {
   freezeInWords,
   freezeKey,
   type KnownClients,
+  knownLimit,
   type NewClient,
   newClientInWords,
   newClientsInWords,
@@ -23,8 +24,6 @@ const firstRetryMs = 10_000;
 const longestRetryMs = 3_600_000;
 // New clients may be forged keys, so that the number of lines is bounded.
 const linesPerLook = 20;
-// A freeze keeps the clients of several days, and `usage.max_clients` limits those of one day.
-const namesPerMaxClient = 4;
 
 export interface FreezeWatchOptions {
   /** Epoch ms. */
@@ -173,7 +172,7 @@ export class FreezeWatch {
     if (find === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
     const naming = this.#options.naming(this.#snapshot);
-    const query = { version, ...settings, naming, quiet: retire.quiet, limit: namesPerMaxClient * usage.maxClients };
+    const query = { version, ...settings, naming, quiet: retire.quiet, limit: knownLimit(usage) };
     return find(this.#snapshot, { ...query, onlyNewcomers }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });

@@ -67,6 +67,11 @@ const maxListed = 5;
 // Before the clients are left out that cannot be new.
 const maxFirstCalls = 50_000;
 
+/** The most names that a freeze keeps: `usage.max_clients` limits those of one day, and known clients are those of many days. */
+export function knownLimit({ maxClients }: { readonly maxClients: number }): number {
+  return 4 * maxClients;
+}
+
 /**
  * Whether a client can be new to a freeze. Many clients share a user agent or an address, and both change with an update or a
  * move, so that a client which is known by nothing else is never new.

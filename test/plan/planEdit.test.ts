@@ -49,10 +49,10 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       row('', 'scanner', now - hour, { requests: 9, served: 0 }),
     ]);
     expect(plan.clients.map(({ client, lost, answers, other }) => [client, lost, answers, other])).toEqual([
-      ['large', 6, { served: 40, retired: 6, unknown_version: 0, waived: 0 }, 0],
-      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0 }, 1],
-      ['broken', 1, { served: 0, retired: 1, unknown_version: 0, waived: 0 }, 0],
-      ['moved', 0, { served: 100, retired: 0, unknown_version: 0, waived: 0 }, 0],
+      ['large', 6, { served: 40, retired: 6, unknown_version: 0, waived: 0, frozen: 0 }, 0],
+      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0, frozen: 0 }, 1],
+      ['broken', 1, { served: 0, retired: 1, unknown_version: 0, waived: 0, frozen: 0 }, 0],
+      ['moved', 0, { served: 100, retired: 0, unknown_version: 0, waived: 0, frozen: 0 }, 0],
     ]);
     expect(plan.clients[0]).toMatchObject({
       loses: ['v1'],
@@ -159,6 +159,35 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     );
     const after = await planned(rows, { routes, at: Date.parse('2026-12-24') });
     expect(after.total).toMatchObject({ answers: { waived: 0, retired: 2 }, lost: 2 });
+  });
+
+  it('refuses the new clients of a freeze, unless it only reports or is inactive', async () => {
+    const from = '2026-11-20';
+    const at = Date.parse(from);
+    const freezing = (freeze: object) => ({
+      '/v1': { upstream, freeze: { from, mode: 'refuse', ...freeze } },
+      '/v2': upstream,
+    });
+    const rows = [
+      row('v1', 'x-client-id:old', at - 1),
+      row('v1', 'x-client-id:old', now - hour),
+      row('v1', 'x-client-id:new', now - hour, { requests: 2 }),
+      row('v1', 'x-client-id:partner', now - hour),
+      row('v1', 'user-agent:curl', now - hour),
+    ];
+    const plan = await planned(rows, { routes: freezing({ allow: ['partner'] }) });
+    expect(plan.clients.filter(({ lost }) => lost > 0)).toMatchObject([{ client: 'x-client-id:new', lost: 2 }]);
+    expect(plan.total).toMatchObject({ answers: { served: 4, frozen: 2 }, lost: 2 });
+    expect((await planned(rows, { routes: freezing({ mode: 'report' }) })).total.lost).toBe(0);
+    expect((await planned(rows, { routes: freezing({ from: '2026-11-22' }) })).total.lost).toBe(0);
+    const inactive = await planned(rows, { routes: freezing({}), covered: at - day });
+    expect(inactive.total.lost).toBe(0);
+    expect(inactive.notes).toContainEqual({
+      code: 'freeze_inactive',
+      text: expect.stringMatching(
+        /^the freeze of \/v1 is inactive and refuses nobody: The usage ledger does not cover/,
+      ),
+    });
   });
 
   it('answers a removed version with 404', async () => {

@@ -178,7 +178,11 @@ it('predicts that a new base_path refuses every request to the old one', async (
   const { plan, url } = await startGateways({ '/v1': upstream }, { '/v1': upstream }, { base_path: '/api' });
   await (await fetch(`${url}/v1/drinks`, { headers: { 'x-client-id': 'kiosk' } })).arrayBuffer();
   const planned = await plan({});
-  expect(planned.total).toMatchObject({ requests: 1, lost: 1, answers: { served: 0, unknown_version: 1, waived: 0 } });
+  expect(planned.total).toMatchObject({
+    requests: 1,
+    lost: 1,
+    answers: { served: 0, unknown_version: 1, waived: 0, frozen: 0 },
+  });
   expect(planned.notes).toContainEqual({
     code: 'base_path',
     text: 'gateway.base_path changes from / to /api: requests to the old paths are answered 404.',

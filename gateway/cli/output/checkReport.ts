@@ -87,12 +87,12 @@ export function planInWords(plan: CheckedPlan | undefined, paint: Paint): string
   if (plan === undefined) return [];
   if ('problem' in plan) return [`Which clients would lose requests is not known: ${printable(plan.problem)}`];
   const summary = printable(plan.summary);
-  const unseen = plan.notes
-    .filter(({ code }) => code === 'waiver_unseen')
+  const warnings = plan.notes
+    .filter(({ code }) => code === 'waiver_unseen' || code === 'freeze_inactive')
     .map(({ text }) => paint('yellow', printable(text)));
   return hasLoss(plan)
-    ? [paint('red', summary), 'version-gateway plan lists these clients and their routes.', ...unseen]
-    : [summary, ...unseen];
+    ? [paint('red', summary), 'version-gateway plan lists these clients and their routes.', ...warnings]
+    : [summary, ...warnings];
 }
 
 /** @param running what a reload of the running gateway would do */
