@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -63,6 +63,17 @@ describe('a gateway', { timeout: slow }, () => {
     expect(gateway.output()).toMatch(/notify: 127\.0\.0\.1:\d+ does not accept notifications: 500/);
   });
 
+  it('begins to send when a reload adds a webhook, and shows nothing more when a reload removes it', async () => {
+    const receiver = await startReceiver();
+    const gateway = await start([], {}, { sunset: inDays(200) });
+    const text = readFileSync(gateway.config, 'utf8');
+    expect(text).toContain('notify: []');
+    writeFileSync(gateway.config, text.replace('notify: []', `notify: [{ url: "${receiver.url}" }]`));
+    await eventually(() => expect(typesOf(receiver)).toEqual(['deprecation']));
+    writeFileSync(gateway.config, text);
+    await eventually(async () => expect(await statusOf(gateway)).toBeNull());
+  });
+
   it('says that a brownout has begun', async () => {
     const receiver = await startReceiver();
     const window = { at: inDays(-1 / 144), for: '1h' };
@@ -116,6 +127,11 @@ describe('a gateway', { timeout: slow }, () => {
     const html = await runIn('.', ['digest', '--format', 'html', '--admin', gateway.admin]);
     expect(html.stdout).toMatch(/^<!doctype html>/);
     expect(html.stdout).toMatch(/<td[^>]*>x-client-id:ann<\/td>/);
+    const invalid = await fetch(`http://${gateway.admin}/api/digest?since=never`);
+    expect([invalid.status, await invalid.text()]).toEqual([
+      400,
+      expect.stringContaining('`since` must be a duration'),
+    ]);
     expect(await statusOf(gateway)).toBeNull();
     expect(await runIn('.', ['notify', 'test', '--admin', gateway.admin])).toMatchObject({ code: 2 });
     const ended = once(gateway.child, 'exit');
