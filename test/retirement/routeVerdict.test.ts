@@ -52,6 +52,7 @@ async function start(v1: object = {}, usage: object = {}) {
   const origin = `http://127.0.0.1:${gateway.port}`;
   return {
     run,
+    store: snapshot.usage.store,
     origin,
     wait: (seconds: number) => {
       clock.time += seconds * 1000;
@@ -188,8 +189,8 @@ describe('there is no answer, and exit code 2,', () => {
   });
 });
 
-it('reports the usage of a route by client, route and day', async () => {
-  const { call, run, verdict } = await start({ contract: 'v1.yaml' });
+it('reports the usage of a route by client, route and day, also from the file', async () => {
+  const { call, run, verdict, store } = await start({ contract: 'v1.yaml' });
   await call('shop', '/v1/drinks/7');
   await call('shop', '/v1/legacy-search');
   await call('locked-out', '/v1/legacy-search');
@@ -213,6 +214,12 @@ it('reports the usage of a route by client, route and day', async () => {
     { route: 'GET /drinks/{id}', requests: 1 },
   ]);
   expect((await json(legacy, '--by', 'day')).rows).toMatchObject([{ requests: 2 }]);
+  const fromFile = async (route: string) => runIn('/', ['usage', route, '--store', store, '--format', 'json']);
+  expect(JSON.parse((await fromFile('GET /v1/drinks/{id}')).stdout).rows).toMatchObject([{ requests: 1 }]);
+  expect(await fromFile('GET /v1/drink/{id}')).toMatchObject({
+    code: 2,
+    stderr: 'No such route: the ledger has no use of GET /v1/drink/{id}.  Did you mean GET /v1/drinks/{id}?\n',
+  });
   const text = (await run('usage', legacy)).stdout;
   expect(text).toMatch(/^usage of GET \/v1\/legacy-search since /);
   expect(text).not.toContain('routes');
