@@ -1,5 +1,6 @@
 import { getJson, LatestRequest, post, subscribeToStatus } from './api.js';
 import { attention, attentionFacts } from './attention.js';
+import { BrownoutWindows } from './brownoutWindows.js';
 import { byId, el, emptyMessage, errorNotice } from './dom.js';
 import { fleetTable } from './fleet.js';
 import { GatewayFilter } from './gatewayFilter.js';
@@ -21,6 +22,7 @@ const backendTable = backends();
 const ratesTable = rates();
 const gateways = fleetTable();
 const notifications = notificationTable();
+const brownoutWindows = new BrownoutWindows();
 const connection = byId('connection');
 /** The data that each part shows, as JSON. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
@@ -47,6 +49,7 @@ subscribeToStatus({
     // A browser that was admitted by its address has no session.
     byId('logout').hidden = by !== 'session';
     retirementSection.setAccess(by);
+    brownoutWindows.setAccess(by);
   },
   status(status) {
     statusRequest.start();
@@ -107,6 +110,9 @@ function show(status) {
   byId('fleet-section').hidden = !status.fleet;
   draw('fleet', '', () => [gateways.root]);
   if (status.fleet) gateways.fill(status.fleet);
+  byId('windows-section').hidden = !status.brownouts?.length;
+  draw('windows', '', () => [brownoutWindows.root]);
+  brownoutWindows.fill(status.brownouts ?? []);
   byId('notify-section').hidden = !status.notify;
   draw('notify', '', () => [notifications.root]);
   if (status.notify) notifications.fill(status.notify, now);

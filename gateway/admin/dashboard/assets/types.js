@@ -6,10 +6,11 @@
  * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
  * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
  * @typedef {{ problem: string|null, held_rows: number }} Ledger
- * @typedef {{ config: Config, workers: { pid: number, since: string, unresponsive_since?: string|null }[], versions: VersionStatus[], usage?: Ledger|null, traffic?: Traffic|null, freezes?: Freeze[], fleet?: Fleet|null, notify?: Notify|null }} Status
+ * @typedef {{ config: Config, workers: { pid: number, since: string, unresponsive_since?: string|null }[], versions: VersionStatus[], usage?: Ledger|null, traffic?: Traffic|null, freezes?: Freeze[], brownouts?: BrownoutWindow[], fleet?: Fleet|null, notify?: Notify|null }} Status
  * @typedef {{ at: string, type: string, title: string, host: string, state: string, result: string|null, attempts: number, next_at: string|null }} Notification
  * @typedef {{ problem: string|null, recent: Notification[] }} Notify
  * @typedef {{ version: string, from: string, mode: string, state: string, reason: string|null, known_clients: number|null, new_clients: number }} Freeze
+ * @typedef {{ version: string, at: string, until: string, clients: number, routes: string[]|null, state: string, reason: string|null }} BrownoutWindow
  * @typedef {{ name: string, state: string, heard: string|null, release: string|null, config: string|null, config_differs: boolean, ready: boolean, problem: string|null, in_flight: number, spooled: number, clock_skew_ms: number, clock_differs: boolean, gone_reason: string|null }} FleetGateway
  * @typedef {{ problem: string|null, now: string|null, refusal: string[]|null, gateways: FleetGateway[] }} Fleet
  * @typedef {{ at: string, requests: number }} Day

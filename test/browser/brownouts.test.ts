@@ -1,0 +1,69 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { startRestricted } from '../restrictions/restrictedGateway.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { launchChromium, screens, violationsOn } from './chromium.ts';
+
+const timeoutMs = 60_000;
+vi.setConfig({ testTimeout: 3 * timeoutMs });
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 3 * timeoutMs);
+afterAll(() => browser.close());
+
+const token = 'a-token-for-the-dashboard';
+
+/** A gateway with a brownout that is running. */
+async function start() {
+  const { url } = await startBackend(okAnswer);
+  const brownouts = [
+    { at: '2027-03-02T14:00Z', for: '1h', clients: '25%', routes: ['GET /drinks/{id}'] },
+    { at: '2027-03-03T14:00Z', for: '1h' },
+  ];
+  const file = {
+    routes: { '/v1': { upstream: url, deprecation: '2027-01-01', brownouts }, '/v2': url },
+    brownout: { unnamed: '100%', max_share: '100%' },
+    gateway: { admin_token: token },
+  };
+  return startRestricted(file, '2027-03-02T14:30:00Z');
+}
+
+it.each(screens)(
+  'shows brownouts on a %s, %s, and stops one after a confirmation',
+  async (device, colorScheme, width) => {
+    const gateway = await start();
+    const options = { colorScheme, viewport: { width, height: 900 }, locale: 'en-GB', bypassCSP: true } as const;
+    const context = await browser.newContext({ ...options, extraHTTPHeaders: { authorization: `Bearer ${token}` } });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(timeoutMs);
+    await page.goto(`http://127.0.0.1:${gateway.adminPort}/`);
+    const rows = page.locator('#windows tbody tr');
+    await rows.filter({ hasText: 'Running' }).waitFor();
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringMatching(/25% of the clients.*on GET \/drinks\/\{id\}.*Running.*Stop/s),
+      expect.stringMatching(/100% of the clients.*Planned.*Stop/s),
+    ]);
+    await page.screenshot({
+      path: join(tmpdir(), 'version-gateway-screenshots', `brownouts-${device}-${colorScheme}.png`),
+      fullPage: true,
+    });
+    expect(await violationsOn(page)).toEqual([]);
+    await rows.filter({ hasText: 'Planned' }).getByRole('button').click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await rows.filter({ hasText: 'Running' }).getByRole('button').click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.innerText()).toContain('It does not start again.');
+    expect(await violationsOn(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Stop the brownout' }).click();
+    await rows.filter({ hasText: 'Stopped' }).waitFor();
+    expect(await rows.first().innerText()).toMatch(/stopped by an operator/);
+    expect(await rows.nth(1).innerText()).toMatch(/Planned/);
+    expect((await ask(gateway.port, get('/v1/drinks/7'))).status).toBe(200);
+  },
+);
