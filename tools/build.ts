@@ -26,12 +26,23 @@ const build = await rolldown({
     throw new Error(log.message);
   },
 });
-const { output } = await build.write({ dir: 'dist', format: 'esm', chunkFileNames: 'chunks/[name]-[hash].js' });
+const { output } = await build.write({
+  dir: 'dist',
+  format: 'esm',
+  chunkFileNames: 'chunks/[name]-[hash].js',
+  comments: { jsdoc: false },
+});
 const chunks = output.filter((one): one is OutputChunk => one.type === 'chunk');
 if (!chunks.some(({ fileName }) => fileName.startsWith('chunks/packageFiles-')))
   throw new Error('packageFiles.ts is not in a file of its own in dist/chunks/: its paths would be wrong.');
+for (const { fileName, code } of chunks) writeFileSync(join('dist', fileName), asciiOnly(code));
 const joined = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])));
 writeFileSync('dist/LICENSES.txt', [...joined].sort().map(licenceOf).join('\n'));
+
+/** V8 keeps the source of each module in memory, with two bytes per character if one character is not in Latin-1. */
+function asciiOnly(code: string): string {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 /** The name of the package in node_modules that contains a module. */
 function packageOf(id: string): string | undefined {

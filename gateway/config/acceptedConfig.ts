@@ -121,7 +121,8 @@ export function acceptedRecord({ byMajor, guard }: Pick<Snapshot, 'byMajor' | 'g
 
 /** Undefined: `value` is not a valid record. */
 export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
-  const record = recordSchema.safeParse(value);
+  // zod would compile the schema to functions, which does not pay off for one record.
+  const record = recordSchema.safeParse(value, { jitless: true });
   return record.success ? configOf(record.data) : undefined;
 }
 

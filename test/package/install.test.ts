@@ -72,6 +72,14 @@ describe('the installed package', () => {
     expect(licences.match(/Permission (?:is hereby granted|to use)/g)).toHaveLength(3);
   });
 
+  // V8 needs two bytes for each character of a module if one character is not in Latin-1.
+  it('has only ASCII characters in its bundled files', () => {
+    const bundled = tarball.filter((file) => /^package\/dist\/(?:chunks\/)?[^/]+\.js$/.test(file));
+    const texts = bundled.map((file) => readFileSync(join(installed, file.slice('package/'.length)), 'utf8'));
+    expect(texts.length).toBeGreaterThan(50);
+    expect(texts.filter((text) => /[^\0-\x7f]/.test(text))).toEqual([]);
+  });
+
   it('starts its threads, and finds the files of the dashboard', async () => {
     const launcher = join(installed, 'bin', 'version-gateway.js');
     const routes = join(consumer, 'threads.yaml');
