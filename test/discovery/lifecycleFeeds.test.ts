@@ -94,6 +94,10 @@ describe('the dates', () => {
       '2027-03-02T14:00:00Z 2027-03-02T15:00:00Z',
       '2027-03-16T14:00:00Z 2027-03-16T18:00:00Z',
     ]);
+    const announced = JSON.parse(await served('/', server)).versions[0].brownouts;
+    expect(announced.map((one: Record<string, string>) => `${one['starts_at']} ${one['ends_at']}`)).toEqual(
+      windows.map(({ startDate, endDate }) => `${startDate} ${endDate}`),
+    );
     expect(windows[1]?.description).toBe(
       'Requests of some clients to GET /v1/drinks/{id}, GET /v1/x are refused until 2027-03-16T18:00:00Z. Move to /v9: https://api.example.com/v9',
     );
