@@ -83,6 +83,10 @@ export async function brownoutReport(
   const waivers = snapshot.versions.get(version)?.waivers ?? [];
   const waived = waivers.flatMap(({ clients: own }) => own);
   const isSpared = ignoredBy([...snapshot.retire.ignoreClients, ...snapshot.brownout.spared, ...waived]);
+  // Spared clients first: they are few, and the list is cut.
+  const others = notRefused
+    .map((one) => ({ ...one, spared: isSpared(one) }))
+    .sort((a, b) => Number(b.spared) - Number(a.spared));
   const counts = brownoutClasses.map((name): [BrownoutClass, number] => {
     return [name, classes.values().reduce((sum, one) => sum + (one === name ? 1 : 0), 0)];
   });
@@ -107,7 +111,7 @@ export async function brownoutReport(
     problem: queries.problem ?? null,
     refused: refused.reduce((sum, one) => sum + one.refused, 0),
     /** Requests of clients that are counted together. */
-    folded: refused.find((one) => !isSingleClient(one))?.refused ?? 0,
+    folded: refused.reduce((sum, one) => sum + (isSingleClient(one) ? 0 : one.refused), 0),
     client_count: clients.length,
     classes: Object.fromEntries(counts) as Readonly<Record<BrownoutClass, number>>,
     clients: clients.slice(0, maxListed).map((one) => ({
@@ -121,13 +125,13 @@ export async function brownoutReport(
       last_call: secondOf(one.lastCall),
       successor_use: one.successorUse >= one.first ? secondOf(one.successorUse) : null,
     })),
-    not_refused_count: notRefused.length,
-    not_refused: notRefused.slice(0, maxListed).map((one) => ({
+    not_refused_count: others.length,
+    not_refused: others.slice(0, maxListed).map((one) => ({
       client: one.client,
       name: one.name ?? null,
       requests: one.requests,
       /** Whether the configuration spares it now. */
-      spared: isSpared(one),
+      spared: one.spared,
     })),
     notes,
   };

@@ -80,8 +80,8 @@ describe.each(readersOn)('on %s', (_database, reader) => {
       classes: { 'kept retrying': 1, both: 1, 'came back': 1, moved: 1, 'silent since': 1 },
       not_refused_count: 2,
       not_refused: [
-        { client: 'spared', requests: 7, spared: false },
         { client: 'user-agent:probe', requests: 1, spared: true },
+        { client: 'spared', requests: 7, spared: false },
       ],
       notes: [],
     });

@@ -165,7 +165,7 @@ function clientTable({ clients, client_count: count, asked_at: now }: BrownoutRe
 }
 
 function notRefusedTable({ not_refused: clients, not_refused_count: count }: BrownoutReport) {
-  const shown = [...clients].sort((a, b) => Number(b.spared) - Number(a.spared)).slice(0, clientsShown);
+  const shown = clients.slice(0, clientsShown);
   const cells = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.spared ? 'spared' : 'not chosen',

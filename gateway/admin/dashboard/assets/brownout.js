@@ -24,6 +24,8 @@ export class BrownoutCard {
   #drawnData = '';
 
   clear() {
+    // A response about another version must not be drawn.
+    this.#request.start();
     this.#drawnData = '';
     byId('brownout-card').hidden = true;
   }
