@@ -26,8 +26,8 @@ export class WatchedFiles {
     const others = new Map<string, string | undefined>();
     for (const { contract } of byMajor) if (contract) others.set(contract.file, contract.digest);
     // The names that the snapshot uses are resolved when it is loaded.
-    if (names !== undefined && byMajor.some(({ waivers, freeze }) => waivers.length > 0 || freeze))
-      others.set(names, undefined);
+    const usesNames = byMajor.some(({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0);
+    if (names !== undefined && usesNames) others.set(names, undefined);
     for (const [file, watch] of this.#watches) {
       if (file === routes || others.has(file)) continue;
       watch.close();

@@ -201,7 +201,7 @@ describe('migrate', () => {
       await sql.query(`ALTER TABLE version_gateway.${table} DROP served, DROP failing, DROP refused`);
     await sql.query('ALTER TABLE version_gateway.route_client DROP first, DROP used');
     await sql.query('ALTER TABLE version_gateway.version_client DROP accepted');
-    await sql.query('DROP TABLE version_gateway.brownout_client');
+    await sql.query('DROP TABLE version_gateway.brownout_client, version_gateway.brownouts');
     await sql.query(`UPDATE version_gateway.meta SET value = '2' WHERE key = 'version'`);
     await Promise.all([migrate(sql), migrate(sql)]);
     // A gateway of the earlier release sends rows without `accepted`.
