@@ -1,7 +1,10 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { type Stage, stageOf } from '../lifecycle/stage.ts';
+import { BrownoutScope } from '../restrictions/brownout.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { versionSegment } from '../routing/requestTarget.ts';
+import { otherClients } from '../usage/usageRow.ts';
 
 /**
  * The ways in which a configuration answers a request that names a version. `heading`: the heading of its column. To
@@ -11,6 +14,7 @@ export const plannedAnswers = {
   served: { heading: 'served', words: 'stays served', isRefusal: false },
   waived: { heading: 'waived', words: 'is served by a waiver', isRefusal: false },
   frozen: { heading: '403', words: 'is answered 403', isRefusal: true },
+  brownout: { heading: 'brownout', words: 'is refused in a brownout', isRefusal: true },
   retired: { heading: '410', words: 'is answered 410', isRefusal: true },
   unknown_version: { heading: '404', words: 'is answered 404', isRefusal: true },
 } as const satisfies Record<string, { readonly heading: string; readonly words: string; readonly isRefusal: boolean }>;
@@ -35,7 +39,7 @@ export interface PlannedRequest {
  */
 export function plannedAnswer(
   { version: name, client = '' }: PlannedRequest,
-  snapshot: Pick<Snapshot, 'gateway' | 'versions'>,
+  snapshot: Pick<Snapshot, 'gateway' | 'versions' | 'brownout'>,
   basePath: string,
   at: number,
   newClients: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
@@ -44,7 +48,14 @@ export function plannedAnswer(
   if (version === undefined) return 'unknown_version';
   const isWaived = version.waivers.some(({ clients, until }) => at < until && clients.includes(client));
   if (stageOf(version, at) === 'retired') return isWaived ? 'waived' : 'retired';
-  return !isWaived && newClients.get(version.name)?.has(client) ? 'frozen' : 'served';
+  if (isWaived) return 'served';
+  if (newClients.get(version.name)?.has(client)) return 'frozen';
+  const window = brownoutAt(version.brownouts, at);
+  if (window === undefined) return 'served';
+  // It is not known which clients the other clients are. A request without a client stands for all of them.
+  if (client === otherClients) return window.clients > 0 ? 'brownout' : 'served';
+  if (client === '') return window.clients === 1 ? 'brownout' : 'served';
+  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client) ? 'brownout' : 'served';
 }
 
 /** The configuration with `retired: true` for one version; undefined if it does not have this version. */

@@ -1,3 +1,4 @@
+import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownLimit } from '../restrictions/knownClients.ts';
 import { ignoredBy, withOpenRequest } from '../retirement/countedClients.ts';
@@ -34,9 +35,12 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const frozenNow = running && (await plannedFreezes(queries, running, query));
   const answerOf = (request: PlannedRequest): PlannedAnswer =>
     plannedAnswer(request, candidate, basePath, at, frozen.newClients);
-  const isRefusedAlready = (request: PlannedRequest): boolean =>
-    running !== undefined &&
-    plannedAnswers[plannedAnswer(request, running, basePath, now, frozenNow?.newClients)].isRefusal;
+  const isRefusedAlready = (request: PlannedRequest): boolean => {
+    if (running === undefined) return false;
+    const answer = plannedAnswer(request, running, basePath, now, frozenNow?.newClients);
+    // A brownout ends by itself, so it hides no other loss.
+    return answer === 'brownout' ? answerOf(request) === 'brownout' : plannedAnswers[answer].isRefusal;
+  };
   const isLost = (request: PlannedRequest): boolean =>
     plannedAnswers[answerOf(request)].isRefusal && !isRefusedAlready(request);
   const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
@@ -226,6 +230,13 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
     if (stageOf({ sunset, ...dates }, at) === 'retired') continue;
     const text = `/${name} is answered 410 from its sunset on, ${secondOf(sunset)} (after_sunset: gone). To plan for that, set the date (--at ${secondOf(sunset)}).`;
     add('gone_later', text);
+  }
+  for (const { name, brownouts } of candidate.byMajor) {
+    const window = brownoutAt(brownouts, at);
+    if (window === undefined) continue;
+    const routes = window.routes?.map(({ method, path }) => `${method} ${path}`).join(', ');
+    const only = routes === undefined ? '' : ` It refuses only ${routes}, but all requests of its clients are counted.`;
+    add('brownout', `/${name} has a brownout until ${secondOf(window.end)}, if its conditions are met.${only}`);
   }
   for (const version of candidate.byMajor) {
     const words = waiverWords(runningWaivers(version, at));

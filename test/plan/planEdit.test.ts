@@ -49,10 +49,10 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       row('', 'scanner', now - hour, { requests: 9, served: 0 }),
     ]);
     expect(plan.clients.map(({ client, lost, answers, other }) => [client, lost, answers, other])).toEqual([
-      ['large', 6, { served: 40, retired: 6, unknown_version: 0, waived: 0, frozen: 0 }, 0],
-      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0, frozen: 0 }, 1],
-      ['broken', 1, { served: 0, retired: 1, unknown_version: 0, waived: 0, frozen: 0 }, 0],
-      ['moved', 0, { served: 100, retired: 0, unknown_version: 0, waived: 0, frozen: 0 }, 0],
+      ['large', 6, { served: 40, retired: 6, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 0],
+      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 1],
+      ['broken', 1, { served: 0, retired: 1, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 0],
+      ['moved', 0, { served: 100, retired: 0, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 0],
     ]);
     expect(plan.clients[0]).toMatchObject({
       loses: ['v1'],
@@ -159,6 +159,26 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     );
     const after = await planned(rows, { routes, at: Date.parse('2026-12-24') });
     expect(after.total).toMatchObject({ answers: { waived: 0, retired: 2 }, lost: 2 });
+  });
+
+  it('counts the clients that a brownout at the planned instant refuses', async () => {
+    const brownouts = [{ at: '2026-11-25T14:00Z', for: '1h', routes: ['GET /drinks'] }];
+    const routes = { '/v1': { upstream, deprecation: '2026-01-01', brownouts }, '/v2': upstream };
+    const rows = [
+      row('v1', 'x-client-id:a', now - hour, { requests: 3 }),
+      row('v1', 'x-client-id:monitor', now - hour, { requests: 2 }),
+      row('v2', 'x-client-id:a', now - hour),
+    ];
+    const retire = { ignore_clients: ['monitor'] };
+    expect((await planned(rows, { routes, retire })).total).toMatchObject({ lost: 0, answers: { brownout: 0 } });
+    const at = Date.parse('2026-11-25T14:30:00Z');
+    const plan = await planned(rows, { routes, retire, at });
+    expect(plan.total).toMatchObject({ lost: 3, answers: { served: 1, brownout: 3 } });
+    expect(plan.ignored).toMatchObject([{ client: 'x-client-id:monitor', lost: 0 }]);
+    expect(plan.notes).toContainEqual({
+      code: 'brownout',
+      text: '/v1 has a brownout until 2026-11-25T15:00:00Z, if its conditions are met. It refuses only GET /drinks, but all requests of its clients are counted.',
+    });
   });
 
   it('refuses the new clients of a freeze, unless it only reports or is inactive', async () => {
