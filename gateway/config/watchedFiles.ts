@@ -4,8 +4,8 @@ import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
 /**
- * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if waivers or a freeze use them. A reload may
- * change which files these are.
+ * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if a waiver, freeze or brownout uses
+ * them. A reload may change which files these are.
  */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;

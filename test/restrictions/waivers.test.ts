@@ -229,6 +229,19 @@ it('is the same in two workers, after a reload and a rolling restart', { timeout
   expect([...seen.keys()]).toEqual(['410']);
 });
 
+it('reads the names of clients again after an edit of their file', { timeout: 120_000 }, async () => {
+  const backend = await startBackend(okAnswer);
+  const names = join(temporaryFolder(), 'names.yaml');
+  writeFileSync(names, '');
+  const shop = { client: "Ann's shop", until: '2127-09-01', reason: 'a test' };
+  const v1 = { upstream: backend.url, retired: true, waivers: [shop] };
+  const usage = { tag_key: tagKey, names };
+  const gateway = await startWorkers(1, { '/v1': v1, '/v2': backend.url }, { log: { access: 'off' }, usage });
+  expect(await statusesOf(gateway.port, key('secret'))).toEqual([410]);
+  writeFileSync(names, `"${tagOf('secret')}": "Ann's shop"\n`);
+  await eventually(async () => expect(await statusesOf(gateway.port, key('secret'))).toEqual([200]));
+});
+
 it('applies in a gateway inside another server', async () => {
   const routes = {
     '/v1': { upstream: await echoBackend(), retired: true, waivers: [{ ...waivers[0], until: '2127-09-01' }] },
