@@ -19,6 +19,8 @@ type FreezeSettings = NonNullable<Version['freeze']>;
 const tickMs = 1_000;
 // How often the ledger is asked for new clients.
 const newcomersMs = 30_000;
+// A request that began before the freeze may be counted this long after its begin. Then the known clients are read again.
+const settledMs = 20_000;
 // An inactive freeze is tried again, at growing intervals: the ledger may become readable.
 const firstRetryMs = 10_000;
 const longestRetryMs = 3_600_000;
@@ -48,6 +50,8 @@ interface Watched {
   clients: Extract<FreezeClients, { kind: 'found' }> | undefined;
   /** The names of the new clients that were reported. */
   readonly reported: Set<string>;
+  /** When the known clients were read last, epoch ms. */
+  readAt: number;
   /** When the ledger is read next, epoch ms, and the pause before the attempt after that. */
   next: number;
   pause: number;
@@ -55,7 +59,7 @@ interface Watched {
 
 /**
  * Reads the known clients of each freeze from the ledger: at the start, when a reload changes the freeze, and when it begins.
- * Then it reports new clients.
+ * Half a minute after the begin it reads them again. Then it reports new clients.
  */
 export class FreezeWatch {
   readonly #options: FreezeWatchOptions;
@@ -78,7 +82,10 @@ export class FreezeWatch {
       snapshot.byMajor.flatMap(({ name, freeze }): [string, Watched][] => {
         if (freeze === undefined) return [];
         const key = JSON.stringify([name, freeze, snapshot.retire.quiet, snapshot.usage.identify]);
-        return [[key, before.get(key) ?? watched(name, freeze)]];
+        const kept = before.get(key);
+        // The reload may have removed the reason.
+        if (kept?.state === 'inactive') kept.next = 0;
+        return [[key, kept ?? watched(name, freeze)]];
       }),
     );
     clearInterval(this.#timer);
@@ -110,14 +117,21 @@ export class FreezeWatch {
     try {
       for (const one of [...this.#watched.values()]) {
         const now = this.#options.now();
-        // The clock may have been set back.
-        if (now < one.settings.from) Object.assign(one, watched(one.version, one.settings));
-        else if (one.state !== 'active' && now >= one.next) await this.#read(one);
-        else if (one.state === 'active' && now >= one.next) await this.#findNewcomers(one);
+        if (now < one.settings.from) await this.#awaitBegin(one);
+        else if (now < one.next) continue;
+        else if (one.state === 'active' && one.readAt >= one.settings.from + settledMs) await this.#findNewcomers(one);
+        else await this.#read(one);
       }
     } finally {
       this.#isBusy = false;
     }
+  }
+
+  /** If the clock was set back, the names that were read are not complete. */
+  async #awaitBegin(one: Watched): Promise<void> {
+    const wasActive = one.state === 'active';
+    Object.assign(one, watched(one.version, one.settings));
+    if (wasActive) await this.#restrict();
   }
 
   async #read(one: Watched): Promise<void> {
@@ -129,6 +143,11 @@ export class FreezeWatch {
     const found = missing === undefined ? await this.#find(one) : { kind: 'unknown' as const, reason: missing };
     if (!this.#isWatched(one)) return;
     const now = this.#options.now();
+    const wasActive = one.state === 'active';
+    if (found.kind === 'unknown' && wasActive) {
+      one.next = now + newcomersMs;
+      return;
+    }
     if (found.kind === 'unknown') {
       const isNew = one.reason !== found.reason;
       Object.assign(one, { state: 'inactive', reason: found.reason, next: now + one.pause });
@@ -138,10 +157,13 @@ export class FreezeWatch {
     }
     // A freeze that only reports needs no names.
     const clients = one.settings.mode === 'refuse' ? found : { ...found, known: '' };
-    Object.assign(one, { state: 'active', reason: undefined, clients, next: now + newcomersMs });
-    await this.#restrict();
-    this.#options.notice(freezeInWords(statusOf(one)));
-    this.#report(one, found.newcomers, true);
+    const isSame = one.clients?.count === found.count;
+    Object.assign(one, { state: 'active', reason: undefined, clients, readAt: now, next: now + newcomersMs });
+    if (!isSame) {
+      await this.#restrict();
+      this.#options.notice(freezeInWords(statusOf(one)));
+    }
+    this.#report(one, found.newcomers, !wasActive);
   }
 
   async #findNewcomers(one: Watched): Promise<void> {
@@ -199,7 +221,7 @@ function statusOf({ version, settings: { from, mode }, state, reason, clients, r
 }
 
 function watched(version: string, settings: FreezeSettings): Watched {
-  const unread = { state: 'scheduled', reason: undefined, clients: undefined } as const;
+  const unread = { state: 'scheduled', reason: undefined, clients: undefined, readAt: 0 } as const;
   return { version, settings, ...unread, reported: new Set(), next: 0, pause: firstRetryMs };
 }
 

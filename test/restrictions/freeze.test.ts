@@ -4,11 +4,13 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { serveInProcess } from '../../gateway/runtime/inProcess.ts';
 import type { Serving } from '../../gateway/runtime/serving.ts';
+import { tag } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
 import { startBackend } from '../support/backend.ts';
+import { row } from '../support/ledgerWith.ts';
 
 const day = 86_400_000;
 // A busy machine must not fail a test.
@@ -63,6 +65,7 @@ async function start(settings: Settings = {}) {
       headers: { ...(key !== '' && { 'x-api-key': key }), ...Object(init.headers) },
     });
   return {
+    ledger,
     store,
     notices,
     clock,
@@ -153,6 +156,29 @@ describe('a freeze with mode: refuse', () => {
     const again = await start({ store, at: from + 2 * day + 1000 });
     await again.printed(/^\/v1 is frozen: 1 client known/);
     expect([await again.call('old-key'), await again.call('new-key')]).toEqual([200, 403]);
+  });
+
+  it('knows a client whose first request began before it and was counted later', async () => {
+    const { call, passTo, printed, ledger } = await start();
+    expect(await call('old-key')).toBe(200);
+    await passTo(from);
+    await printed(/^\/v1 is frozen: 1 client known/);
+    const late = `x-api-key:${tag(ledger.salt, 'late-key')}`;
+    expect(await call('late-key')).toBe(403);
+    ledger.add([row('v1', late, from - 1)]);
+    await passTo(from + 31_000);
+    await printed(/^\/v1 is frozen: 2 clients known/);
+    expect([await call('late-key'), await call('new-key')]).toEqual([200, 403]);
+  });
+
+  it('reads the known clients again if the clock was ahead', async () => {
+    const { call, passTo, clock, run, printed } = await frozen();
+    clock.time = from - day;
+    await vi.waitFor(async () => expect(await run('status')).toContain('/v1 will be frozen from'), patience);
+    expect(await call('second-key')).toBe(200);
+    await passTo(from);
+    await printed(/^\/v1 is frozen: 2 clients known/);
+    expect([await call('old-key'), await call('second-key'), await call('new-key')]).toEqual([200, 200, 403]);
   });
 
   it('is inactive with a new ledger, although the tags are the same', async () => {
