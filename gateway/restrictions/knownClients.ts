@@ -95,7 +95,7 @@ export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>):
 }
 
 // Names added to a set in one turn of the event loop, which takes about a millisecond.
-const sliceSize = 5_000;
+const sliceSize = 500;
 
 /** Builds the sets in slices, so that requests do not wait. */
 export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
