@@ -35,7 +35,7 @@ export const catalogue = {
     title: 'This API version is refused for a limited time',
     proxyError: 'http_request_denied',
     detail:
-      'An announced brownout refuses this request on purpose, because the version will end. It is served again at `ends_at`; `next` is the start of the next brownout. `successor` is the version to move to. With `brownout.status: 410` the status is 410.',
+      'An announced brownout refuses this request on purpose, because the version will end. It is served again at `ends_at`; `next` is the start of the next brownout. `successor` is the version to move to.',
   },
   BAD_REQUEST: {
     status: 400,
