@@ -8,7 +8,7 @@ import {
   brownoutStatus,
   endLine,
 } from '../lifecycle/brownouts.ts';
-import { successorOf } from '../lifecycle/stage.ts';
+import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { requestsIn } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -61,6 +61,7 @@ export class BrownoutControl {
   readonly #begun = new Set<string>();
   #published = '';
   #isLoaded = false;
+  #isClosed = false;
   #unreadableSince: number | undefined;
   /** The keys whose conditions are being read. */
   readonly #reading = new Set<string>();
@@ -75,7 +76,9 @@ export class BrownoutControl {
     void this.check();
   }
 
+  /** Nothing is stored or decided any more. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#timer);
   }
 
@@ -184,6 +187,7 @@ export class BrownoutControl {
   async #reasonToSkip({ version, window }: NearBrownout): Promise<string | undefined> {
     const { source, report, estimate, clock } = this.#options;
     const now = clock.now();
+    if (stageOf(version, now) === 'retired') return 'the version is retired';
     const successor = successorOf(version, source.current, now);
     if (successor === undefined) return noSuccessor;
     if (!hasHealthyTarget(await report(false), successor.name))
@@ -211,7 +215,7 @@ export class BrownoutControl {
   /** Effective here at once, except for an approval: in a fleet, another gateway may have decided before. */
   #decide({ key, version, window }: NearBrownout, state: BrownoutRecord['state'], reason: string | null): void {
     const known = this.#recordOf(key);
-    if (known !== undefined && known.state !== 'approved') return;
+    if (this.#isClosed || (known !== undefined && known.state !== 'approved')) return;
     const changed = this.#options.clock.now();
     this.#pending.set(key, { version: version.name, at: window.at, state, reason, changed });
     if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
@@ -225,6 +229,7 @@ export class BrownoutControl {
   }
 
   async #exchange(): Promise<boolean> {
+    if (this.#isClosed) return false;
     const { exchange, source, clock, notice } = this.#options;
     const sent = [...this.#pending];
     const startedAt = clock.now();

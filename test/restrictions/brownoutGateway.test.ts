@@ -42,10 +42,8 @@ async function brownoutsOf({ adminPort }: RestrictedGateway): Promise<BrownoutSt
   return ((await response.json()) as { brownouts: BrownoutStatus[] }).brownouts;
 }
 
-async function reaches(gateway: RestrictedGateway, state: BrownoutStatus['state'], index = 0): Promise<BrownoutStatus> {
-  return expect
-    .poll(async () => (await brownoutsOf(gateway))[index], { timeout: 20_000 })
-    .toMatchObject({ state }) as never;
+async function reaches(gateway: RestrictedGateway, state: BrownoutStatus['state']): Promise<void> {
+  await expect.poll(async () => (await brownoutsOf(gateway))[0], { timeout: 20_000 }).toMatchObject({ state });
 }
 
 const statusOf = async (gateway: RestrictedGateway, path = '/v1/x', client = 'a') =>
@@ -164,6 +162,18 @@ it('is skipped if the successor has no healthy target', async () => {
   gateway.at(soon);
   await reaches(gateway, 'skipped');
   expect((await brownoutsOf(gateway))[0]?.reason).toMatch(/successor \/v2 has no healthy target/);
+});
+
+it.each([
+  [{ retired: true }, /the version is retired/],
+  [{ successor: '/v2' }, undefined],
+])('is skipped for a version with %j: %s', async (v1, reason) => {
+  const { gateway } = await start(v1);
+  gateway.at(soon);
+  await reaches(gateway, reason ? 'skipped' : 'approved');
+  const [one] = await brownoutsOf(gateway);
+  if (reason) expect(one?.reason).toMatch(reason);
+  else expect(one?.reason).toBeNull();
 });
 
 it('is stopped by an operator, and stays so over a reload and a restart', async () => {

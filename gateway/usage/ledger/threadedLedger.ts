@@ -164,7 +164,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   saveBrownouts(records: readonly BrownoutRecord[]): void {
-    this.#send({ kind: 'brownouts', records });
+    if (!this.#closing) this.#send({ kind: 'brownouts', records });
   }
 
   maintain(now: number): void {
