@@ -216,6 +216,10 @@ describe('a freeze in the admin API', () => {
     expect(metrics.value('version_gateway_freeze_active', labels)).toBe(1);
     expect(metrics.value('version_gateway_freeze_new_clients', labels)).toBe(1);
     expect(metrics.value('version_gateway_restricted_total', { ...labels, kind: 'freeze' })).toBe(1);
+    expect(await run('usage', '/v1')).toMatch(/x-api-key:#\w{16} \(new\) /);
+    const { rows } = JSON.parse(await run('usage', '/v1', '--format', 'json'));
+    const marks = rows.map(({ new_since: since }: { new_since?: string }) => since);
+    expect(marks.toSorted()).toEqual(['2027-01-01T00:00:00.000Z', undefined]);
     const { notes, facts } = JSON.parse(await run('can-retire', '/v1', '--format', 'json'));
     const { text } = notes.find(({ code }: { code: string }) => code === 'freeze');
     expect(text).toMatch(

@@ -18,7 +18,7 @@ import { ownUsage } from '../../selfService/ownUsage.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
-import { instanceFault, usageReport } from '../../usage/report/usageReport.ts';
+import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import {
   type AnswerBody,
@@ -62,7 +62,8 @@ const answers: {
     const route = await namedRoute(queries, snapshot, version, params.route);
     if (route !== undefined && 'problem' in route) return route;
     const report = await usageReport(queries, { ...params, route, successor });
-    if (format === 'json') return bodyOf(JSON.stringify(report));
+    if (format === 'json')
+      return bodyOf(JSON.stringify({ ...report, rows: await markNewClients(report, queries, snapshot) }));
     return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
   },
 
@@ -151,6 +152,26 @@ const answers: {
 
   freeze: (queries, _snapshot, query) => findFreezeClients(queries, query),
 };
+
+/** The rows of a report by client, with `new_since` in those of clients that a freeze does not know. */
+async function markNewClients(
+  { by, rows, until }: UsageReport,
+  queries: UsageQueries,
+  { byMajor }: Snapshot,
+): Promise<UsageReport['rows']> {
+  const marks = new Map<string, string>();
+  for (const { name: version, freeze } of by === 'client' ? byMajor : []) {
+    if (freeze === undefined || freeze.from > Date.parse(until)) continue;
+    const since = new Date(freeze.from).toISOString();
+    for (const { client } of await newcomersOf(queries, { version, ...freeze }))
+      marks.set(`${version} ${client}`, since);
+  }
+  if (marks.size === 0) return rows;
+  return rows.map((row) => {
+    const since = marks.get(`${row['version']} ${row['client']}`);
+    return since === undefined ? row : { ...row, new_since: since };
+  });
+}
 
 /** @returns the explanation if neither routes.yaml nor the ledger has the version */
 async function unknownVersionIn(

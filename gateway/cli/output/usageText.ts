@@ -58,7 +58,10 @@ const version = column('version', (row) => {
   const name = textOf(row['version']);
   return name === '' ? '(none)' : printable(`/${name}`);
 });
-const client = column('client', (row) => printableExcerpt(textOf(row['name']) || textOf(row['client'])));
+const client = column('client', (row) => {
+  const name = printableExcerpt(textOf(row['name']) || textOf(row['client']));
+  return textOf(row['new_since']) === '' ? name : `${name} (new)`;
+});
 const last = column('last call', (row, { until }) => agoOf(row['last'], until));
 const days = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
   if (!isCounts(counts)) return '';
