@@ -20,11 +20,11 @@ export async function followRetirePage(page: string, { run, routes, url }: Runni
   const statusOfV1 = async () => (await fetch(`${url}/v1/drinks/7`, { headers: { 'user-agent': 'curl/8' } })).status;
   const waitForStatus = (status: number) =>
     vi.waitFor(async () => expect(await statusOfV1()).toBe(status), waitOptions);
-  const expected = [200, 410, 200, 410];
+  const expected = [200, 200, 410, 200, 410];
   for (const step of stepsOf(page)) {
     if ('edit' in step) {
       edit(routes, step.edit);
-      // The first edit is refused; each of the others changes the answer of v1.
+      // The first edit announces a brownout, the second one is refused; each of the others changes the answer of v1.
       await waitForStatus(expected.shift() ?? 0);
       continue;
     }
@@ -37,6 +37,8 @@ export async function followRetirePage(page: string, { run, routes, url }: Runni
       expect(result.stdout).toMatch(/not yet/i);
       await vi.waitFor(async () => expect((await run(command)).stdout).toContain('curl'), waitOptions);
     }
+    if (command.includes('brownout'))
+      await vi.waitFor(async () => expect((await run(command)).stdout).toContain('planned'), waitOptions);
     if (command.includes(' plan ')) expect(result.stdout).toMatch(/clients? would lose .+: .*user-agent:curl/);
     if (command.includes('--against-running')) {
       expect(result.stdout).toContain('/v1 is retired before its announced sunset');
