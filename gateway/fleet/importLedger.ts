@@ -138,6 +138,7 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
     },
     hasFleetSalt,
   );
+  await copyBrownouts(sql, ledger);
   // The id of the file stands for the gateway that wrote it.
   const instance = id.slice(0, 32);
   for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
@@ -178,6 +179,18 @@ async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, hasFle
   }
 }
 
+/** Copies what the gateway decided about brownouts. What the fleet decided before remains. */
+async function copyBrownouts(sql: Sql, ledger: DatabaseSync): Promise<void> {
+  for (const chunk of chunksOf(ledger, 'SELECT version, at, state, reason, changed FROM brownouts')) {
+    await sql.query(
+      `INSERT INTO ${schemaName}.brownouts (version, at, state, reason, changed)
+        SELECT * FROM json_to_recordset($1) AS r(version text, at bigint, state text, reason text, changed bigint)
+        ON CONFLICT DO NOTHING`,
+      [JSON.stringify(chunk)],
+    );
+  }
+}
+
 interface CopiedTable {
   readonly name: string;
   readonly keys: readonly string[];
@@ -203,14 +216,18 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
     const given = subjectOf(key) === 'client' ? `${schemaName}.client_name(r.${key}, $2, $3)` : `r.${key}`;
     return `(SELECT id FROM ${schemaName}.${subjectOf(key)}s WHERE name = ${given})`;
   });
-  // NULL in route_client: an earlier release has written the row.
+  // NULL in route_client: an earlier release has written the row. An unknown `first` stays unknown, but MIN and LEAST ignore NULL.
   const read = values.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
   const keyColumns = [...ids, ...plain];
-  const total = (column: string): string =>
-    `${sums.includes(column) ? 'SUM' : minimum.includes(column) ? 'MIN' : 'MAX'}(${column})`;
+  const total = (column: string): string => {
+    if (minimum.includes(column)) return `CASE WHEN COUNT(${column}) = COUNT(*) THEN MIN(${column}) END`;
+    return `${sums.includes(column) ? 'SUM' : 'MAX'}(${column})`;
+  };
   const merged = (column: string): string => {
     if (sums.includes(column)) return `${column} = t.${column} + excluded.${column}`;
-    if (minimum.includes(column)) return `${column} = LEAST(t.${column}, excluded.${column})`;
+    if (minimum.includes(column))
+      return `${column} = CASE WHEN t.${column} IS NOT NULL AND excluded.${column} IS NOT NULL
+        THEN LEAST(t.${column}, excluded.${column}) END`;
     const known = column === 'used' ? 'COALESCE(t.used, t.last)' : `t.${column}`;
     return `${column} = GREATEST(${known}, excluded.${column})`;
   };

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importLedger } from '../../gateway/fleet/importLedger.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
-import { day, ledgerWith, row } from '../support/ledgerWith.ts';
+import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
+import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 
 const now = Date.parse('2026-11-20T10:30:00Z');
@@ -63,6 +64,62 @@ describe('importLedger', () => {
       { name: 'other clients', requests: 2 },
       { name: 'x-api-key:#0011', requests: 1 },
     ]);
+    await sql.close();
+  });
+
+  it('an unknown first call of a route stays unknown, in either order of the files', async () => {
+    const rows = (first: number) => [row('v1', 'user-agent:curl', now, { first })];
+    const known = ledgerWith(rows(now), now - day);
+    const migrated = ledgerWith(rows(now - 20 * day), now - 30 * day);
+    const writer = new DatabaseSync(migrated.file);
+    writer.exec('UPDATE route_client SET first = NULL');
+    writer.close();
+    for (const order of [
+      [known, migrated],
+      [migrated, known],
+    ]) {
+      const sql = await emptyStore();
+      for (const { file } of order) await importLedger(sql, file);
+      expect(await sql.query('SELECT first, last FROM version_gateway.route_client')).toEqual([
+        { first: null, last: now },
+      ]);
+      expect(await sql.query('SELECT first FROM version_gateway.version_client')).toEqual([{ first: now - 20 * day }]);
+      await sql.close();
+    }
+  });
+
+  it('an unknown first call stays unknown when two clients of a file become `other clients`', async () => {
+    const sql = await emptyStore();
+    await migrate(sql);
+    await fleetSalt(sql, 'ours');
+    const { file } = ledgerWith([row('v1', 'x-api-key:#01', now), row('v1', 'x-api-key:#02', now)], now - day);
+    const writer = new DatabaseSync(file);
+    writer.exec(`UPDATE route_client SET first = NULL WHERE client = (SELECT MIN(client) FROM route_client)`);
+    writer.close();
+    await importLedger(sql, file);
+    expect(await sql.query('SELECT first FROM version_gateway.route_client')).toEqual([{ first: null }]);
+    await sql.close();
+  });
+
+  it('copies what was decided about brownouts, unless the fleet has decided before', async () => {
+    const sql = await emptyStore();
+    const at = now - day;
+    const decided: BrownoutRecord = { version: 'v1', at, state: 'approved', reason: null, changed: at - day };
+    const skipped: BrownoutRecord = {
+      version: 'v1',
+      at: at + hour,
+      state: 'skipped',
+      reason: 'a client is new',
+      changed: at,
+    };
+    const first = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    first.ledger.saveBrownouts([decided, skipped]);
+    const second = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    second.ledger.saveBrownouts([{ ...decided, state: 'skipped' }]);
+    for (const { file } of [first, second]) await importLedger(sql, file);
+    expect(
+      await sql.query('SELECT version, at, state, reason, changed FROM version_gateway.brownouts ORDER BY at'),
+    ).toEqual([decided, skipped]);
     await sql.close();
   });
 
