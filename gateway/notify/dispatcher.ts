@@ -50,6 +50,9 @@ type QueueKind = 'file' | 'memory' | 'store';
 interface Lane {
   receiver: NotifyReceiver;
   readonly notices: OutageNotices;
+  readonly fullNotices: OutageNotices;
+  /** Results that a queue could not record yet. */
+  readonly unrecorded: Map<QueueKind, Parameters<NotifyQueue['record']>>;
   /** The events that are being sent. A receiver that hangs delays no other one. */
   sending: Promise<void> | undefined;
   /** Attempts that failed in a row. After each, nothing is sent to the receiver until `pausedUntil`, epoch ms. */
@@ -63,7 +66,6 @@ export class Dispatcher {
   readonly #notice: (line: string) => void;
   readonly #queues = new Map<QueueKind, NotifyQueue>();
   readonly #outages: Readonly<Record<QueueKind, OutageNotices>>;
-  readonly #fullNotices: OutageNotices;
   readonly #problems = new Map<QueueKind, string>();
   #settings: DispatcherSettings;
   #lanes = new Map<string, Lane>();
@@ -78,7 +80,6 @@ export class Dispatcher {
     this.#notice = (line) => notice(`notify: ${line}`);
     const outage = (): OutageNotices => new OutageNotices(this.#notice);
     this.#outages = { file: outage(), memory: outage(), store: outage() };
-    this.#fullNotices = outage();
     this.#settings = settings;
     this.configure(settings);
   }
@@ -90,9 +91,7 @@ export class Dispatcher {
     this.#lanes = new Map(
       receivers.map((receiver) => {
         const key = keyOf(receiver);
-        const notices = new OutageNotices(this.#notice);
-        const lane = this.#lanes.get(key) ?? { notices, sending: undefined, failures: 0, pausedUntil: 0 };
-        return [key, Object.assign(lane, { receiver })];
+        return [key, Object.assign(this.#lanes.get(key) ?? newLane(this.#notice), { receiver })];
       }),
     );
   }
@@ -162,17 +161,17 @@ export class Dispatcher {
   }
 
   async #addOne(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
-    for (const [key, { receiver }] of this.#lanes) {
+    let isDropped = false;
+    for (const [key, { receiver, fullNotices }] of this.#lanes) {
       if (!isWanted(event, receiver)) continue;
       const outcome = await this.#addTo(kind, event, key);
       if (outcome === 'failed') return 'failed';
       if (outcome === 'full') {
-        const what = `500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some`;
-        this.#fullNotices.failed(`${what}.`);
-        return 'dropped';
-      }
+        isDropped = true;
+        fullNotices.failed(`500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some.`);
+      } else if (outcome === undefined) fullNotices.recovered(`events for ${hostOf(receiver)} are queued again.`);
     }
-    return 'queued';
+    return isDropped ? 'dropped' : 'queued';
   }
 
   async #addTo(kind: QueueKind, event: NotifyEvent, key: string): Promise<'known' | 'full' | 'failed' | undefined> {
@@ -191,28 +190,31 @@ export class Dispatcher {
 
   async #maintain(now: number): Promise<void> {
     this.#maintainedAt = now;
-    const given = await this.#all([...this.#queues.keys()], (queue) => queue.maintain(now - giveUpMs, now));
+    const keys = [...this.#lanes.keys()];
+    const given = await this.#all([...this.#queues.keys()], (queue) => queue.maintain(keys, now - giveUpMs, now));
     for (const title of given.flat()) this.#notice(givenUp(title, 'no gateway could send it'));
   }
 
   async #sendDue(key: string, lane: Lane): Promise<void> {
-    const { receiver, notices } = lane;
-    const host = hostOf(receiver);
+    const host = hostOf(lane.receiver);
     for (const kind of this.#queues.keys()) {
-      while (!isPaused(lane, this.#clock.now())) {
+      // A reload may remove the receiver or change its secret.
+      while (this.#lanes.get(key) === lane && !isPaused(lane, this.#clock.now())) {
+        if (!(await this.#record(kind, lane))) break;
         const [claimed] = await this.#try(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
         const { event, attempt, queued } = claimed;
-        const answer = await send(event, receiver, this.#clock.now());
+        const answer = await send(event, lane.receiver, this.#clock.now());
         const now = this.#clock.now();
         const pause = answer.isAccepted ? undefined : pauseAfter(attempt, now - queued, answer);
         const nextAt = pause === undefined ? undefined : now + pause;
         const { isAccepted: isSent, result } = answer;
-        await this.#try(kind, (queue) => queue.record(claimed, { isSent, result, nextAt }, now), undefined);
-        if (isSent) notices.recovered(`${host} accepts notifications again.`);
+        lane.unrecorded.set(kind, [claimed, { isSent, result, nextAt }, now]);
+        await this.#record(kind, lane);
+        if (isSent) lane.notices.recovered(`${host} accepts notifications again.`);
         else if (nextAt === undefined) this.#notice(givenUp(event.title, `${host} answered ${result}`));
         else
-          notices.failed(
+          lane.notices.failed(
             `${host} does not accept notifications: ${result}.  They are sent again for ${inWholeUnits(giveUpMs)}.`,
           );
         // Other events would probably fail as well.
@@ -220,7 +222,15 @@ export class Dispatcher {
         lane.pausedUntil = isSent ? 0 : now + (pauseAfter(lane.failures, 0, answer) ?? 0);
       }
     }
-    this.#fullNotices.recovered('events are queued again.');
+  }
+
+  /** Records the last result, if that is still to do. Otherwise the event would be claimed and sent again. @returns whether it is recorded */
+  async #record(kind: QueueKind, { unrecorded }: Lane): Promise<boolean> {
+    const result = unrecorded.get(kind);
+    if (result === undefined) return true;
+    const [isRecorded] = await this.#try(kind, (queue) => queue.record(...result).then(() => true), false);
+    if (isRecorded) unrecorded.delete(kind);
+    return isRecorded;
   }
 
   async #all<Result>(kinds: readonly QueueKind[], work: (queue: NotifyQueue) => Promise<Result>): Promise<Result[]> {
@@ -267,6 +277,11 @@ export class Dispatcher {
     if (kind === 'store') return "the queue in the fleet's store";
     return kind === 'memory' ? 'the queue in memory' : this.#settings.file;
   }
+}
+
+function newLane(notice: (line: string) => void): Omit<Lane, 'receiver'> {
+  const [notices, fullNotices] = [new OutageNotices(notice), new OutageNotices(notice)];
+  return { notices, fullNotices, unrecorded: new Map(), sending: undefined, failures: 0, pausedUntil: 0 };
 }
 
 function isPaused({ pausedUntil }: Lane, now: number): boolean {

@@ -10,12 +10,16 @@ import { listedPerDay, type NotifyEvent } from './events.ts';
 const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. After it, another one may send the event. */
 const claimMs = 60_000;
+/** A time further ahead than possible by more than this means that the clock was set back. The clocks of a fleet differ by less. */
+const clockSlackMs = 600_000;
 
 type Value = string | number | null;
 
 /** A database with the table of the queue. */
 interface QueueDatabase {
   readonly table: string;
+  /** Other gateways use it, too, and may have other receivers. */
+  readonly isShared: boolean;
   /** The statements use `$1`, `$2`, …. Throws the errors of the database. */
   all<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]>;
   close(): Promise<void>;
@@ -85,6 +89,7 @@ export class NotifyQueue {
     database.exec(`UPDATE notifications SET claimed_until = 0 WHERE state = 'waiting'`);
     return new NotifyQueue({
       table: 'notifications',
+      isShared: false,
       all: async <Row extends object>(sql: string, values: readonly Value[]) => {
         const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
         return database.prepare(sql).all(named) as (Record<string, Value> & Row)[];
@@ -113,7 +118,8 @@ export class NotifyQueue {
         throw error;
       }
     }
-    return new NotifyQueue({ table, all: (sql, values) => postgres.query(sql, values), close: () => postgres.close() });
+    const all = <Row extends object>(sql: string, values: readonly Value[]) => postgres.query<Row>(sql, values);
+    return new NotifyQueue({ table, isShared: true, all, close: () => postgres.close() });
   }
 
   /** Queues an event, unless it was queued before or a limit is reached. `now`: epoch ms. @returns why it was not queued */
@@ -141,7 +147,8 @@ export class NotifyQueue {
     const { table } = this.#database;
     // The conditions are repeated: PostgreSQL checks the outer ones again if another gateway has just claimed the row.
     // If the clock was set back, these times may be years away.
-    const isReached = (column: string, most: number): string => `(${column} <= $2 OR ${column} > $2 + ${most})`;
+    const isReached = (column: string, most: number): string =>
+      `(${column} <= $2 OR ${column} > $2 + ${most + clockSlackMs})`;
     const times = `${isReached('next_at', longestPauseMs)} AND ${isReached('claimed_until', claimMs)}`;
     const isDue = `receiver = $1 AND state = 'waiting' AND ${times}`;
     const [row] = await this.#database.all<{ event: string; attempts: number; queued: number }>(
@@ -189,9 +196,15 @@ export class NotifyQueue {
     });
   }
 
-  /** Gives up what was queued before `queuedBefore`, and forgets what cannot be found again. @returns the titles of the former */
-  async maintain(queuedBefore: number, now: number): Promise<string[]> {
-    const { table } = this.#database;
+  /**
+   * Gives up what was queued before `queuedBefore`, and forgets what cannot be found again, and what waits for other receivers
+   * than these. In a shared store, another gateway may still have those. @returns the titles of what it gave up
+   */
+  async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {
+    const { table, isShared } = this.#database;
+    const list = receivers.map((_one, index) => `$${index + 1}`).join();
+    if (!isShared)
+      await this.#database.all(`DELETE FROM ${table} WHERE state = 'waiting' AND receiver NOT IN (${list})`, receivers);
     const given = await this.#database.all<{ title: string }>(
       `UPDATE ${table} SET state = 'failed', finished = $2 WHERE state = 'waiting' AND queued < $1 AND claimed_until <= $2
         RETURNING title`,

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import type { NotifyReceiver } from '../../gateway/config/notifySettings.ts';
 import type { FleetSettings } from '../../gateway/config/snapshot.ts';
@@ -105,6 +106,75 @@ it('sends each receiver the events that it wants', async () => {
   await dispatcher.add([eventOf('a'), eventOf('b', { type: 'digest' }), eventOf('c', { type: 'brownout' })]);
   await run();
   expect([dates.titles(), digests.titles()]).toEqual([['Event a'], ['Event b']]);
+});
+
+it('a receiver whose queue is full takes no events from the others', async () => {
+  const [full, other] = [await startReceiver(), await startReceiver()];
+  full.next.push(500, 204, 500);
+  const waiting = Array.from({ length: 500 }, (_one, index) => eventOf(`e${index}`));
+  const digests = settingsOf(other, { events: [], digest: 'weekly' });
+  const { dispatcher, clock, lines, run } = start([settingsOf(full, { digest: 'weekly' }), digests]);
+  await dispatcher.add(waiting);
+  await run();
+  for (const id of ['a', 'b']) {
+    await dispatcher.add([eventOf(id, { type: 'digest' })]);
+    await run();
+  }
+  expect(other.titles()).toEqual(['Event a', 'Event b']);
+  const host = new URL(full.url).host;
+  const dropped = `notify: 500 events wait for ${host}; further ones are dropped until it accepts some.`;
+  expect(lines.filter((line) => line.includes('queued') || line.includes('dropped'))).toEqual([dropped]);
+  clock.time += 60_000;
+  await run();
+  await dispatcher.add([eventOf('c', { type: 'digest' })]);
+  expect(lines.at(-1)).toBe(`notify: events for ${host} are queued again.`);
+});
+
+it('sends nothing more to a receiver that a reload removes', async () => {
+  const receiver = await startReceiver();
+  const { dispatcher, clock, lines, run, file } = start([settingsOf(receiver)]);
+  receiver.next.push((res) => {
+    dispatcher.configure({ receivers: [], file, fleet: undefined });
+    res.writeHead(204).end();
+  });
+  await dispatcher.add([eventOf('a'), eventOf('b')]);
+  await run();
+  clock.time += 2 * 24 * hour;
+  await run();
+  dispatcher.configure({ receivers: [settingsOf(receiver)], file, fleet: undefined });
+  await run();
+  expect([receiver.titles(), lines]).toEqual([['Event a'], []]);
+});
+
+it('signs the next event with the secret of a reload', async () => {
+  const receiver = await startReceiver();
+  const { dispatcher, run, file } = start([settingsOf(receiver)]);
+  receiver.next.push((res) => {
+    dispatcher.configure({ receivers: [settingsOf(receiver, { secret: undefined })], file, fleet: undefined });
+    res.writeHead(204).end();
+  });
+  await dispatcher.add([eventOf('a'), eventOf('b')]);
+  await run();
+  expect(receiver.received.map(({ headers }) => 'webhook-signature' in headers)).toEqual([true, false]);
+});
+
+it('does not send an event again because its result could not be recorded', async () => {
+  const receiver = await startReceiver();
+  const { dispatcher, clock, lines, run, file } = start([settingsOf(receiver)]);
+  await dispatcher.add([eventOf('a')]);
+  const other = new DatabaseSync(file);
+  onTestFinished(() => other.close());
+  receiver.next.push((res) => {
+    other.exec('BEGIN IMMEDIATE');
+    res.writeHead(204).end();
+  });
+  await run();
+  expect(lines).toEqual([expect.stringContaining('cannot be used')]);
+  other.exec('COMMIT');
+  clock.time += 120_000;
+  await run();
+  expect(receiver.titles()).toEqual(['Event a']);
+  expect((await dispatcher.status()).recent).toMatchObject([{ state: 'sent', attempts: 1 }]);
 });
 
 it('keeps events in memory if the file cannot be used', async () => {
