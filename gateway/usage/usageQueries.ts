@@ -60,8 +60,8 @@ export interface UsageQueries {
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /**
-   * The requests of one client to each version and route, by its name in the ledger. Undefined if no backend has ever answered it
-   * 2xx. The same statements run for an unknown client and for one that was never accepted.
+   * The requests of one client to each version and route, by its name in the ledger, without routes on which all of them failed.
+   * Undefined if no backend has ever answered the client 2xx. The same statements run for an unknown client and for one that was never accepted.
    */
   acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined>;
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */

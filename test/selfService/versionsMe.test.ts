@@ -18,7 +18,7 @@ const [good, refused, forged] = ['k-accepted', 'k-only-401', 'k-nobody-has'];
 async function startBackend(): Promise<string> {
   const server = createServer((req, res) => {
     const key = req.headers['x-api-key'] ?? req.headers['x-client-id'] ?? req.headers.authorization;
-    res.writeHead(key === refused ? 401 : 200).end();
+    res.writeHead(key === refused && req.url !== '/health' ? 401 : 200).end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -114,6 +114,8 @@ describe('GET /versions/me', () => {
     ['a plain id', { 'x-client-id': 'shop' }, {}],
     ['a plain id before the key', { 'x-client-id': 'shop', 'x-api-key': good }, {}],
     ['a header with an unfamiliar name', { 'x-partition': 'shop' }, { identify: ['header:x-partition'] }],
+    ['a user that a proxy adds', { 'x-auth-user': 'bob' }, { identify: ['header:x-auth-user'] }],
+    ['the id of a key', { 'x-key-id': 'AKIA7' }, { identify: ['header:x-key-id'] }],
     ['an address', {}, { identify: ['address'] }],
     // Anyone can write a claim: the signature is not verified.
     [
@@ -127,6 +129,33 @@ describe('GET /versions/me', () => {
     await fetch(`http://127.0.0.1:${adminPort}/api/versions/v1/retirement`);
     const response = await me(headers);
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([403, 'CLIENT_NOT_ACCEPTED']);
+  });
+
+  it.each(['auto', 'off'])(
+    'does not accept a key that was sent beside another one, fast_lane: %s',
+    async (fast_lane) => {
+      const { port, adminPort, me } = await start({ fast_lane });
+      const send = async (path: string, ...keys: string[]) => {
+        const client = await connectTo(port);
+        client.send(get(path, ...keys.map((key) => `X-Api-Key: ${key}`), 'Connection: close'));
+        return (await client.closed()).leftover;
+      };
+      // The backend reads both values as one, and does not refuse it.
+      expect(await send('/v1/drinks/7', refused, good)).toMatch(/^HTTP\/1\.1 200 /);
+      await fetch(`http://127.0.0.1:${adminPort}/api/versions/v1/retirement`);
+      expect((await me({ 'x-api-key': refused })).status).toBe(403);
+      expect(await send('/versions/me', good, refused)).toMatch(/^HTTP\/1\.1 403 /);
+      expect((await me({ 'x-api-key': good })).status).toBe(200);
+    },
+  );
+
+  it('leaves out a route on which all calls failed', async () => {
+    const { call, me, adminPort } = await start();
+    expect(await call('/v2/drinks/7', { 'x-api-key': refused })).toBe(401);
+    expect(await call('/v1/health', { 'x-api-key': refused })).toBe(200);
+    await fetch(`http://127.0.0.1:${adminPort}/api/versions/v1/retirement`);
+    const { versions } = (await (await me({ 'x-api-key': refused })).json()) as { versions: { routes: object[] }[] };
+    expect(versions).toMatchObject([{ version: 'v1', requests: 1, routes: [{ route: 'GET /health', requests: 1 }] }]);
   });
 
   it('is off by default, and listed in the index when it is on', async () => {

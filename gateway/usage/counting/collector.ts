@@ -96,7 +96,7 @@ export class Collector {
     const outcome = brownout === undefined ? outcomeOf(status, exchange.problem) : 'refused';
     if (outcome === 'failing') row.failing += 1;
     if (outcome === 'refused') row.refused += 1;
-    if (served && isAccepted(status) && at > row.accepted) row.accepted = at;
+    if (served && isAccepted(status)) this.#accept(row, exchange);
     // A client that a freeze refuses was never served, so it does not use the version.
     extend(row, at, status > 0 && outcome !== 'failing' && exchange.problem !== 'VERSION_FROZEN');
     return name;
@@ -130,7 +130,7 @@ export class Collector {
       if (failed) row.errors += 1;
       if (failing) row.failing += 1;
       if (nowServed) row.served += 1;
-      if (nowServed && isAccepted(status)) row.accepted = Math.max(row.accepted, exchange.at);
+      if (nowServed && isAccepted(status)) this.#accept(row, exchange);
     }
     return request.client;
   }
@@ -156,6 +156,11 @@ export class Collector {
     client.seen += 1;
     const { brownout } = request.exchange;
     return this.#rowFor(version, client, { route: request.route, hour, brownout }, at);
+  }
+
+  /** A backend has answered the request 2xx. */
+  #accept(row: UsageRow, { at, rawHeaders }: CountedExchange): void {
+    if (at > row.accepted && !this.#identification.repeatsField(rawHeaders)) row.accepted = at;
   }
 
   #clientOf({ identified, rawHeaders, address }: CountedExchange): string {

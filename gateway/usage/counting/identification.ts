@@ -19,7 +19,7 @@ interface IdentifierReader {
   readonly header: string | undefined;
   /** Returns '' if no client can be identified by the value. */
   readonly read: (value: string) => string;
-  /** Whether only the client itself can send the value. */
+  /** Whether the value proves who the client is. */
   readonly isSecret: boolean;
   readonly cache: TwoGenerationCache;
 }
@@ -59,10 +59,11 @@ export class ClientIdentification {
 
   /**
    * The client's name, if the request is identified by a secret such as an API key. Undefined for all others, because anyone can
-   * send them: ids, user agents, addresses, headers with an unfamiliar name, and claims of a JWT, whose signature is not
-   * verified. Not cached: a flood of forged keys leaves the names of other clients in the cache.
+   * send them: ids, user agents, addresses, headers with another name, and claims of a JWT, whose signature is not verified.
+   * Not cached: a flood of forged keys leaves the names of other clients in the cache.
    */
   secretClientOf(rawHeaders: readonly string[]): string | undefined {
+    if (this.repeatsField(rawHeaders)) return undefined;
     for (const { header, read, isSecret } of this.#readers) {
       if (header === undefined) return undefined;
       const value = fieldOf(rawHeaders, header);
@@ -70,6 +71,15 @@ export class ClientIdentification {
       if (client !== '') return isSecret ? client : undefined;
     }
     return undefined;
+  }
+
+  /** Whether one of `fields` occurs more than once. The backend may then have checked another value than the one read here. */
+  repeatsField(rawHeaders: readonly string[]): boolean {
+    return this.fields.some((field) => {
+      const isField = (name: string, at: number): boolean =>
+        at % 2 === 0 && name.length === field.length && lowerCased(name) === field;
+      return rawHeaders.findIndex(isField) !== rawHeaders.findLastIndex(isField);
+    });
   }
 }
 
@@ -89,7 +99,7 @@ function readerFor(identifier: Identifier, salt: string): Omit<IdentifierReader,
       const { name } = identifier;
       const toWord = isPlainHeader(name) ? plainWord : tagOfValue;
       const read = (value: string): string => withKind(name, toWord(salt, value));
-      return { header: name, read, isSecret: secretName.test(name) };
+      return { header: name, read, isSecret: proofName.test(name) };
     }
     case 'jwt': {
       const kind = `jwt-${plainWord(salt, identifier.claim)}`;
@@ -123,6 +133,9 @@ function fieldOf(raw: readonly string[], header: string): string {
   return '';
 }
 
+// The values of these headers prove who the client is, so they answer /versions/me. An identity that a proxy adds does not.
+const proofName = /^(?:authorization|cookie)$|(?:-key|-token|-secret|apikey)$/;
+// The values of these headers are hashed. A match too many does no harm.
 const secretName = /key|token|auth|secret|cookie|session|credential|password|signature|jwt/;
 const plainName =
   /(?:^|-)(?:id|client|agent|app|application|name|service|consumer|caller|product|partner|tenant|team|from|origin|by|with)(?:-|$)/;

@@ -105,11 +105,12 @@ export class ClientReads {
       [versions, client],
     );
     const parts = spans.map(
-      ({ length }) => `SELECT version, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
+      ({ length }) => `SELECT version, route, requests, failing, ${startOf(length)} + last AS last FROM pair_${length}
         WHERE version ${isInList} AND span ${isInList} AND client = ?`,
     );
     const sums = `SELECT version, route, SUM(requests) AS requests, MAX(last) AS last
-      FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY version, route`;
+      FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY version, route
+      HAVING SUM(failing) = 0 OR SUM(requests) > SUM(failing)`;
     // No client has the id 0.
     const rows =
       spans.length === 0

@@ -96,7 +96,8 @@ export const schema = `
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
   -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
-  -- used: the last request that did not fail; 0: there is none. accepted: the last one that a backend answered 2xx; 0: none.
+  -- used: the last request that did not fail; 0: there is none. accepted: the last one that a backend answered 2xx and
+  -- that had no header of usage.identify twice; 0: none.
   -- first and used of a route are NULL if an earlier release has written the row: they are not known.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
