@@ -39,7 +39,9 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
   return router;
 }
 
-function brownoutGauge(brownouts: ReturnType<NonNullable<Operations['brownouts']>['status']>): MetricValues {
+type BrownoutStatus = ReturnType<NonNullable<Operations['brownouts']>['status']>[number];
+
+export function brownoutGauge(brownouts: readonly Pick<BrownoutStatus, 'version' | 'state'>[]): MetricValues {
   const groups = Map.groupBy(brownouts, ({ version, state }) => `${version} ${state}`);
   const samples = [...groups.values()].flatMap(([first, ...rest]) =>
     first ? [{ labels: { version: first.version, state: first.state }, value: 1 + rest.length }] : [],

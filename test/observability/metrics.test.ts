@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fleetGauges, freezeGauges, gauges, ledgerGauges } from '../../gateway/admin/metrics.ts';
+import { brownoutGauge, fleetGauges, freezeGauges, gauges, ledgerGauges } from '../../gateway/admin/metrics.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
@@ -104,7 +104,8 @@ describe('the text of the metrics', () => {
     const fleet = fleetGauges(member, { storeUp: true, spoolRatio: 0, outbox: undefined });
     const frozen = { version: 'v1', from: now, mode: 'report', state: 'active', known: 1, newcomers: 2 } as const;
     const freezes = freezeGauges([{ ...frozen, reason: undefined }]);
-    const state = [...gauges(snapshot, report, config, now), ...freezes, ...ledgerGauges(ledger), ...fleet];
+    const brownouts = brownoutGauge([{ version: 'v1', state: 'running' }]);
+    const state = [...gauges(snapshot, report, config, now), ...freezes, brownouts, ...ledgerGauges(ledger), ...fleet];
     const { families } = parseMetrics(await exposition([await ofProcess(), state, otlp]));
     for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
       const family = families.get(name);
