@@ -105,8 +105,7 @@ export class BrownoutControl {
       return { kind: 'nothing', reason: `The brownout of /${name} was ${state} before: ${reason}.` };
     const key = brownoutKey(name, window);
     this.#decide({ key, version, window }, 'stopped', `stopped by ${by}`);
-    await this.#publish();
-    const isStored = await this.#store();
+    const [, isStored] = await Promise.all([this.#publish(), this.#store()]);
     return { kind: 'stopped', brownout: this.#statusOf(version, window, now), isStored };
   }
 
@@ -128,9 +127,9 @@ export class BrownoutControl {
     if (near.length > 0 || this.#pending.size > 0 || isFirst) {
       const isReadable = await this.#store();
       for (const brownout of near) this.#advance(brownout, isReadable);
-      if (this.#pending.size > 0) await this.#store();
     }
-    await this.#publish();
+    void this.#publish();
+    if (this.#pending.size > 0) await this.#store();
   }
 
   /** All brownouts for which there is something to do. */
@@ -171,7 +170,7 @@ export class BrownoutControl {
     this.#reading.add(key);
     // A report fails only while the gateway is stopping.
     void work()
-      .then(() => this.#publish())
+      .then(() => void this.#publish())
       .catch(() => {})
       .finally(() => this.#reading.delete(key));
   }
@@ -260,7 +259,7 @@ export class BrownoutControl {
     return true;
   }
 
-  /** Tells the processes what may refuse, if that has changed. */
+  /** Tells the processes what may refuse, if that has changed. Never rejects. Checks do not await it: a process may be slow. */
   async #publish(): Promise<void> {
     const now = this.#options.clock.now();
     const keys = this.#near(now)
@@ -269,7 +268,7 @@ export class BrownoutControl {
     const published = keys.join();
     if (published === this.#published) return;
     this.#published = published;
-    await this.#options.restrict(new Set(keys));
+    await this.#options.restrict(new Set(keys)).catch(() => {});
   }
 
   /** What counts here: a decision that is not stored yet counts, unless it is an approval. */

@@ -1,0 +1,75 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { brownoutKey } from '../../gateway/lifecycle/brownouts.ts';
+import { BrownoutControl, type BrownoutControlOptions } from '../../gateway/restrictions/brownoutControl.ts';
+import { exchangeBrownouts } from '../../gateway/runtime/ledgerMaintenance.ts';
+import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
+import { openLedger } from '../usage/ledger/ledgerFixture.ts';
+
+const upstream = 'http://127.0.0.1:3001';
+const at = Date.parse('2027-03-02T14:00Z');
+const key = brownoutKey('v1', { at });
+const approved: BrownoutRecord = { version: 'v1', at, state: 'approved', reason: null, changed: at };
+const never = new Promise<never>(() => {});
+
+/** Runs during a brownout that another gateway has approved. No process ever confirms what it may refuse. */
+function control(exchangeOver?: (exchange: BrownoutControlOptions['exchange']) => BrownoutControlOptions['exchange']) {
+  const { ledger } = openLedger();
+  ledger.saveBrownouts([approved]);
+  const brownouts = [{ at: '2027-03-02T14:00Z', for: '1h' }];
+  const current = snapshotFrom({
+    routes: { '/v1': { upstream, deprecation: '2027-01-01', brownouts }, '/v2': upstream },
+  });
+  const exchange: BrownoutControlOptions['exchange'] = async (records) => exchangeBrownouts(ledger, records);
+  const time = { now: at + 1000 };
+  const told: string[][] = [];
+  const running = new BrownoutControl({
+    source: { current },
+    clock: { now: () => time.now },
+    notice: () => {},
+    report: () => never,
+    estimate: () => never,
+    exchange: exchangeOver?.(exchange) ?? exchange,
+    restrict: (keys) => {
+      told.push([...keys]);
+      return never;
+    },
+  });
+  onTestFinished(() => running.close());
+  return { running, ledger, told, time };
+}
+
+it('tells the processes of a stop by another gateway while a slow one has not confirmed the approval', async () => {
+  const { ledger, told } = control();
+  await expect.poll(() => told).toEqual([[key]]);
+  ledger.saveBrownouts([{ ...approved, state: 'stopped', reason: 'stopped by an operator' }]);
+  await expect.poll(() => told, { timeout: 10_000 }).toEqual([[key], []]);
+});
+
+it('stores a stop while a slow process has not confirmed it', async () => {
+  const { running, ledger, told } = control();
+  await expect.poll(() => told).toEqual([[key]]);
+  void running.stop('v1');
+  await expect.poll(() => ledger.brownouts?.map(({ state }) => state)).toEqual(['stopped']);
+  expect(told).toEqual([[key], []]);
+});
+
+it('tells the processes that a brownout has ended early before it stores that', async () => {
+  let isDown = false;
+  const { told, time } = control((exchange) => async (records) => {
+    if (!isDown) return exchange(records);
+    return records.length === 0 ? undefined : never;
+  });
+  await expect.poll(() => told).toEqual([[key]]);
+  isDown = true;
+  // The store must not have answered for five seconds, of which the first check notices the beginning only.
+  await expect
+    .poll(
+      () => {
+        time.now += 1000;
+        return told;
+      },
+      { timeout: 10_000 },
+    )
+    .toEqual([[key], []]);
+});
