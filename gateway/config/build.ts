@@ -13,8 +13,8 @@ import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 // A gateway sees every request. A share of them shows where time is spent at a hundredth of the cost.
 const defaultSample = 0.01;
 
-/** Builds the snapshot of a document without faults. */
-export function buildSnapshot(context: RuleContext): Snapshot {
+/** Builds the snapshot of a document without faults. `revised`: see `Snapshot`. */
+export function buildSnapshot(context: RuleContext, revised: number): Snapshot {
   const { draft, source, entries, files } = context;
   const clientsOf = clientFinder(context);
   const byMajor = entries.map((entry) => versionOf(entry, context, clientsOf));
@@ -57,6 +57,7 @@ export function buildSnapshot(context: RuleContext): Snapshot {
   };
   return deepFreeze({
     ...values,
+    revised,
     versions: new Map(byMajor.map((version) => [version.name, version])),
     fingerprint: fingerprintOf(values, files.digests()),
   });

@@ -47,11 +47,11 @@ export interface ParseOptions {
 /** Checks the text of a routes.yaml. `file` names it in faults; relative paths are resolved from its folder. */
 export function parseConfig(text: string | Uint8Array, file: string, options: ParseOptions = {}): ConfigResult {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = options;
-  const folder = dirname(realPathOf(resolve(cwd, file)));
+  const path = realPathOf(resolve(cwd, file));
   const decoded = decode(text);
   if (decoded !== undefined) {
-    const reading = applyOverrides(readYaml(decoded, file, folder, env), overrides);
-    return validate(reading, clock.now(), { forwards, parsed });
+    const reading = applyOverrides(readYaml(decoded, file, dirname(path), env), overrides);
+    return validate(reading, clock.now(), { forwards, parsed, file: path });
   }
   return { snapshot: undefined, faults: [wholeFileFault(file, 'encoding')], warnings: [] };
 }

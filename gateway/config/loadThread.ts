@@ -128,7 +128,9 @@ export class LoadThread {
     }
     const parsed: string[] = [];
     const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
-    const snapshot = plain && (await fromPlainInSlices(plain, this.#before));
+    // A link may lead back to an older file.
+    const revised = Math.max(plain?.revised ?? 0, this.#before.revised);
+    const snapshot = plain && (await fromPlainInSlices({ ...plain, revised }, this.#before));
     if (!isPreview) {
       this.lastRead = digest;
       this.#before = snapshot ?? this.#before;

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { lstatSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../shared/fileSystem.ts';
 import { type Fault, UnreadableFileError } from './fault.ts';
@@ -75,6 +75,18 @@ function statsOfRegularFile(path: string): Stats | undefined {
 function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * When a file was changed last, epoch ms; undefined if there is none. A later edit is never earlier: `ctime` also changes
+ * when an old file is moved or copied to this path, and cannot be set.
+ */
+export function changeOf(file: string): number | undefined {
+  try {
+    return Math.floor(statSync(file).ctimeMs);
   } catch {
     return undefined;
   }

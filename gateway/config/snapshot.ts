@@ -6,6 +6,8 @@ import type { NotifyReceiver } from './notifySettings.ts';
 export interface Snapshot {
   /** Equal for two files with the same settings, even if their comments, order or notation differ. */
   readonly fingerprint: string;
+  /** When one of its files was changed last, or when it was loaded if it has no files. Epoch ms, never in the future. */
+  readonly revised: number;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, Version>;
   /** The same versions, lowest major first. */

@@ -4,6 +4,7 @@ import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
 import { byPlace, type Fault, type Path, show } from './fault.ts';
+import { changeOf } from './location.ts';
 import type { Reading } from './readDocument.ts';
 import { ReferencedFiles } from './referencedFiles.ts';
 import { isPrefix } from './rules/routes.ts';
@@ -29,15 +30,17 @@ export interface ValidationOptions {
   readonly forwards?: boolean | undefined;
   /** Contracts that were parsed before; new ones are added. */
   readonly parsed?: ParsedContracts | undefined;
+  /** The file that the document comes from, absolute. */
+  readonly file?: string;
 }
 
-/** `now`, in epoch milliseconds, is used for warnings only. */
+/** `now`, in epoch milliseconds, is used for warnings and for `revised` only. */
 export function validate(
   { source, faults, broken }: Reading,
   now: number,
   options: ValidationOptions = {},
 ): ConfigResult {
-  const { forwards = true, parsed } = options;
+  const { forwards = true, parsed, file } = options;
   if (broken) return refusal(faults);
   if (!isMap(source.tree)) {
     return refusal(
@@ -53,7 +56,10 @@ export function validate(
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
   const all = [...faults, ...others];
   if (all.length > 0) return refusal(all);
-  const snapshot = buildSnapshot(context);
+  const referenced = context.files.digests().map(([name]) => name);
+  const changes = file === undefined ? [] : [file, ...referenced].map(changeOf).filter((at) => at !== undefined);
+  const revised = changes.length === 0 ? now : Math.min(now, Math.max(...changes));
+  const snapshot = buildSnapshot(context, revised);
   return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 

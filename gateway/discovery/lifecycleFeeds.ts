@@ -62,14 +62,6 @@ function routeOf(name: string, { method, path }: Pick<RouteEnd, 'method' | 'path
   return printable(`${method} /${name}${path}`);
 }
 
-/**
- * When the event was changed last. The gateway keeps no history, and every process and every gateway of a fleet must send the
- * same value. The date of the event, or its end, is such a value: it changes exactly when the event does.
- */
-function revisionOf({ at, end = at }: LifecycleEvent): number {
-  return end;
-}
-
 /** A name-based UUID (RFC 9562 §5.5) in the namespace of URLs. Unique among APIs if `public_url` is set. */
 function uuidOf(name: string, overview: Overview, snapshot: Snapshot): string {
   const namespace = Buffer.from('6ba7b8119dad11d180b400c04fd430c8', 'hex');
@@ -90,7 +82,8 @@ export function calendarText(overview: Overview, snapshot: Snapshot): string {
   const events = eventsOf(overview, snapshot).flatMap((event) => [
     'BEGIN:VEVENT',
     `UID:${uuidOf(event.key, overview, snapshot)}`,
-    `DTSTAMP:${utc(revisionOf(event))}`,
+    // The last revision (§3.8.7.2). The gateway keeps no history of single events.
+    `DTSTAMP:${utc(snapshot.revised)}`,
     `DTSTART:${utc(event.at)}`,
     ...(event.end === undefined ? [] : [`DTEND:${utc(event.end)}`]),
     `SUMMARY:${textValue(event.title)}`,
@@ -164,7 +157,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
     (event) => html`<entry>
 <id>${idOf(event.key)}</id>
 <title>${event.title}</title>
-<updated>${rfc3339(revisionOf(event))}</updated>
+<updated>${rfc3339(snapshot.revised)}</updated>
 <link rel="alternate" href="${event.page}"/>
 <content type="text">${event.text}</content>
 </entry>
@@ -175,7 +168,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf('feed')}</id>
 <title>${titleOf(overview)}</title>
-<updated>${rfc3339(Math.max(0, ...events.map(revisionOf)))}</updated>
+<updated>${rfc3339(snapshot.revised)}</updated>
 <author><name>${origin === '' ? 'API' : new URL(origin).host}</name></author>
 <link rel="self" type="application/atom+xml" href="${origin}${feedPath(snapshot)}"/>
 <link rel="alternate" type="text/html" href="${origin}${indexPath(snapshot)}"/>
