@@ -11,8 +11,10 @@ export type AcceptedVersion = Pick<
   Version,
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts' | 'freeze'
 > & {
-  /** Without the names in the ledger. */
-  readonly waivers: readonly Pick<Version['waivers'][number], 'client' | 'until'>[];
+  readonly waivers: readonly (Pick<Version['waivers'][number], 'client' | 'until'> & {
+    /** The names in the ledger. Undefined: an earlier release has written the record, without them. */
+    readonly clients: readonly string[] | undefined;
+  })[];
   /** Undefined: an earlier release has written the record, without them. */
   readonly ends: Version['ends'] | undefined;
 };
@@ -63,7 +65,9 @@ const versionSchema = z.object({
   brownouts: z.array(windowSchema).optional(),
   freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
   // Left out if there is none, like brownouts.
-  waivers: z.array(z.object({ client: z.string(), until: z.int() })).optional(),
+  waivers: z
+    .array(z.object({ client: z.string(), clients: z.array(z.string()).optional(), until: z.int() }))
+    .optional(),
   // An earlier release did not record them.
   ends: z.array(endSchema).optional(),
 });
@@ -152,7 +156,10 @@ function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['v
           ? undefined
           : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
       freeze: freeze && { ...freeze, allow: [...freeze.allow] },
-      waivers: waivers.length === 0 ? undefined : waivers.map(({ client, until }) => ({ client, until })),
+      waivers:
+        waivers.length === 0
+          ? undefined
+          : waivers.map(({ client, clients, until }) => ({ client, clients: clients && [...clients], until })),
       ends: ends?.map(({ method, path, deprecation, sunset }) => ({ method, path, deprecation, sunset })),
     }),
   );
@@ -191,7 +198,7 @@ function configOf({ versions, force }: StoredConfig): AcceptedConfig {
           successor,
           brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
           freeze,
-          waivers,
+          waivers: waivers.map(({ clients, ...waiver }) => ({ ...waiver, clients })),
           ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
         },
       ],

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
-import { clientFinder, windowsOf } from './rules/restrictions.ts';
+import { clientFinder, identifiable, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/telemetry.ts';
 import type { Draft } from './schema.ts';
@@ -90,7 +90,10 @@ function versionOf(
     ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
     brownouts: windowsOf(route),
     freeze: freezeOf(route.freeze, clientsOf, draft.retire.ignore_clients),
-    waivers: route.waivers.map((waiver) => ({ ...waiver, clients: clientsOf(waiver.client) })),
+    waivers: route.waivers.map((waiver) => ({
+      ...waiver,
+      clients: identifiable(clientsOf(waiver.client), draft.usage.identify),
+    })),
     contract: isUnusable(contract) ? undefined : contract,
     timeouts: {
       connect: timeouts.connect,

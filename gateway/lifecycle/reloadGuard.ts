@@ -1,7 +1,7 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
 import { forcePlaceholder, shapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
-import { ago, printableExcerpt } from '../shared/text.ts';
+import { ago, plural, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages } from './brownouts.ts';
 import { dateText, stageOf, successorOf } from './stage.ts';
 
@@ -138,15 +138,39 @@ function waiverMessages(
   version: AcceptedVersion | undefined,
   now: number,
 ): string[] {
+  const after = version?.waivers ?? [];
   const endOf = (waivers: AcceptedVersion['waivers'], client: string): number =>
     Math.max(0, ...waivers.filter((one) => one.client === client).map(({ until }) => until));
   return [...new Set(before.map(({ client }) => client))].flatMap((client): string[] => {
-    const [old, end] = [endOf(before, client), endOf(version?.waivers ?? [], client)];
-    if (old <= now || end >= old) return [];
+    const [old, end] = [endOf(before, client), endOf(after, client)];
+    if (old <= now) return [];
     const what = `The waiver of ${printableExcerpt(client)} for /${name}`;
+    if (end >= old)
+      return lostMessages(
+        what,
+        before.filter((one) => one.client === client && one.until > now),
+        after,
+      );
     if (end === 0) return [`${what} is removed before its end, ${dateText(old)}.`];
     return [`${what} moves from ${dateText(old)} to ${dateText(end)}, which is earlier.`];
   });
+}
+
+/** The message about clients that waivers no longer name, because `usage.names` or `usage.identify` was edited. */
+function lostMessages(what: string, before: AcceptedVersion['waivers'], after: AcceptedVersion['waivers']): string[] {
+  const lost = before.flatMap(({ client, clients = [], until }) => {
+    const kept = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
+    // A tag with a second kind before it, `user-agent:x-api-key:#4f2a`, is no client.
+    const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
+    return clients.filter((one) => !kept.has(one) && isClient(one));
+  });
+  const [first] = lost;
+  if (first === undefined) return [];
+  const others = new Set(lost).size - 1;
+  const who = printableExcerpt(first) + (others === 0 ? '' : ` and ${plural(others, 'other client')}`);
+  return [
+    `${what} no longer covers ${who}: see usage.names and usage.identify. Add a waiver of ${printableExcerpt(first)}.`,
+  ];
 }
 
 /** Messages about a sunset that the edit changes, of the version or of a route that ends before it. */

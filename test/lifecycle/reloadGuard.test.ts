@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { AcceptedVersion } from '../../gateway/config/acceptedConfig.ts';
+import {
+  type AcceptedConfig,
+  type AcceptedVersion,
+  acceptedFrom,
+  acceptedRecord,
+} from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { guardReload, type VersionUsage } from '../../gateway/lifecycle/reloadGuard.ts';
@@ -60,6 +65,21 @@ describe('an edit is accepted', () => {
       },
     ],
   ])('%s', (_name, before, after) => expect(messages(before, after)).toEqual([]));
+});
+
+it('compares no clients of waivers if an earlier release has not recorded them', () => {
+  const waivers = [{ client: 'acme', until: '2027-09-01', reason: 'contract 4711' }];
+  const before = file({ '/v1': { upstream, retired: true, waivers } });
+  const recorded = (clients: readonly string[] | undefined) => {
+    const record = JSON.parse(JSON.stringify(acceptedRecord(before)));
+    record.versions[0].waivers[0].clients = clients;
+    return acceptedFrom(record) as AcceptedConfig;
+  };
+  const lost = (clients: readonly string[] | undefined) => guardReload(recorded(clients), before, never, now);
+  expect(lost(undefined)).toEqual([]);
+  expect(lost(['x-api-key:#1', 'x-api-key:#2', 'acme']).map(({ message }) => message)).toEqual([
+    expect.stringMatching(/^The waiver of acme for \/v1 no longer covers x-api-key:#1 and 1 other client: /),
+  ]);
 });
 
 it('accepts a route that ends soon if an earlier release has not recorded the routes', () => {

@@ -288,6 +288,33 @@ describe('operators', () => {
     expect(await edited({ waivers: [] })).toMatchObject({ kind: 'reloaded' });
   });
 
+  it('cannot take a waiver from a client by another name or identification without a reason', async () => {
+    const folder = temporaryFolder();
+    const rename = (name: string): void => writeFileSync(join(folder, 'names.yaml'), `"${tagOf('secret')}": ${name}\n`);
+    rename('acme');
+    const { url: upstream } = await startBackend(okAnswer);
+    const v1 = { upstream, retired: true, waivers };
+    const usage = { tag_key: tagKey, names: 'names.yaml', identify: ['header:x-api-key', 'header:x-client-id'] };
+    const file = { routes: { '/v1': v1, '/v2': upstream }, usage };
+    const gateway = await startRestricted(file, '2027-07-01T00:00:00Z', folder);
+    rename('globex');
+    const lost = (name: string) =>
+      `The waiver of acme for /v1 no longer covers ${name}: see usage.names and usage.identify.`;
+    const message = `${lost(tagOf('secret'))} Add a waiver of ${tagOf('secret')}.`;
+    expect(await gateway.edit(file)).toMatchObject({ kind: 'refused', refusals: [{ message }] });
+    expect(await statusesOf(gateway.port, key('secret'))).toEqual([200]);
+    const byTag = { ...v1, waivers: [...waivers, { ...waivers[0], client: tagOf('secret') }] };
+    const covered = { ...file, routes: { ...file.routes, '/v1': byTag } };
+    expect(await gateway.edit(covered)).toMatchObject({ kind: 'reloaded' });
+    expect(await statusesOf(gateway.port, key('secret'))).toEqual([200]);
+    const narrowed = { ...covered, usage: { ...usage, identify: ['header:x-client-id'] } };
+    const ofTag = { message: expect.stringMatching(/^The waiver of x-api-key:#.* no longer covers x-api-key:#/) };
+    const refusals = [{ message: expect.stringContaining(lost('x-api-key:acme')) }, ofTag];
+    expect(await gateway.edit(narrowed)).toMatchObject({ kind: 'refused', refusals });
+    const forced = { ...narrowed, guard: { quiet: 'off', force: { '/v1': 'acme has moved' } } };
+    expect(await gateway.edit(forced)).toMatchObject({ kind: 'reloaded' });
+  });
+
   it('are warned of a waiver whose client the ledger does not know', async () => {
     const { gateway, file } = await start();
     await statusesOf(gateway.port, acme);

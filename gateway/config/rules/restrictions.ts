@@ -32,6 +32,12 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
   };
 }
 
+/** Without the names of kinds that no request is identified by. */
+export function identifiable(clients: readonly string[], identify: readonly Identifier[]): readonly string[] {
+  const kinds = identify.map(kindOf);
+  return clients.filter((client) => !client.includes(':') || kinds.some((kind) => client.startsWith(`${kind}:`)));
+}
+
 function kindOf(identifier: Identifier): string {
   if (identifier.by === 'header') return identifier.name;
   return identifier.by === 'jwt' ? `jwt-${identifier.claim}` : identifier.by;
