@@ -88,14 +88,17 @@ export function isSecret(path: Path): boolean {
   return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
 }
 
-/** Hides the secrets of one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. */
-export function maskLine(line: string): string {
+/**
+ * Hides the secrets of one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. `isNotify`:
+ * the line belongs to `notify`, so all of a `url` is hidden. One with a mistake may have no scheme, or have a blank.
+ */
+export function maskLine(line: string, isNotify = false): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
   // The path of a webhook often is a secret. A target has none.
   const isUrl = /\burl["']?\s*:/.test(line);
   const masked = mask(isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked);
   const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
-  const secret = keys.find(([, key]) => isSecret([key ?? '']));
+  const secret = keys.find(([, key]) => isSecret(isNotify ? ['notify', 0, key ?? ''] : [key ?? '']));
   return secret ? `${masked.slice(0, secret.index + secret[0].length)}***` : masked;
 }
 

@@ -94,11 +94,12 @@ function retryAfterOf({ headers }: Response): number | undefined {
 }
 
 /**
- * The pause after a failed attempt, ms, with jitter so that gateways do not return all at once. Undefined: the event is given up.
+ * The pause after a failed attempt, ms, with jitter so that gateways do not return all at once. The jitter never shortens it:
+ * `Retry-After` is a minimum. Undefined: the event is given up.
  * `attempt`: from 1. `age`: of the event, ms.
  */
 export function pauseAfter(attempt: number, age: number, { retryAfter = 0 }: Partial<Answer> = {}): number | undefined {
   const regular = pauses[Math.min(attempt, pauses.length) - 1] ?? hourMs;
-  const pause = Math.round(Math.max(Math.min(retryAfter, hourMs), regular) * (0.9 + Math.random() / 5));
+  const pause = Math.round(Math.max(Math.min(retryAfter, hourMs), regular) * (1 + Math.random() / 5));
   return age + pause > giveUpMs ? undefined : pause;
 }

@@ -147,7 +147,7 @@ export class Dispatcher {
   }
 
   async status(): Promise<NotifyStatus> {
-    const rows = await this.#all([...this.#queues.keys()], (queue) => queue.recent(maxShown));
+    const rows = await this.#all([...this.#queues.keys()], (queue) => queue.recent(maxShown, [...this.#lanes.keys()]));
     const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
       const lane = this.#lanes.get(key);
       return lane ? [{ ...row, host: hostOf(lane.receiver) }] : [];

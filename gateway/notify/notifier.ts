@@ -70,6 +70,8 @@ export class Notifier {
     this.#post({ kind: 'configure', settings: this.#settings() });
     clearInterval(this.#timer);
     this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
+    // A receiver that was added gets the digest of this week, too. The queue knows which ones have it.
+    this.#digest = undefined;
     if (notify.length === 0) return;
     this.#timer = setInterval(() => void this.check(), tickMs).unref();
     void this.check();

@@ -182,14 +182,17 @@ export class NotifyQueue {
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
-  /** The latest events, and those that wait. */
-  async recent(limit: number): Promise<QueuedEvent[]> {
+  /** The latest events for these receivers, and those that wait. */
+  async recent(limit: number, receivers: readonly string[]): Promise<QueuedEvent[]> {
+    // PostgreSQL allows no empty list.
+    if (receivers.length === 0) return [];
     const rows = await this.#database.all<
       Omit<QueuedEvent, 'at' | 'nextAt'> & Record<'queued' | 'finished' | 'next_at', number>
     >(
       `SELECT type, title, receiver, state, attempts, result, queued, finished, next_at FROM ${this.#database.table}
-        ORDER BY state = 'waiting' DESC, CASE WHEN finished > 0 THEN finished ELSE queued END DESC LIMIT ${limit}`,
-      [],
+        WHERE receiver IN (${placeholders(receivers)}) ORDER BY state = 'waiting' DESC, CASE WHEN finished > 0 THEN finished ELSE queued END DESC
+        LIMIT ${limit}`,
+      receivers,
     );
     return rows.map(({ queued, finished, next_at: next, ...row }) => {
       return { ...row, at: finished > 0 ? finished : queued, nextAt: row.state === 'waiting' ? next : null };
@@ -202,9 +205,8 @@ export class NotifyQueue {
    */
   async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {
     const { table, isShared } = this.#database;
-    const list = receivers.map((_one, index) => `$${index + 1}`).join();
-    if (!isShared)
-      await this.#database.all(`DELETE FROM ${table} WHERE state = 'waiting' AND receiver NOT IN (${list})`, receivers);
+    const isRemoved = `state = 'waiting' AND receiver NOT IN (${placeholders(receivers)})`;
+    if (!isShared) await this.#database.all(`DELETE FROM ${table} WHERE ${isRemoved}`, receivers);
     const given = await this.#database.all<{ title: string }>(
       `UPDATE ${table} SET state = 'failed', finished = $2 WHERE state = 'waiting' AND queued < $1 AND claimed_until <= $2
         RETURNING title`,
@@ -217,4 +219,8 @@ export class NotifyQueue {
   async close(): Promise<void> {
     await this.#database.close();
   }
+}
+
+function placeholders(values: readonly Value[]): string {
+  return values.map((_value, index) => `$${index + 1}`).join();
 }

@@ -98,10 +98,11 @@ it('shows no part of a URL but the host', () => {
 
 it('pauses longer after each attempt, obeys Retry-After within bounds, and gives up after a day', () => {
   const [first = 0, fourth = 0, tenth = 0] = [1, 4, 10].map((attempt) => pauseAfter(attempt, 0));
-  expect(first).toBeLessThan(6_000);
+  expect(first).toBeLessThanOrEqual(6_000);
   expect(fourth).toBeGreaterThan(500_000);
   expect(tenth).toBeGreaterThan(3_000_000);
-  expect(pauseAfter(1, 0, { retryAfter: 120_000 })).toBeGreaterThan(100_000);
-  expect(pauseAfter(1, 0, { retryAfter: 999_999_000 })).toBeLessThan(4_000_000);
+  for (let draw = 0; draw < 50; draw += 1)
+    expect(pauseAfter(1, 0, { retryAfter: 120_000 })).toBeGreaterThanOrEqual(120_000);
+  expect(pauseAfter(1, 0, { retryAfter: 999_999_000 })).toBeLessThanOrEqual(4_320_000);
   expect(pauseAfter(30, giveUpMs - 1_000_000)).toBeUndefined();
 });

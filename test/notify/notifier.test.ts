@@ -72,6 +72,24 @@ it('asks for the digest of a week until the ledger can be read', async () => {
   expect(asked).toEqual([monday, monday, monday]);
 });
 
+it('sends the digest of the week to a webhook that a reload adds', async () => {
+  const weeklyDigest = async () => eventOf('digest', { type: 'digest' });
+  const { notifier, source, clock, receiver } = await start({ weeklyDigest });
+  await eventually(() => expect(receiver.titles()).toEqual(['Event digest']));
+  const added = await startReceiver();
+  const { usage, notify } = source.current;
+  const webhooks = [...notify.map(({ url }) => url), added.url].map((url) => ({ url, events: [], digest: 'weekly' }));
+  source.current = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    usage: { store: usage.store },
+    notify: webhooks,
+  });
+  clock.time += 86_400_000;
+  notifier.configure();
+  await eventually(() => expect(added.titles()).toEqual(['Event digest']));
+  expect(receiver.titles()).toEqual(['Event digest']);
+});
+
 it('a defect while events are looked for does not end the gateway', async () => {
   const storeProblem = () => {
     throw new Error('a defect');

@@ -42,7 +42,7 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     expect(await one.add(eventOf('a'), 'r1', 1)).toBeUndefined();
     expect(await two.add(eventOf('a'), 'r1', 2)).toBe('known');
     expect(await two.add(eventOf('a'), 'r2', 3)).toBeUndefined();
-    expect((await one.recent(10)).map(({ receiver }) => receiver).sort()).toEqual(['r1', 'r2']);
+    expect((await one.recent(10, ['r1', 'r2'])).map(({ receiver }) => receiver).sort()).toEqual(['r1', 'r2']);
   });
 
   it('gives an event to one of two gateways that claim it at the same time', async () => {
@@ -76,7 +76,7 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     // The first gateway was only slow: its result comes too late.
     if (lost) await one.record(lost, { isSent: false, result: '500', nextAt: 5 * minute }, minute);
     if (again) await two.record(again, sent, minute);
-    expect(await two.recent(1)).toMatchObject([{ state: 'sent', result: '204', attempts: 2, nextAt: null }]);
+    expect(await two.recent(1, ['r'])).toMatchObject([{ state: 'sent', result: '204', attempts: 2, nextAt: null }]);
   });
 
   it('tries again when the next attempt is due', async () => {
@@ -84,7 +84,7 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     await queue.add(eventOf('a'), 'r', 0);
     const first = await queue.claim('r', 0);
     if (first) await queue.record(first, { isSent: false, result: 'timeout', nextAt: 5_000 }, 10);
-    expect(await queue.recent(1)).toMatchObject([{ state: 'waiting', result: 'timeout', nextAt: 5_000 }]);
+    expect(await queue.recent(1, ['r'])).toMatchObject([{ state: 'waiting', result: 'timeout', nextAt: 5_000 }]);
     expect([await queue.claim('r', 4_999), (await queue.claim('r', 5_000))?.attempt]).toEqual([undefined, 2]);
   });
 
@@ -112,17 +112,25 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     await queue.add(eventOf('a'), 'removed', 0);
     await queue.add(eventOf('a'), 'kept', 0);
     expect(await queue.maintain(['kept'], 0, 0)).toEqual([]);
-    const left = (await queue.recent(10)).map(({ receiver }) => receiver).sort();
+    const left = (await queue.recent(10, ['kept', 'removed'])).map(({ receiver }) => receiver).sort();
     expect(left).toEqual(kind === 'file' ? ['kept'] : ['kept', 'removed']);
     await queue.maintain([], 0, 0);
-    expect((await queue.recent(10)).length).toBe(kind === 'file' ? 0 : 2);
+    expect((await queue.recent(10, ['kept', 'removed'])).length).toBe(kind === 'file' ? 0 : 2);
+  });
+
+  it('lists the latest events of the receivers that are asked for', async () => {
+    const [queue] = await pair(kind);
+    await queue.add(eventOf('a'), 'r', 0);
+    for (const [index, id] of ['b', 'c'].entries()) await queue.add(eventOf(id), 'removed', 1 + index);
+    expect(await queue.recent(2, ['r', 'other'])).toMatchObject([{ title: 'Event a', receiver: 'r' }]);
+    expect(await queue.recent(2, [])).toEqual([]);
   });
 
   it('keeps few events of a group, and at most 500 that wait for a receiver', async () => {
     const [queue] = await pair(kind);
     for (let index = 0; index < listedPerDay + 5; index += 1)
       await queue.add(eventOf(`g${index}`, { group: 'new-client v1 2026-11-18' }), 'r', 0);
-    expect((await queue.recent(100)).length).toBe(listedPerDay);
+    expect((await queue.recent(100, ['r'])).length).toBe(listedPerDay);
     for (let index = listedPerDay; index < 500; index += 1) await queue.add(eventOf(`e${index}`), 'r', 0);
     expect(await queue.add(eventOf('one more'), 'r', 0)).toBe('full');
     expect(await queue.add(eventOf('e400'), 'r', 0)).toBe('known');
@@ -136,6 +144,6 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     expect(await queue.maintain(['r'], 10 * minute, 60 * minute)).toEqual(['Event old']);
     expect(await queue.add(eventOf('old'), 'r', 70 * minute)).toBe('known');
     expect(await queue.maintain(['r'], 10 * minute, 101 * minute)).toEqual([]);
-    expect((await queue.recent(10)).map(({ title }) => title)).toEqual(['Event young']);
+    expect((await queue.recent(10, ['r'])).map(({ title }) => title)).toEqual(['Event young']);
   });
 });

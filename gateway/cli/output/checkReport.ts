@@ -194,7 +194,7 @@ export function frame(text: string, line: number, column: number): string[] {
   const lines = text.split(/\r\n?|\n/);
   const raw = lines[line - 1];
   if (raw === undefined || raw.trim() === '') return [];
-  const shown = continuesSecret(lines, line - 1) ? '***' : tidy(maskLine(raw));
+  const shown = continuesSecret(lines, line - 1) ? '***' : tidy(maskLine(raw, isNotify(lines, line - 1)));
   const before = raw.slice(0, column - 1);
   const number = String(line);
   const top = `  ${number} | ${shown.length > longestLine ? `${shown.slice(0, longestLine - 1)}…` : shown}`;
@@ -210,7 +210,17 @@ function tidy(line: string): string {
 function continuesSecret(lines: readonly string[], index: number): boolean {
   const indent = indentOf(lines[index] ?? '');
   const opener = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);
-  return opener !== undefined && isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']);
+  if (opener === undefined) return false;
+  const url = /^[\s-]*(?=["']?url["']?\s*:)/.exec(opener)?.[0].length ?? indent;
+  return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (url < indent && isNotify(lines, index));
+}
+
+/** Whether the line belongs to `notify`: no key with the same indentation or less follows that one. */
+function isNotify(lines: readonly string[], index: number): boolean {
+  const before = lines.slice(0, index + 1);
+  const start = before.findLastIndex((line) => /(?<![\w-])notify["']?\s*:/.test(line));
+  const indent = indentOf(before[start] ?? '');
+  return start >= 0 && !before.slice(start + 1).some((line) => indentOf(line) <= indent && /^\s*["']?\w/.test(line));
 }
 
 function indentOf(line: string): number {

@@ -16,6 +16,31 @@ it.each([
     ['  1 | { u: "http://***@c", x: 1 }'],
   ],
   ['no secret of several lines', 'admin_token: |\n  abc', 2, 3, ['  2 | ***']],
+  ['no webhook without a scheme', 'notify:\n- url: a.example/abc', 2, 8, ['  2 | - url: ***', '    |        ^']],
+  ['no webhook with a blank', 'notify:\n  - url: "https://a.example/b abc"', 2, 3, ['  2 |   - url: ***', '    |   ^']],
+  [
+    'no webhook on a line with another fault',
+    'notify: [{ url: a/abc, digest: x }]',
+    1,
+    32,
+    ['  1 | notify: [{ url: ***'],
+  ],
+  [
+    'no webhook in JSON',
+    '{\n  "notify": [\n    { "url": "a/abc" }\n  ] }',
+    3,
+    5,
+    ['  3 |     { "url": ***', '    |     ^'],
+  ],
+  ['no webhook on a line of its own', 'notify:\n  - url: >-\n      a/abc', 3, 7, ['  3 | ***']],
+  [
+    'other keys of a webhook',
+    'notify:\n  - url: a\n    digest: x',
+    3,
+    13,
+    ['  3 |     digest: x', '    |             ^'],
+  ],
+  ['a URL after the webhooks', 'notify:\n  - url: a\nb:\n  url: c', 4, 8, ['  4 |   url: c', '    |        ^']],
   ['control characters by their names', 'a: \x1b[2J', 1, 1, ['  1 | a: \\x1b[2J', '    | ^']],
 ])('shows %s', (_what, text, line, column, expected) => {
   expect(frame(text, line, column)).toEqual(expected);
