@@ -196,9 +196,9 @@ function addNotify(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/digest', ({ query }, res) =>
     sendAnswer(res, async () => {
       const { usage, clock } = operations;
-      const since = parseDigestQuery(query, clock.now());
+      const period = parseDigestQuery(query, clock.now());
       await operations.flush?.();
-      const asked = { since, report: await operations.report(), now: clock.now() };
+      const asked = { ...period, report: await operations.report() };
       const digest = await usage?.query('digest', source.current, asked);
       if (usage && !digest)
         return { problem: 'LEDGER_UNANSWERED', detail: usage.problem ?? 'The ledger cannot be read.' };

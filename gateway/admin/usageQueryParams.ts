@@ -71,10 +71,12 @@ function routeIn(query: Query): NamedRoute | undefined {
   throw new InvalidParameterError('`route` must be a method and a path below the version, such as GET /legacy-search.');
 }
 
-/** The start of the period of `GET /api/digest`, epoch ms. @throws InvalidParameterError */
-export function parseDigestQuery(query: Query, now: number): number {
+/** The period of `GET /api/digest`, epoch ms. @throws InvalidParameterError */
+export function parseDigestQuery(query: Query, now: number): { since: number; now: number } {
   rejectUnknown(query, ['since']);
-  return Math.max(0, now - (durationOf(query, 'since') ?? defaultPlanPeriodMs));
+  const ms = durationOf(query, 'since') ?? defaultPlanPeriodMs;
+  if (ms < 3_600_000) throw new InvalidParameterError('`since` must be 1h or more: the ledger counts by the hour.');
+  return { since: Math.max(0, now - ms), now };
 }
 
 /**

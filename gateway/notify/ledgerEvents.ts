@@ -32,13 +32,15 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const { snapshot, queries, since, now, monday } = query;
   const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
   const versions = await Array.fromAsync(ending, (version) => versionDigest(version, query));
+  const decided = await Array.fromAsync(snapshot.byMajor, ({ name }) => begunBrownouts(name, query));
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
-  const dates = datesOf(snapshot).filter(({ at }) => at > now);
-  const reached = datesOf(snapshot).filter(({ at }) => at > since && at <= now);
+  const all = datesOf(snapshot, now);
+  const dates = all.filter(({ at }) => at > now);
+  const reached = [...all.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort((a, b) => a.at - b.at);
   const changes = [...reached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
-  const period = `${dayOf(since)} to ${dayOf(now)}`;
+  const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
   const none = 'No version is deprecated, and none has a date.';
   return {
     id: `digest ${monday === undefined ? now : dayOf(monday)}`,
@@ -46,7 +48,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
     at: now,
     title: `API versions, ${period}`,
     sections: [
-      { lines: [`${plural(requests, 'request')} in ${theLast(now - since)}.${ending.length === 0 ? ` ${none}` : ''}`] },
+      { lines: [`${plural(requests, 'request')} in ${periodInWords(query)}.${ending.length === 0 ? ` ${none}` : ''}`] },
       { heading: 'What changed', lines: changes.length > 0 ? changes : ['Nothing.'] },
       ...versions.map(({ section }) => section),
       {
@@ -72,7 +74,13 @@ function isEnding(version: Version, now: number): boolean {
   return stage !== 'active' && stage !== 'announced';
 }
 
-async function versionDigest(version: Version, { snapshot, queries, report, since, now }: DigestQuery) {
+/** A period longer than all of the time since 1970 begins at 0. */
+function periodInWords({ since, now }: Pick<DigestQuery, 'since' | 'now'>): string {
+  return since > 0 ? theLast(now - since) : 'the whole ledger';
+}
+
+async function versionDigest(version: Version, query: DigestQuery) {
+  const { snapshot, queries, report, since, now } = query;
   const { name } = version;
   const empty = { versions: [], workers: [] };
   const { quiet } = snapshot.retire;
@@ -88,7 +96,7 @@ async function versionDigest(version: Version, { snapshot, queries, report, sinc
   const returned = arrivals.filter((one) => !one.isNew);
   const gone = facts.gone.filter(({ last }) => last >= since - quiet);
   const changes = [
-    requestsChange(name, requests, earlier, now - since),
+    requestsChange(name, requests, earlier, query),
     ...listChange(added, `called /${name} for the first time`),
     ...listChange(returned, `came back to /${name}`),
     ...listChange(gone, `stopped calling /${name}`),
@@ -97,7 +105,7 @@ async function versionDigest(version: Version, { snapshot, queries, report, sinc
     answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));
   const section: NotifySection = {
     heading: `/${name}: ${facts.stage}`,
-    lines: [...blockers, ...(clients.length === 0 ? [`No client called it in ${theLast(now - since)}.`] : [])],
+    lines: [...blockers, ...(clients.length === 0 ? [`No client called it in ${periodInWords(query)}.`] : [])],
     ...(clients.length > 0 && { table: clientTable(clients, now) }),
   };
   const data = {
@@ -123,9 +131,9 @@ function notBlocked(name: string, { stage }: RetirementFacts): string {
   return `Nothing in the ledger blocks its retirement. Ask \`version-gateway can-retire /${name}\` before you retire it.`;
 }
 
-function requestsChange(name: string, requests: number, earlier: number, ms: number): string {
-  const now = `/${name} had ${plural(requests, 'request')}`;
-  return `${now}; in the ${inLargestUnit(ms)} before, ${grouped(earlier)}.`;
+function requestsChange(name: string, requests: number, earlier: number, { since, now }: DigestQuery): string {
+  const before = since > 0 ? `; in the ${inLargestUnit(now - since)} before, ${grouped(earlier)}` : '';
+  return `/${name} had ${plural(requests, 'request')}${before}.`;
 }
 
 function listChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
@@ -149,11 +157,27 @@ interface NamedDate {
   readonly what: string;
 }
 
-function datesOf({ byMajor, gateway }: Snapshot): NamedDate[] {
+const brownoutStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
+
+/** What became of the brownouts of the period. One without a decision in the ledger may never have begun, and is left out. */
+async function begunBrownouts(version: string, { queries, since, now }: DigestQuery): Promise<NamedDate[]> {
+  const decisions = await queries.brownouts.decisions(version);
+  return decisions
+    .filter(({ at }) => at > since && at <= now)
+    .map(({ at, state, reason }) => {
+      const why = reason === null ? '' : `: ${printableExcerpt(reason, 300)}`;
+      return { at, what: `the brownout of /${version} ${brownoutStates[state]}${why}` };
+    });
+}
+
+/** Without the brownouts before `now`: see `begunBrownouts`. */
+function datesOf({ byMajor, gateway }: Snapshot, now: number): NamedDate[] {
   const dates = byMajor.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
     { at: deprecation, what: `deprecation of /${name}` },
     { at: sunset, what: `sunset of /${name}` },
-    ...brownouts.map(({ at }) => ({ at, what: `brownout of /${name}, if its conditions hold` })),
+    ...brownouts
+      .filter(({ at }) => at > now)
+      .map(({ at }) => ({ at, what: `brownout of /${name}, if its conditions hold` })),
     ...ends.flatMap(({ method, path, deprecation: from, sunset: until }) => {
       const route = printableExcerpt(`${method} ${gateway.basePath}/${name}${path}`);
       return [

@@ -38,7 +38,7 @@ export const addDigest: AddCommand = (program, io, finish) => {
     )
     .addOption(formatOption(['markdown', 'html']))
     .addOption(
-      new Option('--since <duration>', 'period to report, up to now')
+      new Option('--since <duration>', 'period to report, up to now; at least 1h')
         .argParser(periodArgument)
         .default(periodArgument('7d'), '7d'),
     )
@@ -61,7 +61,8 @@ export const addNotify: AddCommand = (program, io, finish) => {
 
 /** @throws UsageError, AdminError, UnreadableFileError */
 async function digest(options: DigestOptions, io: Io): Promise<ExitCode> {
-  const { store, names, format } = options;
+  const { store, names, format, since } = options;
+  if (since.ms < 3_600_000) throw new UsageError('--since must be 1h or more: the ledger counts by the hour.');
   if (names !== undefined && store === undefined)
     throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
   const found = store === undefined ? await digestFromGateway(options, io) : await digestFromStore(store, options, io);

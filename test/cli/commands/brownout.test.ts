@@ -110,3 +110,26 @@ describe('can-retire', () => {
     expect(stdout).toContain('1 silent since');
   });
 });
+
+describe('digest', () => {
+  const whatChanged = (stdout: string): string =>
+    stdout.split('## ').find((part) => part.startsWith('What changed')) ?? '';
+
+  it('says what was decided about past brownouts, and leaves out those without a decision', async () => {
+    const { ledger, queries } = ledgerWith(rows, begin - 30 * day);
+    ledger.saveBrownouts([{ version: 'v1', at: begin, state: 'stopped', reason: 'a test', changed: begin + 60_000 }]);
+    const { code, stdout } = await brownout(['digest', '--since', '30d'], queries);
+    expect(code).toBe(0);
+    expect(whatChanged(stdout)).toContain('the brownout of /v1 was stopped: a test');
+    expect(whatChanged(stdout).match(/brownout/g)).toHaveLength(1);
+    expect(stdout).toContain('in the last 30 days.');
+  });
+
+  it('names a period in words, and refuses one below an hour', async () => {
+    const { stdout } = await brownout(['digest', '--since', '36500d']);
+    expect(stdout).toContain('in the whole ledger.');
+    expect(stdout).not.toMatch(/\d ms|1970|before, 0/);
+    const { code, stderr } = await brownout(['digest', '--since', '1s']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--since must be 1h or more')]);
+  });
+});
