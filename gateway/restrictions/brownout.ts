@@ -4,7 +4,7 @@ import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts
 import { endMembers } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { PathTable } from '../shared/pathTable.ts';
+import { foldPath } from '../usage/counting/routeNames.ts';
 import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
 
 // With an hour, clients would wait for an hour, and nobody would notice the brownout.
@@ -20,7 +20,7 @@ export class BrownoutScope {
   readonly #spared: ReadonlySet<string>;
   readonly #seed: number;
   readonly #bound: number;
-  readonly #paths: PathTable<unknown>;
+  readonly #contract: Version['contract'];
   /** Method and template; undefined: all routes. */
   readonly #routes: ReadonlySet<string> | undefined;
 
@@ -35,8 +35,7 @@ export class BrownoutScope {
     this.#spared = new Set(spared);
     this.#seed = mixed(`${name} `, fnvOffset);
     this.#bound = clients * 2 ** 32;
-    // With all paths of the contract, so that `/drinks/{id}` does not match `/drinks/mine` if the contract has both.
-    this.#paths = contract?.paths ?? new PathTable((routes ?? []).map(({ path }) => [path, true] as const));
+    this.#contract = contract;
     const namesOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
       (method === 'GET' ? ['GET', 'HEAD'] : [method]).map((one) => `${one} ${this.#templateOf(path)}`);
     this.#routes = routes && new Set(routes.flatMap(namesOf));
@@ -52,8 +51,11 @@ export class BrownoutScope {
     return this.#routes === undefined || this.#routes.has(`${method} ${this.#templateOf(path)}`);
   }
 
+  /** As in the ledger, so that `/drinks/{id}` does not match `/drinks/mine` if that is a route of its own. */
   #templateOf(path: string): string {
-    return this.#paths.find(path)?.template ?? path;
+    if (this.#contract) return this.#contract.paths.find(path)?.template ?? path;
+    // With a number for each parameter, `/drinks/{id}.json` is folded like `/drinks/7.json`.
+    return foldPath(path.replace(/\{[^{}]*\}/g, '0'));
   }
 }
 

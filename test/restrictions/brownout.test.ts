@@ -71,10 +71,15 @@ describe('routes', () => {
     ['POST', '/drinks/7', false],
     ['GET', '/drinks', false],
     ['GET', '/drinks/7/more', false],
+    ['GET', '/drinks/mine', false],
+    ['GET', '/drinks/7.json', false],
+    ['GET', '/menus/7.json', true],
+    ['GET', '/menus/{}.json', true],
+    ['GET', '/menus/7', false],
     ['POST', '/orders', true],
     ['HEAD', '/orders', false],
   ])('%s %s without a contract: %s', (method, path, expected) => {
-    const scope = scopeOf(file({ routes: ['GET /drinks/{id}', 'POST /orders'] }));
+    const scope = scopeOf(file({ routes: ['GET /drinks/{id}', 'GET /menus/{id}.json', 'POST /orders'] }));
     expect(scope.includesRoute(method, path)).toBe(expected);
   });
 
