@@ -49,6 +49,19 @@ it.each(screens)(
       expect.stringMatching(/25% of the clients.*on GET \/drinks\/\{id\}.*Running.*Stop/s),
       expect.stringMatching(/100% of the clients.*Planned.*Stop/s),
     ]);
+    const marks = page.getByRole('group', { name: 'Brownouts of v1' }).getByRole('img');
+    const labels = () => marks.evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
+    expect(await labels()).toEqual([
+      'Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Running',
+      'Brownout of v1, 3 Mar 2027, 14:00 to 3 Mar 2027, 15:00: Planned',
+    ]);
+    const bar = await page.locator('.lifecycle li', { hasText: 'v1' }).locator('rect.track').boundingBox();
+    const mark = await marks.first().boundingBox();
+    if (!bar || !mark) throw new Error('The timeline is not drawn.');
+    expect(mark.width).toBeGreaterThanOrEqual(5);
+    expect(mark.y).toBeLessThan(bar.y);
+    expect(mark.y + mark.height).toBeGreaterThan(bar.y + bar.height);
+    expect(mark.x + mark.width).toBeLessThan(width);
     await page.screenshot({
       path: join(tmpdir(), 'version-gateway-screenshots', `brownouts-${device}-${colorScheme}.png`),
       fullPage: true,
@@ -64,6 +77,8 @@ it.each(screens)(
     await rows.filter({ hasText: 'Stopped' }).waitFor();
     expect(await rows.first().innerText()).toMatch(/stopped by an operator/);
     expect(await rows.nth(1).innerText()).toMatch(/Planned/);
+    await expect.poll(labels).toContain('Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Stopped');
+    expect(await page.locator('.windows rect.off').count()).toBe(1);
     expect((await ask(gateway.port, get('/v1/drinks/7'))).status).toBe(200);
   },
 );

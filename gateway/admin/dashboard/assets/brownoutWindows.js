@@ -18,6 +18,15 @@ const states = {
   missed: ['Missed: no gateway was running', 'silent'],
 };
 
+/**
+ * A brownout in words: `Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Running`.
+ * @param {BrownoutWindow} one
+ */
+export function windowLabel({ version, at, until, state }) {
+  const [words] = states[state] ?? [state];
+  return `Brownout of ${version}, ${dateTime(Date.parse(at))} to ${dateTime(Date.parse(until))}: ${words}`;
+}
+
 /** The brownouts of the configuration, with a button to stop one, for operators with the token. */
 export class BrownoutWindows {
   #isAllowed = false;

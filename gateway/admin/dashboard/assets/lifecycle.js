@@ -1,7 +1,8 @@
+import { windowLabel } from './brownoutWindows.js';
 import { el, emptyMessage, svg, swatch } from './dom.js';
 import { date, day, fromNow, timeLeft } from './format.js';
 
-/** @import { VersionStatus } from './types.js' */
+/** @import { BrownoutWindow, VersionStatus } from './types.js' */
 
 /** @type {Record<string, string>} */
 const stages = {
@@ -19,13 +20,17 @@ const [first, last] = [8, 92];
 /**
  * The lifecycle of every version as a bar on a common time axis.
  * @param {readonly VersionStatus[]} versions
+ * @param {readonly BrownoutWindow[]} brownouts
  * @param {number} now
  */
-export function lifecycle(versions, now) {
+export function lifecycle(versions, brownouts, now) {
   if (versions.length === 0) return emptyMessage('No version is configured.');
-  const dates = versions.flatMap(({ deprecation, sunset }) =>
-    [deprecation, sunset].map(instantOrNaN).filter(Number.isFinite),
-  );
+  const dates = [
+    ...versions.flatMap(({ deprecation, sunset }) => [deprecation, sunset]),
+    ...brownouts.flatMap(({ at, until }) => [at, until]),
+  ]
+    .map(instantOrNaN)
+    .filter(Number.isFinite);
   const from = Math.min(now - 90 * day, ...dates);
   const to = Math.max(now + 90 * day, ...dates);
   /** @param {number} at */
@@ -34,17 +39,25 @@ export function lifecycle(versions, now) {
     'div',
     { class: 'lifecycle' },
     el('div', { class: 'lifecycle-row axis', 'aria-hidden': true }, el('span'), axis(from, to, now, x), el('span')),
-    el('ol', {}, ...versions.toReversed().map((version) => row(version, now, x))),
-    legend(),
+    el(
+      'ol',
+      {},
+      ...versions.toReversed().map((one) => {
+        const windows = brownouts.filter(({ version }) => version === one.version);
+        return row(one, windows, now, x);
+      }),
+    ),
+    legend(brownouts),
   );
 }
 
 /**
  * @param {VersionStatus} version
+ * @param {readonly BrownoutWindow[]} windows its brownouts
  * @param {number} now
  * @param {(at: number) => number} x
  */
-function row(version, now, x) {
+function row(version, windows, now, x) {
   const { stage, deprecation, sunset } = version;
   const retired = stage === 'retired' || stage === 'removed';
   const end = retired ? Math.min(instantOrInfinity(sunset), now) : Number.POSITIVE_INFINITY;
@@ -65,6 +78,7 @@ function row(version, now, x) {
     { class: 'lifecycle-row' },
     el('div', { class: 'name' }, swatch(version.version), el('strong', {}, version.version), badge(stage)),
     svg('svg', { 'aria-hidden': true, focusable: 'false' }, ...bars, today),
+    windows.length > 0 && windowMarks(version.version, windows, x),
     el(
       'div',
       { class: 'dates' },
@@ -73,6 +87,30 @@ function row(version, now, x) {
       ...dateLine('Sunset', sunset, now, retired ? fromNow : timeLeft),
       ...missingDates(version),
     ),
+  );
+}
+
+/**
+ * The brownouts, over the bar of their version. They have no visible labels, which would overlap: a brownout lasts hours
+ * on an axis of months. A mark is at least 5 px wide, and hollow if the brownout refuses nobody.
+ * @param {string} version
+ * @param {readonly BrownoutWindow[]} windows
+ * @param {(at: number) => number} x
+ */
+function windowMarks(version, windows, x) {
+  return svg(
+    'svg',
+    { class: 'windows', role: 'group', 'aria-label': `Brownouts of ${version}`, focusable: 'false' },
+    ...windows.map((one) => {
+      const label = windowLabel(one);
+      const kind = isOff(one) ? 'brownout off' : 'brownout';
+      const from = x(Date.parse(one.at));
+      const width = `max(5px, ${x(Date.parse(one.until)) - from}%)`;
+      const mark = svg('rect', { class: kind, role: 'img', 'aria-label': label, x: `${from}%`, y: 3, height: 22 });
+      mark.style.width = width;
+      mark.append(svg('title', {}, label));
+      return mark;
+    }),
   );
 }
 
@@ -110,7 +148,8 @@ function missingDates({ deprecation, sunset, stage }) {
   return sunset === null ? [el('p', { class: 'soft' }, 'No sunset date')] : [];
 }
 
-function legend() {
+/** @param {readonly BrownoutWindow[]} brownouts */
+function legend(brownouts) {
   const samples = [
     ['in-service', 'in service'],
     ['ending', 'deprecated'],
@@ -120,8 +159,17 @@ function legend() {
     'p',
     { class: 'key', 'aria-hidden': true },
     ...samples.map(([kind = '', text]) => el('span', {}, svg('svg', { focusable: 'false' }, bar(kind, 0, 100)), text)),
+    brownouts.length > 0 && el('span', {}, markSample('brownout'), 'brownout'),
+    brownouts.some(isOff) && el('span', {}, markSample('brownout off'), 'brownout skipped, stopped or missed'),
   );
 }
+
+/** @param {BrownoutWindow} one */
+const isOff = ({ state }) => ['skipped', 'stopped', 'missed'].includes(state);
+
+/** @param {string} kind */
+const markSample = (kind) =>
+  svg('svg', { focusable: 'false' }, svg('rect', { class: kind, x: 8, y: 3, width: 5, height: 22 }));
 
 /** @type {Record<string, number>} */
 const heights = { track: 1, 'in-service': 8, ending: 5, overdue: 2 };

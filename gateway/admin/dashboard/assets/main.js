@@ -98,8 +98,12 @@ function show(status) {
   const days = Math.floor(now / 86_400_000);
   draw(
     'lifecycle',
-    [days, versions.map(({ version, stage, deprecation, sunset }) => [version, stage, deprecation, sunset])],
-    () => [lifecycle(versions, now)],
+    [
+      days,
+      versions.map(({ version, stage, deprecation, sunset }) => [version, stage, deprecation, sunset]),
+      status.brownouts,
+    ],
+    () => [lifecycle(versions, status.brownouts ?? [], now)],
   );
   draw('backends', '', () => [backendTable.root]);
   backendTable.fill(versions, now);
