@@ -29,7 +29,7 @@ import { usualPauses } from './usualPauses.ts';
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;
 const maxGapShare = 0.1;
-// The version of the ledger in which the tables of clients per route tell which requests failed.
+// The version of the ledger in which the tables of clients per route tell which requests failed. Earlier ones lack columns.
 const firstWithOutcomesOfRoutes = 5;
 // Computing the routes of thousands of clients takes longer than a person waits.
 const clientsWithRoutes = 50;
@@ -105,9 +105,11 @@ export class LedgerReader implements UsageQueries {
   }
 
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
-    if ((await this.#statements.schemaVersion()) < firstWithOutcomesOfRoutes)
+    if ((await this.#statements.schemaVersion()) < firstWithOutcomesOfRoutes) {
       this.problem ??=
         'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with it.';
+      return new LedgerReader(undefined, { routes });
+    }
     return new LedgerReader(this.#database, { all: this, routes });
   }
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../gateway/shared/clock.ts';
 import { day, hour, ledgerWith, row } from '../../support/ledgerWith.ts';
@@ -182,6 +183,23 @@ describe('--store', () => {
     const { file } = ledgerWith([], 0);
     const { code, stdout, stderr } = await runIn(dirname(file), ['usage', ...args]);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
+  });
+
+  it('was written by a release that did not count the clients of each route', async () => {
+    const { file, ledger } = ledgerWith(rowsAt(systemClock.now()), 0);
+    ledger.close();
+    const database = new DatabaseSync(file);
+    for (const table of ['pair_hour', 'pair_day'])
+      for (const column of ['served', 'failing', 'refused'])
+        database.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
+    for (const column of ['first', 'used']) database.exec(`ALTER TABLE route_client DROP COLUMN ${column}`);
+    database.exec('PRAGMA user_version = 4');
+    database.close();
+    const { stdout, stderr } = await runIn('/', ['usage', 'GET /v1/drinks', '--store', file]);
+    expect(stdout + stderr).toContain(
+      'which did not count the clients of each route.  Start this release once with it.',
+    );
+    expect(stdout + stderr).not.toContain('no such column');
   });
 
   it('is missing', async () => {
