@@ -151,12 +151,15 @@ export function addVariation(fields: string[], { vary, isPrivate }: Variation): 
   const all = [listed, ...missing].filter((value) => value !== '').join(', ');
   if (all !== '') fields.push('Vary', all);
   if (!isPrivate) return;
-  const directives = takeField(fields, 'cache-control');
-  const isKept = /\b(?:private|no-store)\b(?!=)/i.test(directives);
-  fields.push(
-    'Cache-Control',
-    isKept ? directives : ['private', directives].filter((value) => value !== '').join(', '),
-  );
+  // Shared caches follow these instead of Cache-Control.
+  for (const name of ['cdn-cache-control', 'surrogate-control', 'x-accel-expires']) takeField(fields, name);
+  // RFC 9111 §5.2.2.9 and §5.2.2.10: these permit shared caches to store the response.
+  const directives = takeField(fields, 'cache-control')
+    .split(',')
+    .map((directive) => directive.trim())
+    .filter((directive) => directive !== '' && !/^(?:public|s-maxage)(?:$|\s*=)/i.test(directive));
+  const isKept = directives.some((directive) => /^(?:private|no-store)$/i.test(directive));
+  fields.push('Cache-Control', (isKept ? directives : ['private', ...directives]).join(', '));
 }
 
 /** Removes all lines of a field. @returns their values as one list */

@@ -190,12 +190,17 @@ describe('responses that depend on the client', () => {
     const usage = { identify: ['header:x-client-id', 'address'] };
     for (const [field, expected] of [
       ['X-Nothing: 1', 'private'],
-      ['Cache-Control: public, max-age=60', 'private, public, max-age=60'],
+      ['Cache-Control: public, max-age=60, s-maxage=600', 'private, max-age=60'],
+      ['Cache-Control: private, S-MaxAge=600, max-age=60', 'private, max-age=60'],
       ['Cache-Control: no-store', 'no-store'],
     ] as const) {
-      const backend = await startBackend(withFields(field));
+      const ofCdns = ['CDN-Cache-Control: max-age=600', 'Surrogate-Control: max-age=600', 'X-Accel-Expires: 600'];
+      const backend = await startBackend(withFields(field, ...ofCdns));
       const { gateway } = await start({ upstream: backend.url }, { usage });
-      expect(valuesOf(await ask(gateway.port, acme), 'cache-control')).toEqual([expected]);
+      const response = await ask(gateway.port, acme);
+      expect(valuesOf(response, 'cache-control')).toEqual([expected]);
+      for (const name of ['cdn-cache-control', 'surrogate-control', 'x-accel-expires'])
+        expect(valuesOf(response, name)).toEqual([]);
     }
   });
 

@@ -32,6 +32,8 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
   };
 }
 
+const tagged = /(?:^|:)#/;
+
 /** Without the names of kinds that no request is identified by. */
 export function identifiable(clients: readonly string[], identify: readonly Identifier[]): readonly string[] {
   const kinds = identify.map(kindOf);
@@ -186,12 +188,19 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
     ];
   });
 
-/** Without a key, clients have other tags with a new ledger: waivers no longer name them, and a freeze takes them for new ones. */
-export const rulesNeedTagKey: WarningRule = ({ source, draft, entries }) => {
+/**
+ * Without a key, clients have other tags with a new ledger: waivers no longer name them, a freeze takes them for new ones, and
+ * brownouts no longer spare them.
+ */
+export const rulesNeedTagKey: WarningRule = (context, now) => {
+  const { source, draft, entries } = context;
   if (draft.usage.tag_key !== undefined) return [];
+  const spared = [...draft.brownout.spare, ...draft.retire.ignore_clients].flatMap(clientFinder(context));
+  const sparesTags = spared.some((client) => tagged.test(client));
   return entries.flatMap(({ key, route }) => {
-    const used = route.waivers.length > 0 ? 'waivers' : 'freeze';
-    if (used === 'freeze' && route.freeze === undefined) return [];
+    const hasBrownout = sparesTags && windowsOf(route).some(({ end }) => now < end);
+    const used = route.waivers.length > 0 ? 'waivers' : route.freeze ? 'freeze' : hasBrownout && 'brownouts';
+    if (!used) return [];
     const message = `Without usage.tag_key, clients have other tags with a new ledger, and these rules do not recognize them.`;
     const remedy = `Write tag_key: \${TAG_KEY}, and set the variable to at least 16 characters.`;
     return [faultAt(source, ['routes', key, used], message, remedy, 'key')];
@@ -209,7 +218,7 @@ export const waiversAreNotClaimable: WarningRule = (context) => {
       const guessed = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);
       const named = clientsOf(client).filter((one) => !guessed.has(one));
       const names = named.length > 0 ? named : [client];
-      const open = names.find((one) => !/(?:^|:)#/.test(one));
+      const open = names.find((one) => !tagged.test(one));
       if (open === undefined) return [];
       const message = `${open} is not a tag: anybody who sends that word gets the waiver.`;
       const remedy = 'Name a client that is identified by a secret, such as an API key, if that matters.';
