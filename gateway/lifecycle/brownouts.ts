@@ -21,7 +21,7 @@ export function nextBrownout(windows: readonly BrownoutWindow[], now: number): B
   return windows.find(({ at }) => at > now);
 }
 
-/** What became of a brownout. `missed`: no gateway was running when it began and ended. */
+/** The state of a brownout. `missed`: no gateway was running when it began and ended. */
 export type BrownoutState = 'planned' | 'running' | 'missed' | BrownoutRecord['state'];
 
 /** A brownout of the current configuration, for operators. Instants as RFC 3339. */
@@ -102,7 +102,7 @@ export function brownoutMessages(
     const same = before.find(({ at }) => at === window.at);
     if (same && window.end > same.end)
       return [`${what(window)} becomes longer: it ends at ${rfc3339(window.end)} instead of ${rfc3339(same.end)}.`];
-    // The first brownout that is new takes the place of the first one that is missing, and so on.
+    // The first new brownout counts as the first missing one, moved; the second as the second, and so on.
     const old = same ? undefined : removed[added.indexOf(window)];
     if (old && window.at < old.at) return [`${what(old)} moves to ${rfc3339(window.at)}, which is earlier.`];
     if (!isSoon(window)) return [];

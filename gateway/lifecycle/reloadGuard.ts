@@ -91,7 +91,7 @@ export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig): 
   });
 }
 
-/** Nobody has told these clients that the version is closed to them. */
+/** No announcement has told these clients that the version is closed to them. */
 function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: VersionUsage): string[] {
   const clients = version.freeze?.mode === 'refuse' ? use.newClients?.(old.name) : undefined;
   if (clients === undefined) return [];

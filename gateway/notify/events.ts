@@ -115,7 +115,7 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
   );
 }
 
-// `missed` is left out: a gateway that has just started also reports it, until it has read what became of a brownout.
+// `missed` is left out: a gateway that has just started also reports it, until it has read the state of the brownout.
 const brownoutStates: Partial<Record<BrownoutStatus['state'], string>> = {
   running: 'has begun',
   ended: 'has ended',

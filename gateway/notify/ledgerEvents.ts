@@ -159,7 +159,7 @@ interface NamedDate {
 
 const brownoutStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
 
-/** What became of the brownouts of the period. One without a decision in the ledger may never have begun, and is left out. */
+/** The final states of the brownouts of the period. One without a decision in the ledger may never have begun, and is left out. */
 async function begunBrownouts(version: string, { queries, since, now }: DigestQuery): Promise<NamedDate[]> {
   const decisions = await queries.brownouts.decisions(version);
   return decisions

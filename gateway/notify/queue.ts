@@ -35,7 +35,7 @@ export interface ClaimedEvent {
   readonly queued: number;
 }
 
-/** What became of an attempt. `nextAt`: epoch ms; undefined: no further attempt. */
+/** The result of an attempt. `nextAt`: epoch ms; undefined: no further attempt. */
 export interface AttemptResult {
   readonly isSent: boolean;
   /** `204`, `500`, `timeout`: short, without the URL. */

@@ -7,7 +7,7 @@ import { rfc3339 } from '../shared/httpDate.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
 
-// With an hour, clients would wait for an hour, and nobody would notice the brownout.
+// With an hour, clients would wait for an hour, and their owners would not notice the brownout.
 const longestRetryAfter = 120;
 
 /**
@@ -75,7 +75,7 @@ function spread(hash: number): number {
   return (mix ^ (mix >>> 16)) >>> 0;
 }
 
-/** The brownouts of a version. A brownout that the operating side has not approved refuses nobody. */
+/** The brownouts of a version. A brownout that the operating side has not approved refuses no client. */
 export class Brownouts implements Restriction {
   readonly kind = 'brownout';
   readonly #version: Version;

@@ -36,13 +36,13 @@ export type FreezeClients =
       /** First seen since, the earliest first, at most `maxNewcomers`. */
       readonly newcomers: readonly NewClient[];
     }
-  /** The freeze must refuse nobody. `reason`: sentences for the operator. */
+  /** The freeze must refuse no client. `reason`: sentences for the operator. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** The state of a freeze, for operators. Instants in epoch ms. */
 export interface FreezeStatus extends Pick<FreezeQuery, 'version' | 'from'> {
   readonly mode: 'report' | 'refuse';
-  /** `scheduled`: it has not begun. `reading`: the ledger is read. `inactive`: it refuses nobody, see `reason`. */
+  /** `scheduled`: it has not begun. `reading`: the ledger is read. `inactive`: it refuses no client, see `reason`. */
   readonly state: 'scheduled' | 'reading' | 'active' | 'inactive';
   readonly reason: string | undefined;
   /** The number of clients first seen before it; undefined unless it is active. */

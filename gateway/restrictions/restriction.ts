@@ -49,9 +49,9 @@ export interface Waivers {
 
 /** What restrictions know besides the configuration. Kept over reloads. */
 export interface RestrictionState {
-  /** By `freezeKey`: the clients first seen before a freeze. A freeze that is missing is inactive and refuses nobody. */
+  /** By `freezeKey`: the clients first seen before a freeze. A freeze that is missing is inactive and refuses no client. */
   readonly known: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The brownouts that may refuse, by `v1 2027-03-02T14:00:00Z`. A window that is missing refuses nobody. */
+  /** The brownouts that may refuse, by `v1 2027-03-02T14:00:00Z`. A window that is missing refuses no client. */
   readonly brownouts: ReadonlySet<string>;
 }
 

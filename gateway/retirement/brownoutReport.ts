@@ -105,7 +105,7 @@ export async function brownoutReport(
       /** `stopped: the reason`; null: it was neither stopped nor skipped. */
       decision: one.decision ?? null,
     })),
-    /** The number of the brownout that the rest is about. */
+    /** The number of the brownout that the other members describe. */
     number: chosen ? known.indexOf(chosen) + 1 : null,
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,

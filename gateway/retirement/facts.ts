@@ -141,7 +141,7 @@ async function factsWithoutProblem(
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
   const hour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : hour;
-  // The end of a route refuses nobody, so waivers have nothing to do with it.
+  // The end of a route refuses no request, so waivers do not apply to it.
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredNames(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
   const recent = (await queries.byClient(name, hour)).filter(({ last }) => last >= since);

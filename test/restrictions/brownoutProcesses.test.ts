@@ -69,7 +69,7 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   const announced = { ...routes, '/v1': { upstream: backend.url, ...dates, brownouts } };
   gateway.edit(announced);
   await eventually(async () => expect(await statesOf(admin)).toEqual(['running']));
-  // Both workers know of it before the status says so, unless the machine is slow; they certainly do after a second of refusals.
+  // Both workers usually get the approval before the status has it. After a second of refusals both certainly have it.
   const refusedSince = (since: number) =>
     asking.seen.filter(({ sent, client }) => sent >= since && client === 'shop').map(({ status }) => status);
   const running = Date.now();

@@ -87,7 +87,7 @@ describe('a slow client', () => {
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 3_000);
   });
 
-  // The gateway has the rest of such a response in memory, and does not wait for its backend any more.
+  // The gateway has the rest of this response in memory, and no longer waits for its backend.
   it.each(['without TLS', 'with TLS'])('that leaves a whole response unread is disconnected, %s', async (name) => {
     const folder = temporaryFolder();
     makePair(folder, 'api');

@@ -92,7 +92,7 @@ function row(version, windows, now, x) {
 
 /**
  * The brownouts, over the bar of their version. They have no visible labels, which would overlap: a brownout lasts hours
- * on an axis of months. A mark is at least 5 px wide, and hollow if the brownout refuses nobody.
+ * on an axis of months. A mark is at least 5 px wide, and hollow if the brownout refuses no client.
  * @param {string} version
  * @param {readonly BrownoutWindow[]} windows
  * @param {(at: number) => number} x
