@@ -76,7 +76,7 @@ export class BrownoutControl {
     void this.check();
   }
 
-  /** Nothing is stored or decided any more. */
+  /** After it, no decision is made or stored. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -132,7 +132,7 @@ export class BrownoutControl {
     if (this.#pending.size > 0) await this.#store();
   }
 
-  /** All brownouts for which there is something to do. */
+  /** The brownouts that begin soon, run, or have just ended. */
   #near(now: number): NearBrownout[] {
     return this.#options.source.current.byMajor.flatMap((version) =>
       version.brownouts.flatMap((window): NearBrownout[] => {
@@ -164,7 +164,7 @@ export class BrownoutControl {
     }
   }
 
-  /** A slow worker or ledger must not delay the news that a brownout was stopped. */
+  /** Runs beside the checks, so that a slow worker or ledger does not delay the end of a brownout. */
   #inBackground(key: string, work: () => Promise<void>): void {
     if (this.#reading.has(key)) return;
     this.#reading.add(key);
@@ -253,7 +253,7 @@ export class BrownoutControl {
     for (const [key, record] of sent) {
       if (this.#pending.get(key) !== record) continue;
       this.#pending.delete(key);
-      // What was decided here stays decided.
+      // A decision of this process is not taken back.
       if (record.state !== 'approved') this.#records.set(key, record);
     }
     return true;
@@ -271,7 +271,7 @@ export class BrownoutControl {
     await this.#options.restrict(new Set(keys)).catch(() => {});
   }
 
-  /** What counts here: a decision that is not stored yet counts, unless it is an approval. */
+  /** The decisions that are in effect here: the stored ones, and those that are not stored yet, except approvals. */
   #recordOf(key: string): BrownoutRecord | undefined {
     const pending = this.#pending.get(key);
     return pending && pending.state !== 'approved' ? pending : this.#records.get(key);

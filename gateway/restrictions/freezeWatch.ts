@@ -110,7 +110,7 @@ export class FreezeWatch {
     clearInterval(this.#timer);
   }
 
-  /** Does what is due. Never rejects. */
+  /** Reads the ledger for each freeze for which it is time. Never rejects. */
   async look(): Promise<void> {
     if (this.#isBusy || this.#isClosed) return;
     this.#isBusy = true;

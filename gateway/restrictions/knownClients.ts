@@ -64,7 +64,7 @@ export function freezeInWords({ version, from, mode, state, reason, known = 0 }:
 /** The names of new clients that a process keeps. Each may be a forged key, so their number is bounded. */
 export const maxNewcomers = 10_000;
 const maxListed = 5;
-// Before the clients are left out that cannot be new.
+// As read from the ledger. Clients that cannot be new are removed afterwards.
 const maxFirstCalls = 50_000;
 
 /** The most names that a freeze keeps: `usage.max_clients` limits those of one day, and known clients are those of many days. */

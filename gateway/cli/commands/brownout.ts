@@ -116,7 +116,7 @@ function isReport(answer: unknown): answer is BrownoutReport {
   return isRecord(answer) && answer['kind'] === 'brownout report' && Array.isArray(answer['clients']);
 }
 
-/** The clients with the most refused requests are shown; the JSON format lists more. */
+/** The text shows the clients with the most refused requests. The JSON format lists more. */
 const clientsShown = 20;
 
 function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {

@@ -130,7 +130,7 @@ export const brownoutLengths = eachWindow(({ for: length }) => {
   return length > longestMs ? ['for', 'The brownout is longer than 24 hours.', 'Write 24h or less.'] : undefined;
 });
 
-/** Clients learn of the end of a version from its deprecation, and after its sunset nothing is left to move away from. */
+/** Before its deprecation, clients do not know that the version ends. After its sunset, they must have moved already. */
 export const brownoutsInDeprecation = eachWindow(({ at, for: length }, { key, route: { deprecation, sunset } }) => {
   if (deprecation === undefined)
     return ['at', `${key} has no deprecation.`, 'Add a deprecation before the brownout, or remove the brownout.'];

@@ -69,7 +69,7 @@ function normalPrefix(key: string): string {
     .replace(/^v0+(?=\d)/, 'v')}`;
 }
 
-/** A version needs an upstream unless it is retired for all its clients. */
+/** A version needs an upstream, unless it is retired and has no waiver. */
 export const needsTarget: ConfigRule = ({ source, entries }) =>
   entries
     .filter(

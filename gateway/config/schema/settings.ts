@@ -185,8 +185,8 @@ const refusalStatus = scalar({
 });
 
 /**
- * What all brownouts have in common. A brownout has to be announced, has to be small, and may only hit clients that somebody
- * could inform.
+ * The settings of all brownouts. A brownout must be announced and small, and most of the clients that it refuses must have a
+ * name, so that the operator can inform them.
  */
 export const brownout = section({
   notice: periodOrOff
