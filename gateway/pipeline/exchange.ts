@@ -98,7 +98,7 @@ export class Exchange implements Outbound, InFlight {
   counted: OpenRequest | undefined;
   /** Undefined if the version restricts no clients. */
   identified: CountedExchange['identified'];
-  /** Why a retired version serves the request. */
+  /** The waiver by which a retired version serves the request. Undefined: there is none. */
   waiver: Waived | undefined;
   restrictedBy: RestrictionKind | undefined;
   inFlightIndex = -1;

@@ -90,7 +90,7 @@ export class BrownoutControl {
     );
   }
 
-  /** Stops the brownout that is running or begins soon; with `at` (epoch ms) any that is not over. */
+  /** Stops the running brownout, or one that begins soon. With `at` (its start, epoch ms): any brownout that has not ended. */
   async stop(name: string, at?: number, by = 'an operator'): Promise<BrownoutStop> {
     const now = this.#options.clock.now();
     const version = this.#options.source.current.versions.get(name);

@@ -67,7 +67,7 @@ it('reports counts that its ledger cannot write as missing in the store, and has
   expect([member.status().gateways, member.gap(1)]).toMatchObject([[{ state: 'heard', spooled: 0 }], undefined]);
   ledger.add([row('v1', 'x-client-id:ios', Date.now())]);
   await ledger.flush();
-  // Without another heartbeat: while the store does not answer, there is none.
+  // Heartbeats do not update it while the store does not answer.
   await eventually(() => expect(member.status().gateways).toMatchObject([{ spooled: 1 }]));
   await eventually(async () => {
     await beat();

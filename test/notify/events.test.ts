@@ -144,7 +144,7 @@ describe('the events of clients', () => {
     expect(await clientEvents(queries, snapshot, noon)).toEqual([]);
   });
 
-  // As many as the ledger keeps by default; further ones are counted together.
+  // The default of usage.max_clients. The ledger counts further clients together.
   it('of 50,000 forged names are few', { timeout: 60_000 }, async () => {
     const forged = Array.from({ length: 50_000 }, (_one, index) => call(`forged-${index}`, 0));
     const { queries } = ledgerWith([old, ...forged], noon - 60 * day);

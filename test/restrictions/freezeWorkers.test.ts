@@ -15,7 +15,7 @@ it('refuses no known client in two workers, over reloads, rolling restarts and a
     expect(await send(one.port, keys)).toEqual({ 403: 20 });
   };
   await refusesNewOnes(gateway, 'first');
-  // Reloads and a rolling restart meanwhile.
+  // The gateway reloads and restarts its workers while requests arrive.
   const before = await gateway.pids();
   const all = send(gateway.port, oldKeys);
   gateway.edit(routes, { retire: { quiet: '1h', rhythm: 'off' } });

@@ -121,7 +121,7 @@ export const instant = scalar({
   parse: (input) => parseInstant(String(input)),
 });
 
-/** As `instant`, with a time of day. Its seconds may be left out. */
+/** An instant with a time of day and a time zone. The seconds may be left out. */
 export const timeOfDay = scalar({
   accepts: ['string', 'number'],
   expected: 'a time with its zone such as 2028-06-30T14:00Z',
