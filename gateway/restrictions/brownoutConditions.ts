@@ -2,6 +2,7 @@ import type { BrownoutSettings, BrownoutWindow } from '../config/clientRules.ts'
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { RequestCounts } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { percent } from '../shared/text.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
@@ -11,6 +12,10 @@ const weekMs = 7 * 86_400_000;
 
 /** Requests of the last week, from the ledger. */
 export interface BrownoutEstimate {
+  /** The begin of that week, epoch ms. */
+  readonly since: number;
+  /** The ledger has all requests since then, epoch ms. Undefined: it is empty. */
+  readonly coveredSince: number | undefined;
   /** To the version. */
   readonly requests: number;
   /** To the version, by clients without a name that brownouts may refuse. */
@@ -23,7 +28,7 @@ export interface BrownoutEstimate {
 
 /** Undefined: the ledger cannot be read, see `queries.problem`. */
 export async function estimateBrownout(
-  queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'problem'>,
+  queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'coveredSince' | 'problem'>,
   { brownout }: Pick<Snapshot, 'brownout'>,
   version: Version,
   window: BrownoutWindow,
@@ -35,6 +40,7 @@ export async function estimateBrownout(
   const clients = await queries.byClient(version.name, since);
   const routes = window.routes && (await queries.routes(version.name, since));
   const totals = await queries.requests(since);
+  const coveredSince = await queries.coveredSince(weekMs);
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const ofClients = clients.map(({ client, requests }) => {
@@ -49,6 +55,8 @@ export async function estimateBrownout(
   // The ledger is not asked for the routes of each client, so this is the larger number if only some of both are refused.
   const refused = Math.min(sum(ofClients), ofRoutes ? sum(ofRoutes) : Number.POSITIVE_INFINITY);
   return {
+    since,
+    coveredSince,
     requests: sum(clients.map(({ requests }) => requests)),
     unnamed: sum(clients.map((one) => (one.name === undefined && !spared.has(one.client) ? one.requests : 0))),
     refused,
@@ -62,9 +70,14 @@ function sum(numbers: readonly number[]): number {
 
 /** Why the brownout must not start, by the requests of the last week. Undefined: it may. */
 export function reasonToSkip(
-  { requests, unnamed, refused, all }: BrownoutEstimate,
+  { since, coveredSince, requests, unnamed, refused, all }: BrownoutEstimate,
   settings: Pick<BrownoutSettings, 'unnamed' | 'maxShare'>,
 ): string | undefined {
+  // A new ledger has few requests, so the shares below would be small.
+  if (coveredSince === undefined || coveredSince > since) {
+    const begin = coveredSince === undefined ? 'is empty' : `begins at ${rfc3339(coveredSince)}`;
+    return `the usage ledger ${begin}, so it does not cover the last week`;
+  }
   const unnamedShare = requests === 0 ? 0 : unnamed / requests;
   if (unnamedShare > settings.unnamed)
     return `clients without a name in usage.names made ${percent(unnamedShare)} of the requests of the last week, more than brownout.unnamed (${percent(settings.unnamed)})`;

@@ -8,6 +8,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { startFleetGateway } from '../fleet/fleetGateway.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { coverTenDays } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { run } from '../support/process.ts';
 import { hang, type Receiver, secret, startReceiver } from './receiver.ts';
@@ -28,6 +29,8 @@ async function start(receivers: readonly Receiver[], more: object = {}, v1: obje
   };
   const notify = receivers.map(({ url }) => ({ url, secret: `whsec_${secret}`, ...more }));
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
+  // A brownout does not start with a new ledger.
+  coverTenDays(join(folder, '.version-gateway', 'usage.db'));
   // The dates stay the same when the gateway is started again.
   writeFileSync(config, stringify({ routes, gateway, notify }), { flag: 'w' });
   return startAgain(config);

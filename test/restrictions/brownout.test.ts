@@ -3,6 +3,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot, Version } from '../../gateway/config/snapshot.ts';
 import { BrownoutScope } from '../../gateway/restrictions/brownout.ts';
 import {
+  type BrownoutEstimate,
   estimateBrownout,
   hasHealthyTarget,
   reasonToSkip,
@@ -109,7 +110,15 @@ describe('the estimate', () => {
   };
 
   it('adds up the requests of the last week', async () => {
-    expect(await estimate({})).toEqual({ requests: 100, unnamed: 100, refused: 100, all: 200 });
+    const since = noon + 1 - 7 * dayMs;
+    expect(await estimate({})).toEqual({
+      since,
+      coveredSince: noon,
+      requests: 100,
+      unnamed: 100,
+      refused: 100,
+      all: 200,
+    });
   });
   it('is limited to the clients and the routes', async () => {
     expect(await estimate({ clients: '0%' })).toMatchObject({ refused: 0 });
@@ -121,9 +130,16 @@ describe('the estimate', () => {
   });
 });
 
-it.each([
+const none = { requests: 0, unnamed: 0, refused: 0, all: 0 };
+
+it.each<[Partial<BrownoutEstimate>, RegExp | undefined]>([
   [{ requests: 100, unnamed: 5, refused: 20, all: 100 }, undefined],
-  [{ requests: 0, unnamed: 0, refused: 0, all: 0 }, undefined],
+  [none, undefined],
+  [
+    { ...none, coveredSince: noon - 7 * dayMs + 1 },
+    /the usage ledger begins at 2026-.*, so it does not cover the last week/,
+  ],
+  [{ ...none, coveredSince: undefined }, /the usage ledger is empty, so it does not cover the last week/],
   [
     { requests: 100, unnamed: 6, refused: 0, all: 100 },
     /made 6% of the requests of the last week, more than brownout.unnamed \(5%\)/,
@@ -133,7 +149,8 @@ it.each([
     /refuse about 21% of all requests, more than brownout.max_share \(20%\)/,
   ],
 ])('%j is skipped: %s', (estimate, expected) => {
-  const reason = reasonToSkip(estimate, { unnamed: 0.05, maxShare: 0.2 });
+  const covered = { ...none, since: noon - 7 * dayMs, coveredSince: noon - 7 * dayMs };
+  const reason = reasonToSkip({ ...covered, ...estimate }, { unnamed: 0.05, maxShare: 0.2 });
   if (expected === undefined) expect(reason).toBeUndefined();
   else expect(reason).toMatch(expected);
 });

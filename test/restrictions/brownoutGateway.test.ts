@@ -17,12 +17,7 @@ const inside = '2027-03-02T14:30:00Z';
 const window = { at: '2027-03-02T14:00Z', for: '1h' };
 const permissive = { unnamed: '100%', max_share: '100%' };
 
-async function start(
-  v1: object = {},
-  settings: object = {},
-  time = '2027-03-02T13:00:00Z',
-  folder = temporaryFolder(),
-) {
+async function start(v1: object = {}, settings: object = {}, folder?: string) {
   const backend = await startBackend(okAnswer);
   const successor = { fails: false };
   const { url } = await startBackend(() =>
@@ -34,7 +29,8 @@ async function start(
     brownout: permissive,
     ...settings,
   };
-  return { backend, successor, file, folder, gateway: await startRestricted(file, time, folder) };
+  const gateway = await startRestricted(file, '2027-03-02T13:00:00Z', folder);
+  return { backend, successor, file, folder: gateway.folder, gateway };
 }
 
 async function brownoutsOf({ adminPort }: RestrictedGateway): Promise<BrownoutStatus[]> {
@@ -146,6 +142,18 @@ it('is skipped, with the reason, unless its conditions are met', async () => {
   gateway.at(inside);
   expect(await statusOf(gateway)).toBe(200);
   expect(gateway.notices).toEqual([`/v1: the brownout of ${at} is skipped: ${reason}`]);
+});
+
+it('is skipped with a new ledger, which does not know the clients of the last week', async () => {
+  const { gateway, file, folder } = await start({}, {}, temporaryFolder());
+  gateway.at(soon);
+  await reaches(gateway, 'skipped');
+  const [{ reason }] = (await brownoutsOf(gateway)) as [BrownoutStatus];
+  expect(reason).toBe('the usage ledger begins at 2027-03-02T13:00:00Z, so it does not cover the last week');
+  await gateway.close();
+  const again = await startRestricted(file, inside, folder);
+  await reaches(again, 'skipped');
+  expect(await statusOf(again)).toBe(200);
 });
 
 it('is skipped if the successor has no healthy target', async () => {

@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BrownoutStatus } from '../../gateway/lifecycle/brownouts.ts';
 import { runIn } from '../cli/io.ts';
-import { startFleetGateway } from '../fleet/fleetGateway.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startFleetGateway, writeMountedRoutes } from '../fleet/fleetGateway.ts';
+import { query } from '../fleet/startMember.ts';
 import { startWorkers } from '../runtime/startWorkers.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { coverTenDays, day } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { ask, get } from '../support/rawClient.ts';
 
@@ -62,7 +67,9 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   const backend = await startBackend(okAnswer);
   const dates = { deprecation: '2026-01-01' };
   const routes = { '/v1': { upstream: backend.url, ...dates }, '/v2': backend.url };
-  const gateway = await startWorkers(2, routes, { brownout });
+  const store = join(temporaryFolder(), 'usage.db');
+  coverTenDays(store);
+  const gateway = await startWorkers(2, routes, { brownout, usage: { store } });
   const admin = gateway.admin.replace('http://', '');
   const asking = askAll(gateway.port);
   const { at, brownouts } = soon();
@@ -109,12 +116,21 @@ it('is decided once for a fleet, and is stopped in all its gateways', {
 }, async () => {
   const backend = await startBackend(okAnswer);
   const store = await server.database();
-  const { brownouts } = soon();
-  const routes = { '/v1': { upstream: backend.url, deprecation: '2026-01-01', brownouts }, '/v2': backend.url };
+  const routesWith = (more: object) => ({
+    '/v1': { upstream: backend.url, deprecation: '2026-01-01', ...more },
+    '/v2': backend.url,
+  });
+  const settings = { brownout };
   const [one, two] = await Promise.all(
-    ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes, settings: { brownout } })),
+    ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes: routesWith({}), settings })),
   );
   if (!one || !two) throw new Error('no gateway');
+  // The two have started just now. A third one has covered the last week.
+  const run = `'${randomUUID()}', 1, ${Date.now() - 10 * day}, ${Date.now()}`;
+  await query(store, `INSERT INTO version_gateway.runs VALUES (${run})`);
+  const { brownouts } = soon();
+  for (const [name, { folder }] of Object.entries({ 'gw-1': one, 'gw-2': two }))
+    writeMountedRoutes(folder, { store, name, routes: routesWith({ brownouts }), settings });
   for (const { admin } of [one, two]) await eventually(async () => expect(await statesOf(admin)).toEqual(['running']));
   const asking = [askAll(one.port), askAll(two.port)];
   const shops = (since: number, index: number) =>

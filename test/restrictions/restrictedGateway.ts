@@ -4,26 +4,33 @@ import { type RunningGateway, startGateway } from '../../gateway/runtime/gateway
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { fastLane } from '../support/gateway.ts';
+import { coverTenDays } from '../support/ledgerWith.ts';
 
 export interface RestrictedGateway extends RunningGateway {
   /** Lines for the operator. */
   readonly notices: string[];
   readonly ledger: Ledger;
+  readonly folder: string;
   /** Sets the clock of the gateway. */
   at(time: string): void;
   /** Replaces the file. */
   edit(file: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
-/** A gateway with a ledger and a clock that the test sets. `file`: the sections of routes.yaml, without addresses. */
+/**
+ * A gateway with a ledger and a clock that the test sets. `file`: the sections of routes.yaml, without addresses. Without a
+ * `folder`, the ledger covers the ten days before.
+ */
 export async function startRestricted(
   file: Readonly<Record<string, unknown>>,
   time: string,
-  folder = temporaryFolder(),
+  given?: string,
 ): Promise<RestrictedGateway> {
+  const folder = given ?? temporaryFolder();
   let now = Date.parse(time);
   const clock = { now: () => now };
   let current = snapshotIn(file, folder);
+  if (given === undefined) coverTenDays(current.usage.store, now);
   const ledger = Ledger.open(current.usage, { clock });
   const notices: string[] = [];
   const notice = (line: string): void => void notices.push(line);
@@ -38,6 +45,7 @@ export async function startRestricted(
     ...running,
     notices,
     ledger,
+    folder,
     close,
     at: (next) => {
       now = Date.parse(next);
