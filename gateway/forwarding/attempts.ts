@@ -1,10 +1,9 @@
 import type { Connection } from '../http1/connection.ts';
-import type { ResponseHandler, WireFailure, WireFailureKind } from '../http1/responseHandler.ts';
+import type { ResponseHandler, WireFailure, WireFailureKind } from '../http1/responseReader.ts';
 import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
-import type { Failure } from './failure.ts';
-import type { Outbound } from './outbound.ts';
-import { attemptSpanId, type ServerSpan } from './traceContext.ts';
+import { attemptSpanId, type ServerSpan } from './correlationIds.ts';
+import type { Failure, Outbound } from './outbound.ts';
 
 /** The connections that an exchange is tried on, one after the other. Reports their success and failure to the targets. */
 export class Attempts {

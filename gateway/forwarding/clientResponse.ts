@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import { deadlineIn, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import type { Failure } from './failure.ts';
 import { lingerAfter } from './lingering.ts';
-import type { Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
+import type { Failure, Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
 import { renderHead } from './renderedHead.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 

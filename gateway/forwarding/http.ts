@@ -1,9 +1,8 @@
-import type { ResponseHandler, WireFailure } from '../http1/responseHandler.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
+import type { ResponseHandler, WireFailure } from '../http1/responseReader.ts';
 import { Attempts } from './attempts.ts';
 import { ClientResponse } from './clientResponse.ts';
-import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, failureOf } from './failure.ts';
-import type { Outbound } from './outbound.ts';
+import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, failureOf, type Outbound } from './outbound.ts';
 import { RequestBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 

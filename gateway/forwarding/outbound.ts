@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { WireFailure } from '../http1/responseReader.ts';
 import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
+import type { ServerSpan } from './correlationIds.ts';
 import type { EarlyData } from './earlyData.ts';
-import type { Failure } from './failure.ts';
 import type { RenderedHead } from './renderedHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
-import type { ServerSpan } from './traceContext.ts';
 
 /**
  * A request of a client, in the form of HTTP/1.1. An `IncomingMessage` of node:http has this form; other readers of requests
@@ -147,4 +147,48 @@ export class ExchangeStats {
   /** The response is a stream of events, which ends when the client disconnects. */
   streamed = false;
   recorded = false;
+}
+
+/** Why an exchange failed on the wire, between the gateway and its target or its client. */
+export interface Failure {
+  readonly code: ProblemCode;
+  /** Only `target` counts against the target's health. */
+  readonly fault: 'client' | 'gateway' | 'target';
+  /** For the log; never sent to a client. */
+  readonly cause: string;
+}
+
+export const bodyTooLarge: Failure = {
+  code: 'BODY_TOO_LARGE',
+  fault: 'client',
+  cause: 'the body is larger than limits.body',
+};
+
+export const cutOff: Failure = {
+  code: 'CUT_OFF',
+  fault: 'gateway',
+  cause: 'not finished within gateway.drain',
+};
+
+/** Which side had to send or read when a timeout passed. */
+export type AwaitedParty = 'target' | 'client';
+
+export function failureOf({ kind, cause }: WireFailure, awaited: AwaitedParty): Failure {
+  switch (kind) {
+    case 'unreachable':
+      return { code: 'TARGET_REFUSED', fault: 'target', cause };
+    case 'exhausted':
+      return { code: 'OVERLOADED', fault: 'gateway', cause };
+    case 'untrusted':
+      return { code: 'TARGET_UNTRUSTED', fault: 'target', cause };
+    case 'connect-timeout':
+      return { code: 'CONNECT_TIMED_OUT', fault: 'target', cause };
+    case 'malformed':
+      return { code: 'TARGET_MALFORMED', fault: 'target', cause };
+    case 'lost':
+      return { code: 'TARGET_FAILED', fault: 'target', cause };
+    case 'timeout':
+      if (awaited === 'client') return { code: 'REQUEST_TIMED_OUT', fault: 'client', cause };
+      return { code: 'TARGET_TIMED_OUT', fault: 'target', cause };
+  }
 }

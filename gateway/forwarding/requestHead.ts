@@ -1,4 +1,163 @@
-import type { RequestFields } from './requestFields.ts';
+import { listOfTokens, lowerCased } from '../http1/grammar.ts';
+
+/** RFC 9110 §7.6.1, and other fields of this hop only. `Proxy` is an attack: CGI programs read it as HTTP_PROXY. */
+const hopByHopNames = new Set(
+  `connection keep-alive proxy-connection te trailer transfer-encoding upgrade http2-settings
+  proxy-authorization proxy-authenticate proxy-authentication-info proxy`.split(/\s+/),
+);
+
+/** The gateway writes these itself. */
+const ourNames = new Set(
+  `host content-length via x-request-id expect max-forwards x-forwarded-for x-forwarded-proto x-forwarded-host
+  x-forwarded-port x-forwarded-prefix`.split(/\s+/),
+);
+
+/** Backends may take the client's identity or URL from these. They are passed on only if the peer is trusted. */
+const trustedOnlyNames = new Set(
+  `forwarded x-forwarded x-forwarded-server x-forwarded-scheme x-forwarded-ssl x-forwarded-by x-forwarded-uri
+  x-forwarded-path x-forwarded-method x-forwarded-proto-version x-forwarded-protocol x-forwarded-client-cert
+  x-original-url x-original-uri x-original-host x-original-method x-original-forwarded-for x-rewrite-url x-override-url
+  x-real-ip x-client-ip true-client-ip cf-connecting-ip fastly-client-ip x-cluster-client-ip x-remote-ip x-remote-addr
+  client-ip x-host x-http-host-override x-proxyuser-ip x-url-scheme x-scheme front-end-https`.split(/\s+/),
+);
+
+/** A client may name any field in `Connection`; these are passed on nevertheless. */
+const undroppableNames = new Set(['authorization', 'cookie', 'content-type']);
+
+/** The fields of a request, sorted in one pass: those to pass on, and those that a proxy interprets. */
+export class RequestFields {
+  /** Passed on unchanged: `Name: value` lines, in order, duplicates kept. */
+  passed = '';
+  count = 0;
+  /** Bytes on the wire. */
+  size = 0;
+  /** The number of Host fields. */
+  hostCount = 0;
+  host = '';
+  contentLength: string | undefined;
+  transferEncoding: string | undefined;
+  connection = '';
+  upgrade = '';
+  expect: string | undefined;
+  via = '';
+  requestId = '';
+  traceparent: string | undefined;
+  tracestate: string | undefined;
+  maxForwards: string | undefined;
+  origin: string | undefined;
+  /** `Access-Control-Request-Method`: with `Origin` on OPTIONS, a preflight. */
+  preflightMethod: string | undefined;
+  preflightHeaders: string | undefined;
+  /** By the lower-case name; undefined unless a trusted peer sends such fields. */
+  forwarded: Map<string, string> | undefined;
+}
+
+/** `raw`: alternating names and values, as received. Only a `trusted` peer may send forwarding headers. */
+export function readRequestFields(raw: readonly string[], trusted: boolean): RequestFields {
+  const fields = new RequestFields();
+  let passed = '';
+  let size = 0;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    const value = raw[at + 1] as string;
+    size += name.length + value.length + 4;
+    if (!interpretField(fields, lowerCased(name), value, trusted)) passed += `${name}: ${value}\r\n`;
+  }
+  fields.count = raw.length / 2;
+  fields.size = size;
+  fields.passed = namesOtherFields(fields.connection) ? withoutNamed(raw, fields, trusted) : passed;
+  return fields;
+}
+
+/** Interprets a field. False: it is passed on unchanged. */
+function interpretField(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
+  switch (name) {
+    case 'host':
+      fields.hostCount += 1;
+      fields.host = value;
+      return true;
+    case 'content-length':
+      fields.contentLength = value;
+      return true;
+    case 'transfer-encoding':
+      fields.transferEncoding = joined(fields.transferEncoding, value);
+      return true;
+    case 'connection':
+      fields.connection = fields.connection === '' ? value : `${fields.connection},${value}`;
+      return true;
+    case 'upgrade':
+      fields.upgrade = fields.upgrade === '' ? value : `${fields.upgrade}, ${value}`;
+      return true;
+    case 'expect':
+      fields.expect = joined(fields.expect, value);
+      return true;
+    case 'via':
+      fields.via = fields.via === '' ? value : `${fields.via}, ${value}`;
+      return true;
+    case 'x-request-id':
+      fields.requestId = value;
+      return true;
+    case 'traceparent':
+      fields.traceparent = joined(fields.traceparent, value);
+      return true;
+    case 'tracestate':
+      fields.tracestate = joined(fields.tracestate, value);
+      return true;
+    case 'max-forwards':
+      fields.maxForwards = value;
+      return true;
+    case 'origin':
+      fields.origin = value;
+      return false;
+    case 'access-control-request-method':
+      fields.preflightMethod = value;
+      return false;
+    case 'access-control-request-headers':
+      fields.preflightHeaders = value;
+      return false;
+    default:
+      return interpretByTable(fields, name, value, trusted);
+  }
+}
+
+/** The rarer cases of `interpretField`, by table. */
+function interpretByTable(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
+  if (hopByHopNames.has(name)) return true;
+  if (ourNames.has(name)) {
+    if (trusted) {
+      fields.forwarded ??= new Map();
+      fields.forwarded.set(name, joined(fields.forwarded.get(name), value));
+    }
+    return true;
+  }
+  if (trustedOnlyNames.has(name)) return !trusted;
+  if (!name.includes('_')) return false;
+  // Backends that read fields as CGI variables cannot tell `X_Forwarded_For` from `X-Forwarded-For`.
+  const dashed = name.replaceAll('_', '-');
+  return ourNames.has(dashed) || hopByHopNames.has(dashed) || (trustedOnlyNames.has(dashed) && !trusted);
+}
+
+function joined(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}
+
+function namesOtherFields(connection: string): boolean {
+  return connection !== '' && !/^(?:keep-alive|close|upgrade)$/i.test(connection);
+}
+
+/** The fields to pass on if `Connection` names some to be dropped. Rare, so it may take a second pass. */
+function withoutNamed(raw: readonly string[], fields: RequestFields, trusted: boolean): string {
+  const named = new Set(listOfTokens(fields.connection).filter((name) => !undroppableNames.has(name)));
+  const scratch = new RequestFields();
+  let passed = '';
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string;
+    const value = raw[at + 1] as string;
+    const lower = lowerCased(name);
+    if (!named.has(lower) && !interpretField(scratch, lower, value, trusted)) passed += `${name}: ${value}\r\n`;
+  }
+  return passed;
+}
 
 /** The input for the head of the request to the target. */
 export interface RequestHeadParts {

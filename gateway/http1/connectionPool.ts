@@ -1,7 +1,6 @@
-import { Connection, type ConnectionOwner } from './connection.ts';
+import { Connection, type ConnectionOwner, type Endpoint } from './connection.ts';
 import { deadlineIn } from './deadlines.ts';
 import { ResponseHeads } from './responseHead.ts';
-import type { Endpoint } from './socket.ts';
 
 // Idle connections are closed this long before the announced time, so that no request is sent while the target closes.
 const closeEarlyMs = 1000;

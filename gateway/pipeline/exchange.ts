@@ -1,15 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Snapshot, UpstreamTimeouts } from '../config/snapshot.ts';
+import {
+  requestIdFrom,
+  type ServerSpan,
+  serverSpanOf,
+  traceparentFrom,
+  traceparentOfAttempt,
+} from '../forwarding/correlationIds.ts';
 import type { EarlyData } from '../forwarding/earlyData.ts';
-import type { Failure } from '../forwarding/failure.ts';
 import type { Forwarding } from '../forwarding/http.ts';
-import { ExchangeStats, type IncomingRequest, type Outbound, type OutgoingResponse } from '../forwarding/outbound.ts';
-import { type RequestFields, readRequestFields } from '../forwarding/requestFields.ts';
-import { requestHead } from '../forwarding/requestHead.ts';
-import { requestIdFrom } from '../forwarding/requestIds.ts';
+import {
+  ExchangeStats,
+  type Failure,
+  type IncomingRequest,
+  type Outbound,
+  type OutgoingResponse,
+} from '../forwarding/outbound.ts';
+import { type RequestFields, readRequestFields, requestHead } from '../forwarding/requestHead.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
-import { type ServerSpan, serverSpanOf, traceparentFrom, traceparentOfAttempt } from '../forwarding/traceContext.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
+import { requestIdFrom, traceIdOf, traceparentFrom } from '../forwarding/correlationIds.ts';
 import { endAndDrain } from '../forwarding/lingering.ts';
-import { requestIdFrom } from '../forwarding/requestIds.ts';
 import { transportSecurity } from '../forwarding/responseFields.ts';
-import { traceIdOf, traceparentFrom } from '../forwarding/traceContext.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
 import { type Problem, problemBody, problemFields, statusOf } from '../problems/problem.ts';

@@ -1,4 +1,4 @@
-import { type ServerSpan, traceIdOf } from '../forwarding/traceContext.ts';
+import { type ServerSpan, traceIdOf } from '../forwarding/correlationIds.ts';
 import type { ExchangeRecord, SpanRecord } from '../observability/exchangeRecord.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -1,8 +1,7 @@
 import type { HealthSettings } from '../config/snapshot.ts';
-import { Connection } from '../http1/connection.ts';
-import type { ResponseHandler } from '../http1/responseHandler.ts';
+import { Connection, type Endpoint } from '../http1/connection.ts';
 import { type ResponseHead, ResponseHeads } from '../http1/responseHead.ts';
-import type { Endpoint } from '../http1/socket.ts';
+import type { ResponseHandler } from '../http1/responseReader.ts';
 import type { TargetHealth } from './health.ts';
 
 // An unexpected result is checked again soon instead of after the whole interval.

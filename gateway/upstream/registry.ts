@@ -1,8 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
 import { type Resolve, systemResolve } from './namedConnections.ts';
-import { Pool } from './pool.ts';
-import { RetryBudget } from './retryBudget.ts';
+import { Pool, RetryBudget } from './pool.ts';
 import { Target, type TargetContext } from './target.ts';
 
 /** Keeps targets by URL over all snapshots, so that a reload keeps their connections, health and counts. */

@@ -1,6 +1,134 @@
 import { describe, expect, it } from 'vitest';
-import { readRequestFields } from '../../gateway/forwarding/requestFields.ts';
-import { type RequestHeadParts, requestHead } from '../../gateway/forwarding/requestHead.ts';
+import {
+  type RequestFields,
+  type RequestHeadParts,
+  readRequestFields,
+  requestHead,
+} from '../../gateway/forwarding/requestHead.ts';
+
+/** The fields of `lines`, by default from an untrusted peer. */
+function read(lines: readonly string[], trusted = false): RequestFields {
+  const raw = lines.flatMap((line) => {
+    const colon = line.indexOf(': ');
+    return [line.slice(0, colon), line.slice(colon + 2)];
+  });
+  return readRequestFields(raw, trusted);
+}
+
+/** The lines that are passed on unchanged. */
+function passed(lines: readonly string[], trusted = false): string[] {
+  return read(lines, trusted).passed.split('\r\n').slice(0, -1);
+}
+
+describe('fields pass', () => {
+  it.each([
+    ['in their order, spelling and number', ['b: 1', 'A: 2', 'B: 3', 'b: 1']],
+    ['with any value', ['X: a, "b";c=d', 'Y: ', 'Z: caf\xe9']],
+    ['if they are unknown', ['X-Unheard-Of: 1', '!#$%: 2']],
+    ['about the content', ['Content-Type: a/b', 'Content-Encoding: gzip', 'Content-Range: bytes 0-1/2']],
+    ['about conditions and ranges', ['If-None-Match: "a"', 'Range: bytes=0-', 'If-Range: "a"']],
+    ['about the client', ['Authorization: Basic x', 'Cookie: a=b', 'Cookie: c=d', 'From: me@api.test']],
+    ['about the origin of the request', ['Origin: https://a.test', 'Referer: https://a.test/']],
+    ['about a preflight', ['Access-Control-Request-Method: PUT', 'Access-Control-Request-Headers: x']],
+    ['with an underscore and no special meaning', ['X_Custom_Field: 1', '_: 2']],
+    ['about a WebSocket', ['Sec-WebSocket-Key: a', 'Sec-WebSocket-Version: 13']],
+    ['with names of Object.prototype', ['__proto__: 1', 'constructor: 2', 'hasOwnProperty: 3']],
+  ])('%s', (_name, lines) => {
+    expect(passed(lines)).toEqual(lines);
+    expect(passed(lines, true)).toEqual(lines);
+  });
+});
+
+describe('fields are dropped', () => {
+  // RFC 9110 §7.6.1, and fields of earlier RFCs.
+  const hopByHop = [
+    'Connection',
+    'Keep-Alive',
+    'Proxy-Connection',
+    'Proxy-Authorization',
+    'Proxy-Authenticate',
+    'TE',
+    'Trailer',
+    'Transfer-Encoding',
+    'Upgrade',
+    'HTTP2-Settings',
+  ];
+  const ours = ['Host', 'Content-Length', 'Via', 'X-Request-Id', 'Expect', 'Max-Forwards'];
+  const lists = ['For', 'Proto', 'Host', 'Port', 'Prefix'].map((name) => `X-Forwarded-${name}`);
+  const claims = ['Forwarded', 'X-Real-IP', 'X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Server', 'True-Client-IP'];
+
+  it.each([...hopByHop, ...ours, ...lists, 'Proxy'])('from any peer: %s', (name) => {
+    for (const spelling of [name, name.toLowerCase(), name.toUpperCase(), name.replaceAll('-', '_')]) {
+      expect(passed([`${spelling}: close`])).toEqual([]);
+      expect(passed([`${spelling}: close`], true)).toEqual([]);
+    }
+  });
+
+  it.each(claims)('from an untrusted peer: %s', (name) => {
+    for (const spelling of [name, name.toLowerCase(), name.replaceAll('-', '_')]) {
+      expect(passed([`${spelling}: 1`])).toEqual([]);
+      expect(passed([`${spelling}: 1`], true)).toEqual([`${spelling}: 1`]);
+    }
+  });
+
+  it.each([
+    ['one', ['Connection: X-A', 'X-A: 1', 'X-B: 2'], ['X-B: 2']],
+    ['several', ['X-A: 1', 'Connection: keep-alive, x-a ,X-B', 'X-b: 2', 'X-C: 3'], ['X-C: 3']],
+    ['in several lines', ['Connection: X-A', 'Connection: X-B', 'X-A: 1', 'X-B: 2'], []],
+    ['all of a name', ['Connection: X-A', 'X-A: 1', 'x-a: 2'], []],
+    ['beside empty members', ['Connection: ,,X-A,', 'X-A: 1'], []],
+    ['but not Authorization', ['Connection: authorization', 'Authorization: a'], ['Authorization: a']],
+    ['but not Cookie', ['Connection: Cookie', 'Cookie: a=b'], ['Cookie: a=b']],
+    ['but not Content-Type', ['Connection: content-type', 'Content-Type: a/b'], ['Content-Type: a/b']],
+    ['and no field for close', ['Connection: close', 'Close: 1'], ['Close: 1']],
+    ['and no field for keep-alive', ['Connection: Keep-Alive', 'X: 1'], ['X: 1']],
+  ])('when Connection names them: %s', (_name, lines, expected) => expect(passed(lines)).toEqual(expected));
+
+  it('but not the framing, even if Connection names it', () =>
+    expect(read(['Connection: host, content-length, transfer-encoding', 'Host: a', 'Content-Length: 5'])).toMatchObject(
+      { hostCount: 1, host: 'a', contentLength: '5' },
+    ));
+});
+
+describe('the fields that the gateway evaluates', () => {
+  it.each<[field: keyof RequestFields, lines: string[], expected: unknown]>([
+    ['host', ['Host: api.test'], 'api.test'],
+    ['hostCount', [], 0],
+    ['hostCount', ['Host: a', 'host: b'], 2],
+    ['contentLength', [], undefined],
+    ['contentLength', ['Content-Length: 5'], '5'],
+    ['transferEncoding', ['Transfer-Encoding: gzip', 'transfer-encoding: chunked'], 'gzip, chunked'],
+    ['connection', ['Connection: a', 'Connection: b'], 'a,b'],
+    ['upgrade', ['Upgrade: websocket', 'Upgrade: x/2'], 'websocket, x/2'],
+    ['expect', ['Expect: 100-continue'], '100-continue'],
+    ['expect', ['Expect: 100-continue', 'Expect: x'], '100-continue, x'],
+    ['via', [], ''],
+    ['via', ['Via: 1.0 a', 'via: 1.1 b'], '1.0 a, 1.1 b'],
+    ['requestId', ['X-Request-ID: a'], 'a'],
+    ['maxForwards', ['Max-Forwards: 3'], '3'],
+    ['origin', ['Origin: null'], 'null'],
+    ['preflightMethod', ['Access-Control-Request-Method: PUT'], 'PUT'],
+    ['preflightHeaders', ['Access-Control-Request-Headers: x, y'], 'x, y'],
+    ['count', ['Host: a', 'Connection: close', 'X: 1'], 3],
+    ['size', ['Host: a', 'Connection: close', 'X: 1'], 'Host: a\r\nConnection: close\r\nX: 1\r\n'.length],
+  ])('%s of %j', (field, lines, expected) => expect(read(lines)[field]).toEqual(expected));
+});
+
+describe('the forwarding fields of a request', () => {
+  const lines = ['X-Forwarded-For: 192.0.2.1', 'x-forwarded-for: 192.0.2.2, 192.0.2.3', 'X-Forwarded-Proto: https'];
+
+  it('are ignored from an untrusted peer', () => expect(read(lines).forwarded).toBeUndefined());
+
+  it('are undefined from a trusted peer that sends none', () => expect(read(['X: 1'], true).forwarded).toBeUndefined());
+
+  it('are read from a trusted peer, line by line', () =>
+    expect(read(lines, true).forwarded).toEqual(
+      new Map([
+        ['x-forwarded-for', '192.0.2.1, 192.0.2.2, 192.0.2.3'],
+        ['x-forwarded-proto', 'https'],
+      ]),
+    ));
+});
 
 const peer = { address: '192.0.2.7', scheme: 'http', port: 8080 } as const;
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';

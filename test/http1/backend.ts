@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Connection } from '../../gateway/http1/connection.ts';
-import type { ResponseHandler, WireFailure } from '../../gateway/http1/responseHandler.ts';
+import type { Connection, Endpoint } from '../../gateway/http1/connection.ts';
 import type { ResponseHead } from '../../gateway/http1/responseHead.ts';
-import type { Endpoint } from '../../gateway/http1/socket.ts';
+import type { ResponseHandler, WireFailure } from '../../gateway/http1/responseReader.ts';
 
 export interface Backend {
   readonly endpoint: Endpoint;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type AwaitedParty, type Failure, failureOf } from '../../gateway/forwarding/failure.ts';
-import type { WireFailureKind } from '../../gateway/http1/responseHandler.ts';
+import { type AwaitedParty, type Failure, failureOf } from '../../gateway/forwarding/outbound.ts';
+import type { WireFailureKind } from '../../gateway/http1/responseReader.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 
 const expected = {

@@ -1,4 +1,17 @@
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
+
+// A request id is random for each process, followed by a counter: unique everywhere without randomness for each request.
+const idPrefix = randomBytes(9).toString('base64url');
+let idCount = 0;
+
+const safeId = /^[\w.:=+/@-]{1,128}$/;
+
+/** For X-Request-Id: the client's id if it is safe in logs and header fields, else a new one. */
+export function requestIdFrom(given: string): string {
+  if (given !== '' && safeId.test(given)) return given;
+  idCount += 1;
+  return `${idPrefix}-${idCount.toString(36)}`;
+}
 
 // W3C Trace Context §3.2.2: a version other than ff, and ids that are not all zeros.
 const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
@@ -11,7 +24,7 @@ const randomFlag = 2;
 // the slowest part of this file.
 const traceDigits = 32;
 const spanDigits = 16;
-const pool = Buffer.alloc(128 * 24);
+const randomBuffer = Buffer.alloc(128 * 24);
 let randomDigits = '';
 let used = 0;
 
@@ -76,7 +89,7 @@ function isSampled(traceId: string, sample: number): boolean {
 
 function digits(count: number): string {
   if (used + count > randomDigits.length) {
-    randomDigits = randomFillSync(pool).toString('hex');
+    randomDigits = randomFillSync(randomBuffer).toString('hex');
     used = 0;
   }
   used += count;
