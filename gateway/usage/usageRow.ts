@@ -68,3 +68,42 @@ export interface BrownoutRecord {
   readonly reason: string | null;
   readonly changed: number;
 }
+
+/**
+ * Which responses were compared. `shadow`: of a version and its target. `control`: of a version and the same version again. `adapter`:
+ * of a version and its adapter. `drift`: of one version with its own contract.
+ */
+export type EvidenceKind = 'shadow' | 'control' | 'adapter' | 'drift';
+
+/** How often one property of the shape of responses occurred, as far as one process has counted it. It contains no values. */
+export interface EvidenceRow {
+  /** `v1` */
+  readonly version: string;
+  /** `v2`: the version that it is compared with. */
+  readonly to: string;
+  readonly kind: EvidenceKind;
+  /** Of both contracts, and of the adapter. Other contracts start new evidence. */
+  readonly hash: string;
+  /** `GET /drinks/{id}`, as in the contract of the version. */
+  readonly route: string;
+  /** Of the response of the version; 0 in rows about the status. */
+  readonly status: number;
+  /** A pointer, `/drink/price`; '' is the whole body. Items of a list, keys of a map and keys that look like identifiers are `*`. */
+  readonly path: string;
+  /** The property: see `gateway/shadow/observe.ts`. */
+  readonly what: string;
+  readonly detail: string;
+  /** What the contracts declare about the path. */
+  readonly declares: string;
+  /** Pairs in which both responses could have the property. */
+  pairs: number;
+  /** Pairs in which the old, or the new, response has it more often than the other one. */
+  oldMore: number;
+  newMore: number;
+  /** The sums, over the pairs, of the share (0 to 1) in which the property occurs. */
+  oldShare: number;
+  newShare: number;
+  /** Epoch ms. */
+  first: number;
+  last: number;
+}
