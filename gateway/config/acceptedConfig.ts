@@ -3,6 +3,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, readRegularFile } from '../shared/fileSystem.ts';
+import type { BrownoutSettings } from './clientRules.ts';
 import { reasonOf } from './fault.ts';
 import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 
@@ -25,6 +26,7 @@ export interface AcceptedConfig {
   /** Lowest major first. */
   readonly byMajor: readonly AcceptedVersion[];
   readonly guard: Pick<GuardSettings, 'force'>;
+  readonly brownout: Pick<BrownoutSettings, 'spared'>;
 }
 
 /** Both are undefined before the first start. */
@@ -82,6 +84,8 @@ const recordSchema = z.object({
     }),
   ),
   force: z.array(z.tuple([segment, z.string()])),
+  // Left out if no version has a brownout.
+  spared: z.array(z.string()).optional(),
 });
 
 /** An accepted configuration as plain data, to be stored. */
@@ -119,8 +123,14 @@ export function writeAccepted(snapshot: Snapshot): string | undefined {
   }
 }
 
-export function acceptedRecord({ byMajor, guard }: Pick<Snapshot, 'byMajor' | 'guard'>): StoredConfig {
-  return { format, versions: announcedVersions(byMajor), force: [...guard.force] };
+export function acceptedRecord(snapshot: Pick<Snapshot, 'byMajor' | 'guard' | 'brownout'>): StoredConfig {
+  const { byMajor, guard } = snapshot;
+  return { format, versions: announcedVersions(byMajor), force: [...guard.force], ...sparedIn(snapshot) };
+}
+
+function sparedIn({ byMajor, brownout }: Pick<Snapshot, 'byMajor' | 'brownout'>): Pick<StoredConfig, 'spared'> {
+  const isUsed = brownout.spared.length > 0 && byMajor.some(({ brownouts }) => brownouts.length > 0);
+  return isUsed ? { spared: [...brownout.spared] } : {};
 }
 
 /** Undefined: `value` is not a valid record. */
@@ -131,13 +141,15 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
 }
 
 /** The same for two configurations that announce the same versions, dates and successors below the same path. */
-export function configHash({ byMajor, gateway }: Pick<Snapshot, 'byMajor' | 'gateway'>): string {
+export function configHash(snapshot: Pick<Snapshot, 'byMajor' | 'gateway' | 'brownout'>): string {
+  const { byMajor, gateway } = snapshot;
   // Without empty `ends`, so that the hash of a configuration without them is that of earlier releases.
   const versions = announcedVersions(byMajor).map(({ ends, ...version }) => ({
     ...version,
     ...(ends?.length && { ends }),
   }));
-  const announced = JSON.stringify([gateway.basePath, versions]);
+  const { spared } = sparedIn(snapshot);
+  const announced = JSON.stringify([gateway.basePath, versions, ...(spared ? [spared] : [])]);
   return createHash('sha256').update(announced).digest('hex').slice(0, 12);
 }
 
@@ -177,7 +189,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function configOf({ versions, force }: StoredConfig): AcceptedConfig {
+function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfig {
   const byName = new Map(
     versions.map(
       ({
@@ -205,7 +217,7 @@ function configOf({ versions, force }: StoredConfig): AcceptedConfig {
     ),
   );
   const byMajor = [...byName.values()].sort((a, b) => a.major - b.major);
-  return { versions: byName, byMajor, guard: { force: new Map(force) } };
+  return { versions: byName, byMajor, guard: { force: new Map(force) }, brownout: { spared } };
 }
 
 function unreadable(file: string, reason: string): string {

@@ -69,6 +69,8 @@ export class FleetMember {
   /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
   #heldSince: number | undefined;
   #lastId = 0;
+  /** The hash of the configuration is part of each heartbeat. */
+  #hashed: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
   readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
   readonly #agreement: ConfigAgreement;
@@ -262,7 +264,7 @@ export class FleetMember {
     const identity: GatewayIdentity = { instance, epoch, name, release, addresses: this.#addresses, silentAfter };
     const state: GatewayState = {
       versions: loadsOf(snapshot, report, at),
-      config: configHash(snapshot),
+      config: this.#hashOf(snapshot),
       ready,
       problem: this.#agreement.problem,
       ...this.#waiting(),
@@ -270,6 +272,11 @@ export class FleetMember {
       asks: this.#questions.asks,
     };
     send({ kind: 'heartbeat', identity, state });
+  }
+
+  #hashOf(snapshot: Snapshot): string {
+    if (this.#hashed?.snapshot !== snapshot) this.#hashed = { snapshot, hash: configHash(snapshot) };
+    return this.#hashed.hash;
   }
 
   #ask(command: WithoutId<Command>): Promise<MembershipAnswer> {

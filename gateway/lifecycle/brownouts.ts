@@ -1,7 +1,7 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
-import type { BrownoutWindow } from '../config/clientRules.ts';
+import type { BrownoutSettings, BrownoutWindow } from '../config/clientRules.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { percent } from '../shared/text.ts';
+import { percent, printableExcerpt } from '../shared/text.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 
 /** Identifies a brownout in messages between processes and gateways: `v1 2027-03-02T14:00:00Z`. */
@@ -97,7 +97,6 @@ export function brownoutMessages(
   const changed = after.filter((window) => window.end > now && !before.some((old) => isWithin(window, old)));
   const removed = before.filter((old) => old.end > now && !after.some(({ at }) => at === old.at));
   const added = changed.filter(({ at }) => !before.some((old) => old.at === at));
-  const isSoon = ({ at }: BrownoutWindow): boolean => notice > 0 && at - now < notice;
   return changed.flatMap((window): string[] => {
     const same = before.find(({ at }) => at === window.at);
     if (same && window.end > same.end)
@@ -105,9 +104,35 @@ export function brownoutMessages(
     // The first new brownout counts as the first missing one, moved; the second as the second, and so on.
     const old = same ? undefined : removed[added.indexOf(window)];
     if (old && window.at < old.at) return [`${what(old)} moves to ${rfc3339(window.at)}, which is earlier.`];
-    if (!isSoon(window)) return [];
+    if (!isSoon(window.at, notice, now)) return [];
     const ahead = `is less than brownout.notice (${inDays(notice)}) ahead.`;
     return same ? [`${what(window)} gets more clients or routes, and ${ahead}`] : [`${what(window)} ${ahead}`];
+  });
+}
+
+/** `notice`: `brownout.notice`, ms; 0 means off. */
+function isSoon(at: number, notice: number, now: number): boolean {
+  return notice > 0 && at - now < notice;
+}
+
+/** Messages about brownouts, running or announced for soon, that an edit extends to clients which they spared before. */
+export function sparedMessages(
+  { name, brownouts: before }: AcceptedVersion,
+  { brownouts: after, waivers }: AcceptedVersion,
+  sparedBefore: readonly string[],
+  { spared, notice }: Pick<BrownoutSettings, 'spared' | 'notice'>,
+  now: number,
+): string[] {
+  const soon = after.filter(({ at, end }) => now < end && isSoon(at, notice, now));
+  return soon.flatMap((window): string[] => {
+    const waived = waivers.filter(({ until }) => until >= window.end).flatMap(({ clients = [] }) => clients);
+    const kept = new Set([...spared, ...waived]);
+    const lost = sparedBefore.find((client) => !kept.has(client));
+    // The guard refuses a new or extended brownout for being too soon.
+    if (lost === undefined || !before.some((old) => isWithin(window, old))) return [];
+    const what = `The brownout of /${name} at ${rfc3339(window.at)} no longer spares ${printableExcerpt(lost)}`;
+    const remedy = 'List it in brownout.spare until then, or remove the brownout.';
+    return [`${what}, and is less than brownout.notice (${inDays(notice)}) ahead. ${remedy}`];
   });
 }
 

@@ -2,7 +2,7 @@ import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.t
 import { forcePlaceholder, shapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
 import { ago, plural, printableExcerpt } from '../shared/text.ts';
-import { brownoutMessages } from './brownouts.ts';
+import { brownoutMessages, sparedMessages } from './brownouts.ts';
 import { dateText, stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
@@ -28,7 +28,7 @@ export interface VersionUsage {
 
 interface Edited extends AcceptedConfig {
   readonly guard: GuardSettings;
-  readonly brownout: Pick<Snapshot['brownout'], 'notice'>;
+  readonly brownout: Pick<Snapshot['brownout'], 'notice' | 'spared'>;
 }
 
 /** The reasons to refuse an edit that breaks what the configuration before it announced to clients. */
@@ -44,6 +44,7 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: VersionU
             ...sunsetMessages(old, version, after, now),
             ...successorMessages(old, version, before, after, now),
             ...brownoutMessages(old, version, after.brownout.notice, now),
+            ...sparedMessages(old, version, before.brownout.spared, after.brownout, now),
             ...freezeMessages(old, version, use),
           ]
         : []),

@@ -19,6 +19,7 @@ function messages(before: Snapshot, after: Snapshot, at = now): string[] {
 }
 
 const soon = { at: '2027-03-02T14:00Z', for: '1h' };
+const past = { at: '2027-02-02T14:00Z', for: '1h' };
 const far = { at: '2027-04-02T14:00Z', for: '1h' };
 
 describe('the guard accepts', () => {
@@ -82,6 +83,55 @@ describe('the guard refuses', () => {
     const after = file([{ ...soon, for: '2h', routes: ['GET /a'] }]);
     const refusals = guardReload(record, after, { lastCalled: () => undefined }, now);
     expect(refusals.map(({ message }) => message)).toEqual([expect.stringMatching(/becomes longer/)]);
+  });
+});
+
+describe('clients that are no longer spared', () => {
+  const spare = (...clients: string[]) => ({ brownout: { spare: clients } });
+  const lost = (before: Snapshot, after: Snapshot) => messages(before, after);
+  const refusal = (client: string) => [
+    `The brownout of /v1 at 2027-03-02T14:00:00Z no longer spares ${client}, and is less than brownout.notice (14 days) ahead. List it in brownout.spare until then, or remove the brownout.`,
+  ];
+
+  it.each<[string, object, object, object]>([
+    ['a client of brownout.spare', spare('acme', 'shop'), spare('shop'), soon],
+    ['a client of retire.ignore_clients', { retire: { ignore_clients: ['acme'] } }, {}, soon],
+    ['one that is replaced by another', spare('acme'), spare('acme2'), soon],
+  ])('are refused: %s', (_name, before, after, window) =>
+    expect(lost(file([window], before), file([window], after))).toEqual(refusal('acme')),
+  );
+
+  it.each<[string, Snapshot, Snapshot]>([
+    ['far ahead', file([far], spare('acme')), file([far])],
+    ['without a notice', file([soon], spare('acme')), file([soon], { brownout: { notice: 'off' } })],
+    ['in a brownout that is over', file([past], spare('acme')), file([past])],
+    ['in a brownout that is removed', file([soon], spare('acme')), file([])],
+    ['but are ignored now', file([soon], spare('acme')), file([soon], { retire: { ignore_clients: ['acme'] } })],
+    ['and with more spared clients', file([soon], spare('acme')), file([soon], spare('shop', 'acme'))],
+    ['but with a reason', file([soon], spare('acme')), file([soon], { guard: { force: { '/v1': 'agreed' } } })],
+  ])('are accepted %s', (_name, before, after) => expect(lost(before, after)).toEqual([]));
+
+  it('are refused in a running brownout, by the record of the last start', () => {
+    const running = { at: '2027-02-28T23:30Z', for: '1h' };
+    const record = acceptedFrom(JSON.parse(JSON.stringify(acceptedRecord(file([running], spare('acme'))))));
+    if (record === undefined) throw new Error('the record is invalid');
+    const refusals = guardReload(record, file([running]), { lastCalled: () => undefined }, now);
+    expect(refusals.map(({ message }) => message)).toEqual([expect.stringContaining('no longer spares acme')]);
+  });
+
+  it('have a waiver until the end of the brownout', () => {
+    const waived = (until: string) => {
+      const upstream = 'http://127.0.0.1:3001';
+      const waivers = [{ client: 'acme', until, reason: 'contract 4711' }];
+      const dates = { deprecation: '2027-01-01', sunset: '2027-03-05' };
+      return snapshotFrom({ routes: { '/v1': { upstream, ...dates, brownouts: [soon], waivers }, '/v2': upstream } });
+    };
+    expect(lost(file([soon], spare('acme')), waived('2027-09-01')).join()).not.toContain('no longer spares');
+  });
+
+  it('make another configuration for a fleet', () => {
+    expect(configHash(file([soon]))).not.toBe(configHash(file([soon], spare('acme'))));
+    expect(configHash(file([]))).toBe(configHash(file([], spare('acme'))));
   });
 });
 
