@@ -16,7 +16,7 @@ const lines = [
   ['runtime'],
   ['pipeline', 'admin', 'discovery'],
   ['plan', 'notify', 'shadow'],
-  ['forwarding', 'restrictions', 'selfService', 'retirement', 'fleet', 'otlp'],
+  ['forwarding', 'adapters', 'restrictions', 'selfService', 'retirement', 'fleet', 'otlp'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['config'],
   ['problems', 'shared', 'http1'],

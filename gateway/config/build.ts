@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
+import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiable, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
@@ -95,6 +96,7 @@ function versionOf(
       clients: identifiable(clientsOf(waiver.client), draft.usage.identify),
     })),
     contract: isUnusable(contract) ? undefined : contract,
+    adapter: adapterOf({ key, route }),
     timeouts: {
       connect: timeouts.connect,
       firstByte: timeouts.first_byte,

@@ -1,4 +1,5 @@
 import type { Fault } from './fault.ts';
+import { adapterNeedsContracts, adapterNeedsVersion, adapterRoutes } from './rules/adapters.ts';
 import {
   certificatesAreReadable,
   contractsAreReadable,
@@ -84,6 +85,9 @@ export const rules = {
   'freeze-without-date': freezeNeedsDate,
   'freeze-of-ended-version': freezeOfServedVersion,
   'freeze-without-identity': freezeNeedsIdentity,
+  'adapter-without-version': adapterNeedsVersion,
+  'adapter-without-contract': adapterNeedsContracts,
+  'adapter-route': adapterRoutes,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,

@@ -1,4 +1,5 @@
 import type { PathTable } from '../shared/pathTable.ts';
+import type { AdapterSettings } from './adapterSettings.ts';
 import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
 
@@ -33,7 +34,7 @@ export interface Version {
   readonly name: string;
   readonly major: number;
   readonly prefix: 'strip' | 'forward';
-  /** Empty only for a tombstone. */
+  /** Empty only for a tombstone, and for a version that an adapter serves. */
   readonly targets: readonly TargetSettings[];
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
@@ -55,6 +56,8 @@ export interface Version {
   readonly freeze: FreezeSettings | undefined;
   readonly waivers: readonly Waiver[];
   readonly contract: Contract | undefined;
+  /** Undefined: the version has a backend of its own, and nothing is adapted. */
+  readonly adapter: AdapterSettings | undefined;
   readonly timeouts: UpstreamTimeouts;
   readonly limits: UpstreamLimits;
   readonly retries: RetrySettings;

@@ -4,6 +4,7 @@ import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
 import { byPlace, type Fault, type Path, show } from './fault.ts';
+import { jsonSchema } from './jsonSchema.ts';
 import { changeOf } from './location.ts';
 import type { Reading } from './readDocument.ts';
 import { ReferencedFiles } from './referencedFiles.ts';
@@ -52,7 +53,10 @@ export function validate(
   const applicableRules = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
   const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context));
   // An unset variable or a misspelt key is one fault. The value that is missing because of it is not reported again.
-  const reported = new Set([...faults.map(({ path }) => path).filter((path) => path !== ''), ...intendedKeys(source)]);
+  const reported = new Set([
+    ...faults.map(({ path }) => path).filter((path) => path !== ''),
+    ...intendedKeys(source, context.schema),
+  ]);
   const others = [...typeFaults, ...ruleFaults].filter(({ path }) => !reported.has(path));
   const all = [...faults, ...others];
   if (all.length > 0) return refusal(all);
@@ -83,7 +87,7 @@ function contextOf(source: Source, draft: Draft, parsed?: ParsedContracts): Rule
     const file = resolve(source.folder, contract.file);
     return [[key, readContract(file, contract.publish, name, files, parsed)] as const];
   });
-  return { source, draft, entries, files, contracts: new Map(contracts) };
+  return { source, schema: jsonSchema(), draft, entries, files, contracts: new Map(contracts) };
 }
 
 type Issue = z.core.$ZodIssue;

@@ -69,9 +69,10 @@ function normalPrefix(key: string): string {
     .replace(/^v0+(?=\d)/, 'v')}`;
 }
 
-/** A version needs an upstream, unless it is retired and has no waiver. */
+/** A version needs an upstream, unless it is served by an adapter, or is retired and has no waiver. */
 export const needsTarget: ConfigRule = ({ source, entries }) =>
   entries
+    .filter(({ route }) => route.adapter?.mode !== 'serve')
     .filter(
       ({ key, route }) => (!route.retired || route.waivers.length > 0) && !has(source, ['routes', key, 'upstream']),
     )

@@ -1,5 +1,6 @@
 import type { UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
+import type { SchemaNode } from '../jsonSchema.ts';
 import type { ReferencedFiles } from '../referencedFiles.ts';
 import type { DraftRoute } from '../schema/routes.ts';
 import type { Draft } from '../schema.ts';
@@ -11,6 +12,8 @@ export type ConfigRule = (context: RuleContext) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;
+  /** The JSON Schema of the whole file. */
+  readonly schema: SchemaNode;
   /** Values of a wrong type are left out. `has(source, path)` is true for them as well. */
   readonly draft: Draft;
   /** The routes with a valid prefix, lowest major first. */

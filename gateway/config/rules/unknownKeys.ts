@@ -1,20 +1,20 @@
 import { Expanded } from '../expand.ts';
 import type { Path } from '../fault.ts';
-import { jsonSchema, type SchemaNode } from '../jsonSchema.ts';
+import type { SchemaNode } from '../jsonSchema.ts';
 import { nearest } from '../nearest.ts';
 import { faultAt, formatPath, type Source } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 
 /** An unknown key is most likely misspelt; without this rule its default would apply unnoticed. */
-export const unknownKeys: ConfigRule = ({ source }) =>
-  unknownIn(source.tree, [jsonSchema()], []).map(({ path, key, known }) =>
+export const unknownKeys: ConfigRule = ({ source, schema }) =>
+  unknownIn(source.tree, [schema], []).map(({ path, key, known }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
   );
 
 /** The paths, as in faults, of the known keys that misspelt keys probably stand for. They are not also reported as missing. */
-export function intendedKeys({ tree }: Source): Set<string> {
+export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> {
   return new Set(
-    unknownIn(tree, [jsonSchema()], []).flatMap(({ path, key, known }) => {
+    unknownIn(tree, [schema], []).flatMap(({ path, key, known }) => {
       const intended = intendedKey(key, known);
       return intended === undefined ? [] : [formatPath([...path, intended])];
     }),

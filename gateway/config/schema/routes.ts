@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { adapter } from './adapter.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
 import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
-import { filePath, flag, integer, oneOf, text } from './words.ts';
+import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
 
 // Each key is declared once. In `defaults` it has a default value; in a route it is optional and overrides `defaults`.
 
@@ -155,13 +156,6 @@ const template = z.union(
   { error: 'a path template such as /cocktails/{id}, or null' },
 );
 
-const versionName = scalar({
-  accepts: ['string'],
-  expected: 'a version of this file, such as /v2',
-  json: { type: 'string', pattern: '^/v(0|[1-9][0-9]*)$' },
-  parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new Wrong('is not a version')),
-});
-
 const routeEnd = section({
   deprecation: instant.optional().describe('The date from which the route is deprecated. Required.'),
   sunset: instant.optional().describe('When the route ends. Nothing is refused: the next major does not have it.'),
@@ -214,7 +208,9 @@ const freeze = section({
 
 /** One route in its long form. */
 export const route = section({
-  upstream: upstream.optional().describe('The targets of this version; required unless it is retired.'),
+  upstream: upstream
+    .optional()
+    .describe('The targets of this version; required unless it is retired or served by an adapter.'),
   prefix: oneOf(['strip', 'forward'])
     .prefault('strip')
     .describe(
@@ -259,6 +255,7 @@ export const route = section({
     .describe(
       `Clients that are still served after the version is retired, each until a date and with a reason; at most ${maxWaivers}. The version keeps its upstream. A waiver is a policy and not access control.`,
     ),
+  adapter: adapter.optional(),
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
   limits: routeLimits.optional().describe('Overrides `defaults`.'),
   retries: routeRetries.optional().describe('Overrides `defaults`.'),

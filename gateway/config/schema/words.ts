@@ -53,6 +53,13 @@ export function text(expected: string) {
   });
 }
 
+export const versionName = scalar({
+  accepts: ['string'],
+  expected: 'a version of this file, such as /v2',
+  json: { type: 'string', pattern: '^/v(0|[1-9][0-9]*)$' },
+  parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new Wrong('is not a version')),
+});
+
 export const filePath = scalar({
   accepts: ['string'],
   expected: 'the path of a file',

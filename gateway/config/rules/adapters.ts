@@ -1,0 +1,184 @@
+import type { AdapterRoute, AdapterSettings, Operation } from '../adapterSettings.ts';
+import { isUnusable } from '../contracts.ts';
+import type { Fault, Path } from '../fault.ts';
+import { nearest } from '../nearest.ts';
+import { faultAt, has } from '../source.ts';
+import { isRoute, routeIn, shapeOf } from './lifecycle.ts';
+import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
+
+type DraftAdapter = NonNullable<RouteEntry['route']['adapter']>;
+
+/** The settings of a version's adapter. `prepared` is added once both contracts are compared. */
+export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
+  const { adapter } = route;
+  if (adapter?.from === undefined) return undefined;
+  const { from, mode, body, pairs } = adapter;
+  const routes = Object.entries(adapter.routes).map(([name, row]): AdapterRoute => {
+    const { method, path } = routeIn(name);
+    if (row.gone !== undefined) return { method, path, gone: row.gone };
+    const at = ['routes', key, 'adapter', 'routes', name];
+    const [ofRequest, ofResponse] = [row.request ?? {}, row.response ?? {}];
+    return {
+      method,
+      path,
+      to: routeIn(row.to ?? ''),
+      request: {
+        path: placed(ofRequest.path, [...at, 'request', 'path']),
+        query: placed(ofRequest.query, [...at, 'request', 'query']),
+        body: placed(ofRequest.body, [...at, 'request', 'body']),
+      },
+      responses: new Map(
+        Object.entries(ofResponse).map(([status, list]) => [
+          normalStatus(status),
+          placed(list, [...at, 'response', status]),
+        ]),
+      ),
+    };
+  });
+  return { from: from.slice(1), mode, body, pairs, routes, prepared: undefined };
+}
+
+function placed(list: readonly Operation[] = [], base: Path): readonly Operation[] {
+  return list.map((operation) => {
+    const place = [...base, ...operation.place];
+    if (operation.kind !== 'each') return { ...operation, place };
+    return { ...operation, place, operations: placed(operation.operations, base) };
+  });
+}
+
+function normalStatus(status: string): string {
+  return status === 'default' ? status : status.toUpperCase();
+}
+
+/** An adapter needs another version of this file, with a backend of its own. */
+export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
+  withAdapter(entries).flatMap(({ key, adapter: { from } }) => {
+    const at = ['routes', key, 'adapter', 'from'];
+    const others = entries.filter((other) => other.key !== key && !other.route.retired && !other.route.adapter);
+    const known = others.map((other) => other.key).join(', ');
+    const remedy = known === '' ? 'Add a version with an upstream, or remove the adapter.' : `Write one of ${known}.`;
+    if (from === undefined) {
+      if (has(source, at)) return [];
+      return [faultAt(source, at, 'The adapter has no from.', `Name the version whose backend answers. ${remedy}`)];
+    }
+    if (from === key) return [faultAt(source, at, `${key} cannot be adapted from itself.`, remedy)];
+    const target = entries.find((other) => other.key === from);
+    if (!target) return [faultAt(source, at, `${from} is not a version of this file.`, remedy)];
+    if (target.route.retired) return [faultAt(source, at, `${from} is retired, so it has no backend.`, remedy)];
+    if (!target.route.adapter) return [];
+    return [faultAt(source, at, `${from} has an adapter itself. Adapters cannot be chained.`, remedy)];
+  });
+
+/** Both contracts are compared when the file is loaded. */
+export const adapterNeedsContracts: ConfigRule = ({ source, entries }) =>
+  withAdapter(entries).flatMap(({ key, adapter: { from } }) => {
+    const named = [key, from].filter((name) => name !== undefined && entries.some((other) => other.key === name));
+    const missing = named.find((name) => !has(source, ['routes', name ?? '', 'contract']));
+    if (missing === undefined) return [];
+    const message = `The adapter is checked with the contracts of ${named.join(' and ')}, and ${missing} has none.`;
+    return [faultAt(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`, 'key')];
+  });
+
+const reasons: Readonly<Record<string, string>> = {
+  PUT: 'A client that reads a resource and writes it back would delete the fields that its version does not have.',
+  PATCH: 'A change of a field that the other version does not have cannot be translated.',
+  DELETE: 'A client could delete what its version cannot show.',
+};
+
+/** The rows of an adapter are routes of the version, each one once. They name a route of the other version, or are gone. */
+export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
+  withAdapter(entries).flatMap(({ key, adapter }) => {
+    const seen = new Map<string, string>();
+    const rows = Object.entries(adapter.routes);
+    const at = ['routes', key, 'adapter', 'routes'];
+    if (rows.length === 0 && !has(source, at)) {
+      const remedy = `Write routes of ${key}, such as "GET /drinks/{id}": { to: GET /cocktails/{id} }.`;
+      return [faultAt(source, at, 'The adapter has no routes.', remedy)];
+    }
+    return rows.flatMap(([name, row]): Fault[] => {
+      const route = routeIn(name);
+      if (!isRoute(route)) return [notARoute(source, [...at, name], name, 'key')];
+      const shape = shapeOf(route);
+      const first = seen.get(shape);
+      seen.set(shape, name);
+      if (first !== undefined) {
+        const message = `${name} matches the same requests as ${first}.`;
+        return [faultAt(source, [...at, name], message, 'Keep one of the two.', 'key')];
+      }
+      if (route.method === 'HEAD') {
+        const remedy = `Write GET ${route.path}: its row also answers HEAD.`;
+        return [faultAt(source, [...at, name], 'HEAD has no row of its own.', remedy, 'key')];
+      }
+      const unknown = unknownRoute(name, key, contracts);
+      if (unknown) return [faultAt(source, [...at, name], ...unknown, 'key')];
+      return rowFaults(row, name, [...at, name], adapter, { source, contracts });
+    });
+  });
+
+function rowFaults(
+  row: DraftAdapter['routes'][string],
+  name: string,
+  at: Path,
+  { from }: DraftAdapter,
+  { source, contracts }: Pick<RuleContext, 'source' | 'contracts'>,
+): Fault[] {
+  const [hasTo, hasGone] = [has(source, [...at, 'to']), has(source, [...at, 'gone'])];
+  if (hasTo && hasGone)
+    return [faultAt(source, [...at, 'gone'], `${name} has both to and gone.`, 'Keep one of the two.')];
+  if (!hasTo && !hasGone) {
+    const remedy = 'Write to: with a route of the other version, or gone: with the reason.';
+    return [faultAt(source, at, `${name} has neither to nor gone.`, remedy, 'key')];
+  }
+  const stray = ['request', 'response'].find((part) => hasGone && has(source, [...at, part]));
+  if (stray !== undefined)
+    return [faultAt(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.', 'key')];
+  if (row.to === undefined) return [];
+  const [route, to] = [routeIn(name), routeIn(row.to)];
+  if (route.method !== 'GET' && route.method !== 'POST') {
+    const reason = reasons[route.method] ?? 'Only GET, HEAD and POST can be adapted.';
+    return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Write gone: with the reason.', 'key')];
+  }
+  if (!isRoute(to)) return [notARoute(source, [...at, 'to'], row.to)];
+  if (to.method !== route.method) {
+    const message = `${row.to} has another method than ${name}.`;
+    return [
+      faultAt(source, [...at, 'to'], message, `Name a route with ${route.method}, or write gone: with the reason.`),
+    ];
+  }
+  if (route.method === 'GET' && has(source, [...at, 'request', 'body']))
+    return [faultAt(source, [...at, 'request', 'body'], 'A GET has no body.', 'Remove it.', 'key')];
+  const unknown = from === undefined ? undefined : unknownRoute(row.to, from, contracts);
+  if (unknown) return [faultAt(source, [...at, 'to'], ...unknown)];
+  return Object.keys(row.response ?? {})
+    .filter((status) => !/^(?:[1-5](?:\d\d|XX)|default)$/i.test(status))
+    .map((status) => {
+      const remedy = 'Write a status such as 200 or 404, a class such as 4XX, or default.';
+      return faultAt(source, [...at, 'response', status], `${status} is not a status.`, remedy, 'key');
+    });
+}
+
+function notARoute(source: RuleContext['source'], at: Path, name: string, where?: 'key'): Fault {
+  const remedy = 'Write a method in capitals and a path below the version, such as "GET /drinks/{id}".';
+  return faultAt(source, at, `${name} is not a route.`, remedy, where);
+}
+
+function unknownRoute(
+  name: string,
+  version: string,
+  contracts: RuleContext['contracts'],
+): [message: string, remedy: string] | undefined {
+  const contract = contracts.get(version);
+  if (!contract || isUnusable(contract)) return undefined;
+  const { method, path } = routeIn(name);
+  const known = contract.paths
+    .entries()
+    .flatMap(([template, methods]) => methods.split(' ').map((one) => `${one} ${template}`));
+  if (known.some((one) => shapeOf(routeIn(one)) === shapeOf({ method, path }))) return undefined;
+  const best = nearest(name, known);
+  const remedy = best === undefined ? `Write a route of that contract, without ${version}.` : `Did you mean ${best}?`;
+  return [`The contract of ${version} has no route ${name}.`, remedy];
+}
+
+function withAdapter(entries: readonly RouteEntry[]): { readonly key: string; readonly adapter: DraftAdapter }[] {
+  return entries.flatMap(({ key, route }) => (route.adapter ? [{ key, adapter: route.adapter }] : []));
+}
