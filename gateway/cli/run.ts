@@ -11,7 +11,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   check: async () => (await import('./commands/check.ts')).addCheck,
   compat: async () => (await import('./commands/compat.ts')).addCompat,
   migrate: async () => (await import('./commands/migrate.ts')).addMigrate,
-  moved: async () => (await import('./commands/moved.ts')).addMoved,
+  moved: async () => (await import('./commands/migrate.ts')).addMoved,
   ready: async () => (await import('./commands/ready.ts')).addReady,
   status: async () => (await import('./commands/status.ts')).addStatus,
   usage: async () => (await import('./commands/usage.ts')).addUsage,

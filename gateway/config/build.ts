@@ -7,7 +7,7 @@ import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiable, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
-import { sampleIn } from './rules/telemetry.ts';
+import { sampleIn } from './rules/settings.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 

@@ -1,6 +1,5 @@
 import { largestContract } from '../shared/fileSystem.ts';
-import { PathTable } from '../shared/pathTable.ts';
-import { withoutVersion } from '../shared/pathTemplate.ts';
+import { PathTable, withoutVersion } from '../shared/pathTable.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 import type { ReferencedFiles } from './referencedFiles.ts';
 import { instant } from './schema/units.ts';

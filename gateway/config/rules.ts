@@ -19,13 +19,6 @@ import {
   sunsetNeedsDeprecation,
   sunsetNotBeforeDeprecation,
 } from './rules/lifecycle.ts';
-import { deprecationWithoutSunset, noSuccessor, passedSunset, successorEndsFirst } from './rules/lifecycleWarnings.ts';
-import {
-  contractWithoutCounterpart,
-  movedToMissingRoute,
-  movedWithoutSuccessor,
-  routesWithoutCounterpart,
-} from './rules/linkWarnings.ts';
 import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import {
   brownoutCannotStart,
@@ -44,6 +37,7 @@ import {
 import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
 import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
 import {
+  collectorPort,
   listenersDiffer,
   nothingInService,
   openAdminNeedsToken,
@@ -54,10 +48,20 @@ import {
   silentAfterHeartbeats,
   slowProbes,
   storePasswordIsNotWritten,
+  telemetryNeedsCollector,
   unboundedTrust,
 } from './rules/settings.ts';
-import { collectorPort, telemetryNeedsCollector } from './rules/telemetry.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
+import {
+  contractWithoutCounterpart,
+  deprecationWithoutSunset,
+  movedToMissingRoute,
+  movedWithoutSuccessor,
+  noSuccessor,
+  passedSunset,
+  routesWithoutCounterpart,
+  successorEndsFirst,
+} from './rules/warnings.ts';
 
 /** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
 export const rules = {

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { fleet } from './schema/fleet.ts';
 import { notify } from './schema/notify.ts';
 import { defaults, routes } from './schema/routes.ts';
@@ -25,3 +25,134 @@ export const routesFile = section({
 
 /** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */
 export type Draft = z.output<typeof routesFile>;
+
+/** The keywords of JSON Schema that this schema uses. */
+export interface SchemaNode {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: boolean | SchemaNode;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly [keyword: string]: unknown;
+}
+
+let cached: SchemaNode | undefined;
+
+/** The JSON Schema of a routes.yaml whose variables are expanded. */
+export function jsonSchema(): SchemaNode {
+  cached ??= z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  return cached;
+}
+
+/** The content of gateway/routes.schema.json, for editors: the schema of the file with its variables not yet expanded. */
+export function schemaText(): string {
+  const { $schema, properties, ...rest } = forEditors(jsonSchema());
+  const routes = { ...properties?.['routes'], propertyNames: { pattern: '^/v(0|[1-9][0-9]*)$' } };
+  const schema = {
+    $schema,
+    title: 'routes.yaml of version-gateway',
+    ...rest,
+    required: ['routes'],
+    properties: { ...properties, routes },
+  };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+const variable = { type: 'string', pattern: '\\$' };
+
+// A scalar may also be a variable, and a map may be empty because all its keys are commented out.
+function forEditors(node: SchemaNode): SchemaNode {
+  const { description, default: byDefault, ...own } = node;
+  if (node.properties || node.items || node.anyOf || node.additionalProperties) return withChildren(node);
+  const annotations = {
+    ...(description ? { description } : {}),
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+  };
+  if (node.type === 'null' || (node.type === 'string' && node['pattern'] === undefined)) return node;
+  if (node.type === 'string') return { ...node, pattern: `${node['pattern']}|${variable.pattern}` };
+  return { ...annotations, anyOf: [own, variable] };
+}
+
+function withChildren(node: SchemaNode): SchemaNode {
+  const properties = Object.entries(node.properties ?? {}).map(([key, child]) => [key, forEditors(child)]);
+  const extra = node.additionalProperties;
+  return {
+    ...node,
+    ...(node.type === 'object' ? { type: ['object', 'null'] } : {}),
+    ...(node.properties ? { properties: Object.fromEntries(properties) } : {}),
+    ...(node.items ? { items: forEditors(node.items) } : {}),
+    ...(node.anyOf ? { anyOf: node.anyOf.map(forEditors) } : {}),
+    ...(typeof extra === 'object' ? { additionalProperties: forEditors(extra) } : {}),
+  };
+}
+
+/** The keywords that the reference page uses. */
+interface Node {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: Node | boolean;
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+}
+
+const introduction = `# routes.yaml, key by key
+
+Generated from the schema that checks the file. \`gateway/routes.schema.json\` is the same schema for editors.
+
+- Durations are \`500ms\`, \`3s\`, \`5m\`, \`24h\`, \`7d\`, or \`off\` for a limit that can be disabled. Sizes are \`16KiB\`,
+  \`10MiB\` or a number of bytes.
+- Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
+- \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
+  default is a fault.
+- Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, that is the folder of its target.
+- A route may contain the keys of \`defaults\`. They then apply to that version only.
+`;
+
+/** The content of docs/routes.md: every key with its default and its meaning. */
+export function referencePage(): string {
+  const root = jsonSchema() as Node;
+  const { routes, ...sections } = root.properties ?? {};
+  const route = mapForm(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
+  const tables = [table('routes./vN', route?.properties ?? {}, ['timeouts', 'limits', 'retries', 'health', 'tls'])];
+  for (const [name, section] of Object.entries(sections))
+    tables.push(table(name, section.properties ?? section.items?.properties ?? {}, []));
+  return [introduction, ...tables].join('\n');
+}
+
+/** `folded`: maps that another table describes; they get one row here. */
+function table(title: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string {
+  return `## ${title}\n\n| key | default | meaning |\n|---|---|---|\n${rows('', properties, folded).join('\n')}\n`;
+}
+
+function rows(path: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string[] {
+  return Object.entries(properties).flatMap(([name, node]) => {
+    const inner = folded.includes(name) ? undefined : mapForm(node)?.properties;
+    const key = `${path}${name}`;
+    // The rules of the contract check get one row; docs/compat.md lists them.
+    if (key === 'rules')
+      return [
+        row('rules.RULE', {
+          description:
+            'The level of a rule: error, warn, info or off. [compat.md](compat.md#the-rules) lists the rules and their defaults.',
+        }),
+      ];
+    const own = inner && node.anyOf === undefined ? [] : [row(key, node)];
+    return inner ? [...own, ...rows(`${key}.`, inner, folded)] : own;
+  });
+}
+
+function row(key: string, { default: value, description = '' }: Node): string {
+  const shown = value === undefined || typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return `| \`${key}\` | ${shown === undefined || shown === '{}' ? '' : `\`${shown}\``} | ${description} |`;
+}
+
+/** The form of a value that is a map, if any. */
+function mapForm(node: Node | undefined): Node | undefined {
+  if (node?.properties) return node;
+  return node?.anyOf?.find((form) => form.properties !== undefined);
+}
+
+function isNode(value: Node | boolean | undefined): value is Node {
+  return typeof value === 'object';
+}

@@ -4,7 +4,6 @@ import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
 import { byPlace, type Fault, type Path, show } from './fault.ts';
-import { jsonSchema } from './jsonSchema.ts';
 import { changeOf } from './location.ts';
 import type { Reading } from './readDocument.ts';
 import { ReferencedFiles } from './referencedFiles.ts';
@@ -13,7 +12,7 @@ import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { intendedKeys } from './rules/unknownKeys.ts';
 import { rules, warnings } from './rules.ts';
 import { nameOfType, type ScalarIssue } from './schema/scalar.ts';
-import { type Draft, routesFile } from './schema.ts';
+import { type Draft, jsonSchema, routesFile } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
 import { faultAt, type Source, valueAt } from './source.ts';
 

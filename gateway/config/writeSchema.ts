@@ -1,4 +1,4 @@
 import { writeFileSync } from 'node:fs';
-import { schemaText } from './jsonSchema.ts';
+import { schemaText } from './schema.ts';
 
 writeFileSync(new URL('../routes.schema.json', import.meta.url), schemaText());

@@ -12,11 +12,11 @@ import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { largestContract } from '../shared/fileSystem.ts';
 import { guideHandler } from './guides.ts';
+import { indexPolicy } from './html.ts';
 import { calendarText, feedText } from './lifecycleFeeds.ts';
 import { catalogJson, catalogType, type Overview, overviewJson, overviewOf } from './overview.ts';
 import { indexPage } from './page.ts';
 import { calendarPath, catalogPath, contractType, feedPath, publishedName } from './paths.ts';
-import { indexPolicy } from './style.ts';
 
 export type Discovery = (
   source: { readonly current: Snapshot },

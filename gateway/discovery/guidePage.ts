@@ -20,8 +20,7 @@ import {
 } from '../compat/guide/guide.ts';
 import { plural, printable } from '../shared/text.ts';
 import type { GuideLinks } from './guideRequest.ts';
-import { Html, html } from './html.ts';
-import { guideStyle, icon } from './style.ts';
+import { guideStyle, Html, html, icon } from './html.ts';
 
 /** The guide as a page for browsers, without scripts. */
 export function guidePage(guide: Guide, links?: GuideLinks): string {

@@ -8,8 +8,8 @@ import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { type GuideThreadData, guideRequest, type WrittenGuide } from './guideRequest.ts';
+import { guidePolicy } from './html.ts';
 import { contractPath, indexPath } from './paths.ts';
-import { guidePolicy } from './style.ts';
 
 /** A guide, ready to be sent. */
 interface RenderedGuide {

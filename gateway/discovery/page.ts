@@ -1,9 +1,8 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
-import { Html, html } from './html.ts';
+import { Html, html, icon, indexStyle } from './html.ts';
 import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
-import { icon, indexStyle } from './style.ts';
 
 /** The index as a page for browsers, without scripts. */
 export function indexPage(overview: Overview, snapshot: Snapshot): string {

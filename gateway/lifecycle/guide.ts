@@ -1,7 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import type { PathTable } from '../shared/pathTable.ts';
-import { translatePath } from '../shared/pathTemplate.ts';
+import { type PathTable, translatePath } from '../shared/pathTable.ts';
 import { nextVersion, successorOf } from './stage.ts';
 
 type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;

@@ -1,6 +1,6 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { translatePath } from '../shared/pathTemplate.ts';
+import { translatePath } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
 
 type Dated = Pick<Version, 'deprecation' | 'sunset' | 'afterSunset' | 'retired'>;

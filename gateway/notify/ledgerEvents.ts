@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
-import { ignoredBy } from '../retirement/countedClients.ts';
+import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { judge } from '../retirement/verdict.ts';
 import { dayOf, theLast } from '../retirement/words.ts';

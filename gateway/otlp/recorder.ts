@@ -2,8 +2,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { ExchangeRecord, Recorder, SpanRecord } from '../observability/exchangeRecord.ts';
 import { RouteNames } from '../usage/counting/routeNames.ts';
 import { otherRoute } from '../usage/usageRow.ts';
-import type { OtlpSink, SpanRow } from './batch.ts';
-import { spanCount } from './batch.ts';
+import { type OtlpSink, type SpanRow, spanCount } from './batch.ts';
 import { DurationCounts } from './durations.ts';
 
 /** Spans are passed on after this time, or when there are many. */

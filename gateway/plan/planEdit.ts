@@ -1,7 +1,7 @@
 import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownLimit } from '../restrictions/knownClients.ts';
-import { ignoredBy, withOpenRequest } from '../retirement/countedClients.ts';
+import { ignoredBy, withOpenRequest } from '../retirement/countedUsage.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { secondOf, theLast } from '../retirement/words.ts';
 import { grouped, plural, printableExcerpt } from '../shared/text.ts';

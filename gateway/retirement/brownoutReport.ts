@@ -2,7 +2,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { inWholeUnits, plural } from '../shared/text.ts';
 import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { ignoredBy } from './countedClients.ts';
+import { ignoredBy } from './countedUsage.ts';
 import type { Remark } from './facts.ts';
 import { secondOf } from './words.ts';
 

@@ -9,14 +9,17 @@ import type { ClientCounts, ClientUse, PastClient, RouteQueries, UsageQueries } 
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
   type CountedClients,
+  type CountedRoute,
   type IsIgnored,
   ignoredBy,
   ignoredNames,
+  inContract,
   isUsing,
+  type RouteInContract,
   requestsOf,
+  routesLost,
   withOpenRequest,
-} from './countedClients.ts';
-import { type CountedRoute, inContract, type RouteInContract, routesLost } from './countedRoutes.ts';
+} from './countedUsage.ts';
 
 /** Everything that the verdict about a version, or one of its routes, depends on. Instants in epoch ms, durations in ms. */
 export interface RetirementFacts extends CountedClients {

@@ -1,7 +1,7 @@
 import { waiverWords } from '../lifecycle/stage.ts';
 import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
-import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
+import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
 import { clientCount, clientsAndOthers, dayOf, listOf, othersInWords, percent, secondOf, theLast } from './words.ts';
 

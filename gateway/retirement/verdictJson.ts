@@ -1,6 +1,6 @@
 import { clientJson, countsJson } from '../usage/report/usagePage.ts';
 import type { PastClient } from '../usage/usageQueries.ts';
-import { countedUses, refusedOf, requestsOf, shareOf } from './countedClients.ts';
+import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { RetirementFacts, SuccessorFacts } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 

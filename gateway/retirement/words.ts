@@ -1,7 +1,7 @@
 import { ago, grouped, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { type CountedClients, requestsOf } from './countedClients.ts';
+import { type CountedClients, requestsOf } from './countedUsage.ts';
 
 type ListedClient = Pick<ClientUse, 'client' | 'name' | 'last' | 'requests'>;
 type Clients = Pick<CountedClients, 'clients' | 'others'>;

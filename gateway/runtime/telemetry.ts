@@ -9,7 +9,7 @@ import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/counting/collector.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
-import { UnlistedVersions } from '../usage/counting/unlistedVersions.ts';
+import { UnlistedVersions } from '../usage/counting/routeNames.ts';
 import type { ServeOptions } from './serving.ts';
 
 // A crash loses at most the usage counts of this time.

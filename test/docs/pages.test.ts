@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { referencePage } from '../../gateway/config/jsonSchema.ts';
+import { referencePage } from '../../gateway/config/schema.ts';
 import { metricsPage } from '../../gateway/observability/metricTable.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
 

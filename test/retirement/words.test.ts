@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { clientsUsing, ignoredBy } from '../../gateway/retirement/countedClients.ts';
+import { clientsUsing, ignoredBy } from '../../gateway/retirement/countedUsage.ts';
 import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
 import { inWholeUnits } from '../../gateway/shared/text.ts';
-import { migrationState } from '../../gateway/usage/report/migration.ts';
+import { migrationState } from '../../gateway/usage/report/usagePage.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');

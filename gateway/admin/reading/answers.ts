@@ -9,7 +9,7 @@ import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
 import { findFreezeClients, freezeNote, newClientsInWords, newcomersOf } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
-import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedClients.ts';
+import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedUsage.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';

@@ -1,12 +1,18 @@
 import { writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
+import { openContract } from '../../compat/document/open.ts';
 import { guideAsMarkdown } from '../../compat/guide/markdown.ts';
+import { type MovedProposals, proposeMoved } from '../../compat/judge/moved.ts';
 import { reasonOf } from '../../config/fault.ts';
+import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { guidePage } from '../../discovery/guidePage.ts';
+import { type GuideRequest, guideRequest } from '../../discovery/guideRequest.ts';
 import { loadGuide } from '../../discovery/guideThread.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { printable } from '../../shared/text.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { configOption, formatOption, versionArgument } from '../options.ts';
-import { versionPair } from './versionPair.ts';
+import { configOption, formatOption, snapshotOf, versionArgument } from '../options.ts';
+import { printedJson } from '../output/terminal.ts';
 
 interface MigrateOptions {
   readonly config: string;
@@ -48,4 +54,94 @@ function write(output: string, text: string, { cwd, stderr }: Io): void {
     throw new UsageError(`${output} cannot be written: ${reasonOf(error)}`);
   }
   stderr.write(`Wrote ${output}.\n`);
+}
+
+interface MovedOptions {
+  readonly config: string;
+  readonly format: 'yaml' | 'json';
+}
+
+export const addMoved: AddCommand = (program, io, finish) => {
+  program
+    .command('moved')
+    .description('Propose rows for `moved`: routes of one version that have another path in a later version.')
+    .argument('<old>', 'older version, such as /v1', versionArgument)
+    .argument('<new>', 'newer version, such as /v2', versionArgument)
+    .addOption(configOption(io.cwd))
+    .addOption(formatOption(['yaml', 'json']))
+    .action(async (old: string, now: string, options: MovedOptions) => finish(await moved(old, now, options, io)));
+};
+
+/** @throws UnreadableFileError, CompareError, UsageError */
+async function moved(old: string, now: string, { config, format }: MovedOptions, io: Io): Promise<ExitCode> {
+  const { from, to, request } = versionPair(old, now, config, io);
+  const options = { cwd: io.cwd, stdin: () => '', allowRemote: false };
+  const [before, after] = [
+    await openContract(request.from.file, options),
+    await openContract(request.to.file, options),
+  ];
+  const isListed = (path: string): boolean => from.moved.find(path) !== undefined;
+  const found = proposeMoved({ old: before, now: after, from: from.name, to: to.name, isListed });
+  if (format === 'json') io.stdout.write(printedJson({ from: from.name, to: to.name, ...found }));
+  else io.stdout.write(movedYaml(from.name, to.name, found));
+  return 0;
+}
+
+/** Rows to paste into routes.yaml, each with a comment that gives the confidence and the reason. */
+function movedYaml(from: string, to: string, { proposals, unmatched }: MovedProposals): string {
+  if (proposals.length + unmatched.length === 0) {
+    return `# Every route of ${from} has the same path in ${to}, or a row under moved.\n`;
+  }
+  const lines = [
+    `# Routes of ${from} that have another path in ${to}. Review each row, then add them to routes./${from} .`,
+  ];
+  lines.push(proposals.length > 0 ? 'moved:' : '# moved:');
+  for (const { from: old, to: now, sure, why } of proposals) {
+    lines.push(`  # ${printable(`${sure}: ${why.join(', ')}`)}`, `  ${scalar(old)}: ${scalar(now)}`);
+  }
+  if (unmatched.length > 0)
+    lines.push(
+      `  # no similar route in ${to}: write null if ${unmatched.length === 1 ? 'it was' : 'they were'} removed`,
+    );
+  lines.push(...unmatched.map((path) => `  # ${scalar(path)}: null`));
+  return `${lines.join('\n')}\n`;
+}
+
+/** A path as a YAML scalar, quoted unless it is certainly plain text. */
+function scalar(path: string): string {
+  return /^\/[\w\-./{}~]*$/.test(path) ? path : printable(JSON.stringify(path));
+}
+
+/** Two versions of a routes.yaml, and their contracts. */
+export interface VersionPair {
+  readonly from: Version;
+  readonly to: Version;
+  readonly request: GuideRequest;
+}
+
+/** @throws UnreadableFileError, UsageError, CompareError */
+export function versionPair(old: string, now: string, config: string, io: Io): VersionPair {
+  const snapshot = snapshotOf(config, io);
+  const [from, to] = [find(old, snapshot, config), find(now, snapshot, config)];
+  if (from.major >= to.major)
+    throw new UsageError(`/${to.name} is not later than /${from.name}. Give the older version first.`);
+  const request = guideRequest(from, to, snapshot, systemClock.now());
+  return {
+    from,
+    to,
+    request: { ...request, from: withRelativePath(request.from, io), to: withRelativePath(request.to, io) },
+  };
+}
+
+function find(name: string, { versions, byMajor }: Snapshot, config: string): Version {
+  const version = versions.get(name);
+  if (version) return version;
+  const known = byMajor.map((one) => `/${one.name}`).join(', ');
+  throw new UsageError(`${config} has no version /${name}. It has ${known}.`);
+}
+
+/** With a path relative to the working directory, if the file is inside it. */
+function withRelativePath(named: GuideRequest['from'], { cwd }: Io): GuideRequest['from'] {
+  const file = relative(cwd, named.file);
+  return { ...named, file: file.startsWith('..') ? named.file : file };
 }

@@ -1,7 +1,14 @@
 import { routesInWords } from '../../retirement/words.ts';
 import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
-import { migrationStates, stateInWords } from '../../usage/report/migration.ts';
-import type { Grouping, ReportCell, ReportRow, RequestCount, UsedRoute } from '../../usage/report/usagePage.ts';
+import {
+  type Grouping,
+  migrationStates,
+  type ReportCell,
+  type ReportRow,
+  type RequestCount,
+  stateInWords,
+  type UsedRoute,
+} from '../../usage/report/usagePage.ts';
 import type { UsageReport } from '../../usage/report/usageReport.ts';
 import { type Paint, sparkline, table } from './terminal.ts';
 

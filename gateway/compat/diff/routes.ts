@@ -1,4 +1,4 @@
-import { withoutVersion } from '../../shared/pathTemplate.ts';
+import { withoutVersion } from '../../shared/pathTable.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import type { Direction } from './change.ts';

@@ -18,8 +18,15 @@ import {
   routesMountedAlone,
   serviceUnreached,
 } from './serviceRules.ts';
-import { backendNotStarted, portDiffers, upstreamUnanswered } from './upstreamRules.ts';
-import { type ComposeContext, type ComposeRule, resolveHost, targetsOf } from './upstreams.ts';
+import {
+  backendNotStarted,
+  type ComposeContext,
+  type ComposeRule,
+  portDiffers,
+  resolveHost,
+  targetsOf,
+  upstreamUnanswered,
+} from './upstreams.ts';
 
 /** The rules by their id. Each rule has a fixture with its id as the name in test/fixtures/compose. */
 export const composeRules = {

@@ -1,9 +1,8 @@
 import type { UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
-import type { SchemaNode } from '../jsonSchema.ts';
 import type { ReferencedFiles } from '../referencedFiles.ts';
 import type { DraftRoute } from '../schema/routes.ts';
-import type { Draft } from '../schema.ts';
+import type { Draft, SchemaNode } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 

@@ -1,7 +1,7 @@
 import { Expanded } from '../expand.ts';
 import type { Path } from '../fault.ts';
-import type { SchemaNode } from '../jsonSchema.ts';
 import { nearest } from '../nearest.ts';
+import type { SchemaNode } from '../schema.ts';
 import { faultAt, formatPath, type Source } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 

@@ -1,8 +1,8 @@
 import type { AcceptedUse, ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
+import type { DayOfClients } from './clientHistory.ts';
 import type { ReportingDatabase } from './database.ts';
 import { endless, type Spans, spanAt } from './spans.ts';
 import { listOf, type NamedSums, type SqlReads, startOf } from './sqlReads.ts';
-import type { DayOfClients } from './usualPauses.ts';
 
 const maxRoutesPerClient = 5;
 

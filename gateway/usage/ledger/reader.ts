@@ -19,12 +19,11 @@ import type {
 } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
 import { BrownoutReads } from './brownoutReads.ts';
-import { arrivalsIn, movements } from './clientMoves.ts';
+import { arrivalsIn, movements, usualPauses } from './clientHistory.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { beginOf, endless, hourMs, type Spans } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
-import { usualPauses } from './usualPauses.ts';
 
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;

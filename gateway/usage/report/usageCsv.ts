@@ -1,6 +1,5 @@
 import { printable } from '../../shared/text.ts';
-import { stateInWords } from './migration.ts';
-import type { Grouping, ReportCell, ReportRow, UsedRoute } from './usagePage.ts';
+import { type Grouping, type ReportCell, type ReportRow, stateInWords, type UsedRoute } from './usagePage.ts';
 import type { UsageReport } from './usageReport.ts';
 
 /** The columns of each report. Only JSON has the counts by day (`days`). */

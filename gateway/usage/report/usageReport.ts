@@ -1,10 +1,10 @@
 import { foldedRoutes, type LedgerRoute } from '../counting/routeNames.ts';
 import type { InstanceDay, RouteQueries, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
-import { migrationState } from './migration.ts';
 import {
   clientJson,
   type Grouping,
+  migrationState,
   pageOf,
   type ReportRow,
   type RequestCount,

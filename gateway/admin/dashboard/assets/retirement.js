@@ -1,8 +1,7 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, post, Retry, usageUrl } from './api.js';
 import { BrownoutCard } from './brownout.js';
-import { clients } from './clients.js';
+import { clients, NameDialog } from './clients.js';
 import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
-import { NameDialog } from './nameDialog.js';
 import { planSummary } from './plan.js';
 import { routes } from './routes.js';
 import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';

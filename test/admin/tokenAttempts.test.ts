@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TokenAttempts } from '../../gateway/admin/caller.ts';
+import { TokenAttempts } from '../../gateway/admin/guard.ts';
 import { start, startRemoteAdmin, token } from './remoteAdmin.ts';
 
 describe('a browser that is not logged in', () => {

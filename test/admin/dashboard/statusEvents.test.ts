@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { describe, expect, it } from 'vitest';
-import { StatusEvents } from '../../../gateway/admin/dashboard/events.ts';
+import { StatusEvents } from '../../../gateway/admin/dashboard/routes.ts';
 import { sessionLifetime } from '../../../gateway/admin/dashboard/sessions.ts';
 import { serve } from '../../discovery/server.ts';
 import { eventually } from '../../support/eventually.ts';

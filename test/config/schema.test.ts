@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { jsonSchema, type SchemaNode, schemaText } from '../../gateway/config/jsonSchema.ts';
+import { jsonSchema, type SchemaNode, schemaText } from '../../gateway/config/schema.ts';
 import { fixturesIn, parseIn } from './fixtures.ts';
 
 const validate = new Ajv({ strict: false }).compile(JSON.parse(schemaText()));
