@@ -19,7 +19,6 @@ import {
   sunsetNeedsDeprecation,
   sunsetNotBeforeDeprecation,
 } from './rules/lifecycle.ts';
-import { movedParameters, movedRowsDiffer, movedTemplates } from './rules/moved.ts';
 import {
   brownoutCannotStart,
   brownoutLengths,
@@ -34,7 +33,16 @@ import {
   waiversAreNotClaimable,
   waiversEndLater,
 } from './rules/restrictions.ts';
-import { needsRoute, needsTarget, oneSpelling, prefixShape, targetsDiffer } from './rules/routes.ts';
+import {
+  movedParameters,
+  movedRowsDiffer,
+  movedTemplates,
+  needsRoute,
+  needsTarget,
+  oneSpelling,
+  prefixShape,
+  targetsDiffer,
+} from './rules/routes.ts';
 import type { ConfigRule, RuleContext, WarningRule } from './rules/rule.ts';
 import {
   collectorPort,

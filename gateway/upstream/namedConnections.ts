@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import type { Connection, Endpoint } from '../http1/connection.ts';
-import { ConnectionPool } from '../http1/connectionPool.ts';
+import { type Connection, ConnectionPool, type Endpoint } from '../http1/connection.ts';
 
 /** The connections to one target, at any of its addresses. */
 export interface Connections {

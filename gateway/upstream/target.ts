@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { HealthSettings, UpstreamTls } from '../config/snapshot.ts';
-import type { Endpoint } from '../http1/connection.ts';
-import { ConnectionPool } from '../http1/connectionPool.ts';
+import { ConnectionPool, type Endpoint } from '../http1/connection.ts';
 import type { TargetReport } from '../observability/report.ts';
 import { type HealthChanges, TargetHealth } from './health.ts';
 import { type Connections, isHostName, NamedConnections, type Resolve, systemResolve } from './namedConnections.ts';

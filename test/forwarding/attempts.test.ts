@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RetryWhere, retryWhere, wasClosedWhileIdle } from '../../gateway/forwarding/attempts.ts';
-import type { Connection } from '../../gateway/http1/connection.ts';
-import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
+import { type Connection, ConnectionPool } from '../../gateway/http1/connection.ts';
 import { exchange, startBackend } from '../http1/backend.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';

@@ -6,8 +6,15 @@ import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import { OutageNotices, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { newSalt } from './store.ts';
-import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './workerMessages.ts';
-import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
+import type {
+  Incident,
+  LedgerCommand,
+  LedgerNotice,
+  LedgerReport,
+  LedgerSettings,
+  LedgerWorkerData,
+  WritableLedger,
+} from './writableLedger.ts';
 
 // Copying a message of this many rows takes a few milliseconds.
 const rowsPerCommand = 2_000;

@@ -2,7 +2,7 @@ import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/clock.ts';
 import { Ledger } from './ledger.ts';
-import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './workerMessages.ts';
+import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './writableLedger.ts';
 
 // The entry point of the thread that writes the usage ledger. No other connection writes to the file.
 

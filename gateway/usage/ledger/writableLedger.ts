@@ -1,6 +1,7 @@
 import type { UsageSettings } from '../../config/snapshot.ts';
 import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
 import type { NameLimits } from './nameLimits.ts';
+import type { OutboxState } from './outbox.ts';
 
 export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
   Partial<Pick<UsageSettings, 'identify' | 'tagKey' | 'names' | 'maxClients' | 'maxRoutes'>> & {
@@ -58,4 +59,38 @@ export function limitsOf({
   maxRoutes = Number.MAX_SAFE_INTEGER,
 }: LedgerSettings): NameLimits {
   return { client: maxClients, route: maxRoutes };
+}
+
+/** The `workerData` of the thread that writes the ledger. */
+export interface LedgerWorkerData {
+  readonly settings: LedgerSettings;
+  readonly salt: string;
+  /** A random id of the gateway process, the same for all its threads. */
+  readonly session: string;
+  /** Why coverage restarts with this thread; undefined if it continues. */
+  readonly interruption: string | undefined;
+}
+
+/** A message to that thread. It answers each with a `LedgerReport` of the same number. */
+export type LedgerCommand =
+  | { readonly kind: 'write'; readonly number: number; readonly batch: UsageBatch }
+  | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }
+  | { readonly kind: 'sent'; readonly number: number; readonly epoch: number; readonly seq: number }
+  | { readonly kind: 'adoptSalt'; readonly number: number; readonly salt: string }
+  | { readonly kind: 'brownouts'; readonly number: number; readonly records: readonly BrownoutRecord[] }
+  | { readonly kind: 'maintain'; readonly number: number; readonly now: number }
+  | { readonly kind: 'close'; readonly number: number };
+
+export interface LedgerReport extends LedgerState {
+  readonly kind: 'state';
+  /** The number of the last command that was carried out; 0: none yet. */
+  readonly number: number;
+  /** What waits for the shared store of the fleet; undefined without a fleet. */
+  readonly outbox: OutboxState | undefined;
+}
+
+/** A line for the operator. */
+export interface LedgerNotice {
+  readonly kind: 'notice';
+  readonly line: string;
 }
