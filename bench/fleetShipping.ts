@@ -1,5 +1,8 @@
 // node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
-// fleet, are loaded at the same time; then counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
+// fleet, are loaded at the same time; a profile shows what the code of the fleet takes of the serving thread; then counts are sent
+// to PostgreSQL as 1,000 requests per second make them. It needs wrk.
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { snapshotFrom } from '../gateway/config/load.ts';
@@ -25,6 +28,7 @@ const [requestsPerSecond, secondsPerBatch, batches] = [1_000, 5, 60];
 const postgres = await startPostgres();
 try {
   await measureRequests();
+  await profileServingThread();
   await measureStore();
 } finally {
   await postgres.stop();
@@ -70,6 +74,46 @@ async function measureRequests(): Promise<void> {
     console.log(`${name.padEnd(18)} ${figures}, ${requests} requests, ${errors} errors`);
   }
   for (const { stop } of gateways) await stop();
+}
+
+/**
+ * How long the serving thread of a gateway in a fleet runs functions of gateway/fleet, and what they call. Unlike the difference
+ * between two gateways, this does not depend on chance. A profile takes samples by the clock: if another program interrupts the
+ * thread, the time is counted as well.
+ */
+async function profileServingThread(): Promise<void> {
+  const folder = temporaryFolder();
+  const options = ['--cpu-prof', '--cpu-prof-interval=200', `--cpu-prof-dir=${folder}`];
+  const backend = await startJsonBackend();
+  const gateway = await startGateway('profiled', backend, await postgres.database(), options);
+  const url = `http://127.0.0.1:${gateway.port}/v1`;
+  const { requests } = await runLoad({ url, connections: 32, seconds: 3 * seconds, mix, rate });
+  await gateway.stop();
+  // Named `CPU.date.time.pid.thread.number`; the main thread is 0.
+  const main = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
+  if (main === undefined) throw new Error('the gateway has written no profile');
+  const micros = microsBelow(JSON.parse(readFileSync(join(folder, main), 'utf8')), '/gateway/fleet/');
+  console.log(
+    `the code of the fleet takes ${(micros / requests).toFixed(2)} us/request of the serving thread, by a profile of ${requests} requests`,
+  );
+}
+
+/** The time in functions of a folder and in what they call, without the first seconds, in which the gateway starts. */
+function microsBelow({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile, folder: string): number {
+  const startUpMicros = 3e6;
+  const below = new Set<number>();
+  // A parent is listed before its children.
+  for (const { id, callFrame, children = [] } of nodes) {
+    if (callFrame.url.includes(folder)) below.add(id);
+    if (below.has(id)) for (const child of children) below.add(child);
+  }
+  let [at, micros] = [0, 0];
+  for (const [index, id] of samples.entries()) {
+    const delta = timeDeltas[index] ?? 0;
+    at += delta;
+    if (at > startUpMicros && below.has(id)) micros += delta;
+  }
+  return micros;
 }
 
 /** CPU time of PostgreSQL for the counts of one gateway, and the time from a write to its arrival. */

@@ -14,8 +14,16 @@ export interface BenchGateway extends Child {
   readonly settings: string;
 }
 
-/** Starts a gateway with one version, `/v1`. `store`: of its fleet; undefined: the gateway is on its own. */
-export async function startGateway(name: string, backend: number, store?: string): Promise<BenchGateway> {
+/**
+ * Starts a gateway with one version, `/v1`. `store`: of its fleet; undefined: the gateway is on its own. `nodeOptions`: for the
+ * Node that runs it.
+ */
+export async function startGateway(
+  name: string,
+  backend: number,
+  store?: string,
+  nodeOptions: readonly string[] = [],
+): Promise<BenchGateway> {
   const [port, admin, folder] = [await freePort(), await freePort(), temporaryFolder()];
   const file = join(folder, 'routes.yaml');
   const settings = [
@@ -25,7 +33,7 @@ export async function startGateway(name: string, backend: number, store?: string
     ...(store === undefined ? [] : [`fleet: { store: "${store}", name: "${name}" }`]),
   ].join('\n');
   writeRoutes({ file, settings }, `"http://127.0.0.1:${backend}"`);
-  const args = ['gateway/main.ts', 'start', '--config', file];
+  const args = [...nodeOptions, 'gateway/main.ts', 'start', '--config', file];
   const server = await startServer({ program: process.execPath, args }, port, 'any');
   return { name, port, admin, file, settings, ...server };
 }
