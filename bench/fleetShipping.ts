@@ -1,6 +1,6 @@
 // node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
-// fleet, are loaded at the same time; a profile shows what the code of the fleet takes of the serving thread; then counts are sent
-// to PostgreSQL as 1,000 requests per second make them. It needs wrk.
+// fleet, are loaded at the same time, in 0 or more rounds. A profile then shows what the code of the fleet takes of the serving
+// thread. Last, counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const [requestsPerSecond, secondsPerBatch, batches] = [1_000, 5, 60];
 
 const postgres = await startPostgres();
 try {
-  await measureRequests();
+  if (Number(rounds) > 0) await measureRequests();
   await profileServingThread();
   await measureStore();
 } finally {
