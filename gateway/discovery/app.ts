@@ -8,6 +8,7 @@ import express, {
   type Router,
 } from 'express';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { largestContract } from '../shared/fileSystem.ts';
@@ -18,17 +19,20 @@ import { catalogJson, catalogType, type Overview, overviewJson, overviewOf } fro
 import { indexPage } from './page.ts';
 import { calendarPath, catalogPath, contractType, feedPath, publishedName } from './paths.ts';
 
-export type Discovery = (
-  source: { readonly current: Snapshot },
-  clock: Clock,
-) => (req: IncomingMessage, res: ServerResponse) => void;
+/** `cancelled`: the brownouts that are not announced any more; undefined: none. */
+interface DiscoverySource {
+  readonly current: Snapshot;
+  readonly cancelled?: CancelledBrownouts;
+}
+
+export type Discovery = (source: DiscoverySource, clock: Clock) => (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
  * Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides, the API catalog, and the dates
  * as a calendar and a feed. `notice` receives a line for each request that failed unexpectedly.
  */
 export function createDiscovery(
-  source: { readonly current: Snapshot },
+  source: DiscoverySource,
   clock: Clock,
   notice: (line: string) => void = () => {},
 ): ReturnType<Discovery> {
@@ -36,25 +40,31 @@ export function createDiscovery(
   let current: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
     const snapshot = source.current;
-    if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, clock, notice) };
+    if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, source, clock, notice) };
     current.app(req, res);
   };
 }
 
-function discoveryApp(snapshot: Snapshot, clock: Clock, notice: (line: string) => void): Express {
+function discoveryApp(
+  snapshot: Snapshot,
+  source: DiscoverySource,
+  clock: Clock,
+  notice: (line: string) => void,
+): Express {
+  const overview = (): Overview => overviewOf(snapshot, clock.now(), source.cancelled);
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
   const root = express.Router({ strict: true, caseSensitive: true });
-  addResource(root, catalogPath, catalog(snapshot, clock));
+  addResource(root, catalogPath, catalog(snapshot, overview));
   const belowBasePath = express.Router({ strict: true, caseSensitive: true });
-  addResource(belowBasePath, '/', index(snapshot, clock));
-  addResource(belowBasePath, '/lifecycle.ics', dates('text/calendar', calendarText, snapshot, clock));
-  addResource(belowBasePath, '/lifecycle.atom', dates('application/atom+xml', feedText, snapshot, clock));
+  addResource(belowBasePath, '/', index(snapshot, overview));
+  addResource(belowBasePath, '/lifecycle.ics', dates('text/calendar', calendarText, snapshot, overview));
+  addResource(belowBasePath, '/lifecycle.atom', dates('application/atom+xml', feedText, snapshot, overview));
   addResource(belowBasePath, '/contracts/:name', contract(snapshot));
-  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, clock, notice));
+  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, source, clock, notice));
 
   app.use(commonHeaders);
   app.use(root);
@@ -91,9 +101,9 @@ const commonHeaders: RequestHandler = (_req, res, next) => {
   next();
 };
 
-function index(snapshot: Snapshot, clock: Clock): RequestHandler {
+function index(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
   return (req, res) => {
-    const overview = overviewOf(snapshot, clock.now());
+    const overview = overviewNow();
     res.vary('Accept');
     res.append('Link', `<${calendarPath(snapshot)}>; rel="alternate"; type="text/calendar"`);
     res.append('Link', `<${feedPath(snapshot)}>; rel="alternate"; type="application/atom+xml"`);
@@ -112,11 +122,11 @@ function dates(
   type: string,
   textOf: (overview: Overview, snapshot: Snapshot) => string,
   snapshot: Snapshot,
-  clock: Clock,
+  overviewNow: () => Overview,
 ): RequestHandler {
   return (_req, res) => {
     res.setHeader('Content-Type', `${type}; charset=utf-8`);
-    res.send(textOf(overviewOf(snapshot, clock.now()), snapshot));
+    res.send(textOf(overviewNow(), snapshot));
   };
 }
 
@@ -147,10 +157,9 @@ function contract(snapshot: Snapshot): RequestHandler {
   };
 }
 
-function catalog(snapshot: Snapshot, clock: Clock): RequestHandler {
+function catalog(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
   return (_req, res) => {
-    const overview = overviewOf(snapshot, clock.now());
-    sendJson(res, catalogType, catalogJson(overview, snapshot));
+    sendJson(res, catalogType, catalogJson(overviewNow(), snapshot));
   };
 }
 

@@ -1,6 +1,7 @@
 import { CompareError } from '../compat/failure.ts';
 import type { VersionEnd } from '../compat/guide/guide.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { brownoutsAhead } from '../lifecycle/brownouts.ts';
 import { renamings } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { versionPath } from './paths.ts';
@@ -40,7 +41,13 @@ export interface WrittenGuide {
 }
 
 /** @throws CompareError for a version without a contract */
-export function guideRequest(from: Version, to: Version, snapshot: Snapshot, now: number): GuideRequest {
+export function guideRequest(
+  from: Version,
+  to: Version,
+  snapshot: Snapshot,
+  now: number,
+  brownouts = brownoutsAhead(from, new Map(), now),
+): GuideRequest {
   const { publicUrl = '' } = snapshot.gateway;
   return {
     from: contractOf(from),
@@ -51,7 +58,7 @@ export function guideRequest(from: Version, to: Version, snapshot: Snapshot, now
       sunset: from.sunset,
       isGoneAfterSunset: from.afterSunset === 'gone',
       isRetired: stageOf(from, now) === 'retired',
-      brownouts: from.brownouts.filter(({ end }) => end > now).map(({ at, end }) => ({ at, end })),
+      brownouts: brownouts.map(({ at, end }) => ({ at, end })),
       oldBase: publicUrl + versionPath(from, snapshot),
       newBase: publicUrl + versionPath(to, snapshot),
     },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { RequestHandler, Response } from 'express';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { brownoutsAhead, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { sendProblem } from '../problems/problem.ts';
@@ -23,7 +24,12 @@ interface ResponseBody {
 }
 
 /** Serves the guides of a snapshot. Each is generated on the first request for it, and then kept. */
-export function guideHandler(snapshot: Snapshot, clock: Clock, notice: (line: string) => void): RequestHandler {
+export function guideHandler(
+  snapshot: Snapshot,
+  source: { readonly cancelled?: CancelledBrownouts },
+  clock: Clock,
+  notice: (line: string) => void,
+): RequestHandler {
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();
@@ -33,9 +39,10 @@ export function guideHandler(snapshot: Snapshot, clock: Clock, notice: (line: st
       sendProblem(res, 'NOT_FOUND', 'No guide is served under this name.');
       return;
     }
-    // The text about the end of the version changes when it is retired.
-    const key = `${versions.path} ${stageOf(versions.from, now)}`;
-    const rendered = guides.get(key) ?? render(versions, snapshot, now);
+    // The text about the end of the version changes when it is retired, and when a brownout is over or cancelled.
+    const brownouts = brownoutsAhead(versions.from, source.cancelled ?? new Map(), now);
+    const key = [versions.path, stageOf(versions.from, now), ...brownouts.map(({ at }) => at)].join(' ');
+    const rendered = guides.get(key) ?? render({ ...versions, brownouts }, snapshot, now);
     guides.set(key, rendered);
     rendered
       .then(
@@ -73,13 +80,20 @@ function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVe
   return undefined;
 }
 
-async function render({ from, to, path }: GuideVersions, snapshot: Snapshot, now: number): Promise<RenderedGuide> {
+async function render(
+  { from, to, path, brownouts }: GuideVersions & Pick<Version, 'brownouts'>,
+  snapshot: Snapshot,
+  now: number,
+): Promise<RenderedGuide> {
   const contracts = [from, to].flatMap((version) => {
     const href = contractPath(version, snapshot);
     return href === undefined ? [] : [{ version: version.name, href }];
   });
   const links = { index: indexPath(snapshot), markdown: `${path}.md`, contracts };
-  const { html, markdown } = await writeGuideInThread({ guide: guideRequest(from, to, snapshot, now), links });
+  const { html, markdown } = await writeGuideInThread({
+    guide: guideRequest(from, to, snapshot, now, brownouts),
+    links,
+  });
   return { html: bodyOf(html), markdown: bodyOf(markdown) };
 }
 

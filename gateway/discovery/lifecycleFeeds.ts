@@ -15,6 +15,8 @@ interface LifecycleEvent {
   readonly at: number;
   /** The end of a period, epoch ms. */
   readonly end?: number;
+  /** When it was cancelled, epoch ms. */
+  readonly cancelled?: number | undefined;
   readonly title: string;
   readonly text: string;
   /** The page about it; may be relative. */
@@ -27,7 +29,7 @@ function eventsOf(overview: Overview, snapshot: Snapshot): LifecycleEvent[] {
   return overview.versions.flatMap((one) => eventsOfVersion(one, index)).sort((a, b) => a.at - b.at);
 }
 
-function eventsOfVersion({ version, successor, guide }: VersionOverview, index: string): LifecycleEvent[] {
+function eventsOfVersion({ version, brownouts, successor, guide }: VersionOverview, index: string): LifecycleEvent[] {
   const { name, deprecation, sunset, retired, afterSunset, info, contract } = version;
   const page = info ?? guide ?? index;
   const move = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
@@ -49,12 +51,23 @@ function eventsOfVersion({ version, successor, guide }: VersionOverview, index: 
         ...event(`sunset ${route}`, end.sunset, `Sunset of ${route}`, `${route} is not continued in the next major.`),
       ];
     }),
-    ...version.brownouts.map(({ at, end, routes }) => {
+    ...brownouts.map(({ at, end, routes, cancelled }) => {
+      const key = `${name} brownout ${rfc3339(at)}`;
+      const title = `Brownout of /${name}`;
+      if (cancelled !== undefined) {
+        const text = `Cancelled: from ${rfc3339(cancelled)} on, this brownout refuses no requests.${move}`;
+        return { key, at, end, title: `Cancelled: ${title}`, text, page, cancelled };
+      }
       const what = routes?.map((route) => routeOf(name, route)).join(', ') ?? `/${name}`;
       const text = `Requests of some clients to ${what} are refused until ${rfc3339(end)}.${move}`;
-      return { key: `${name} brownout ${rfc3339(at)}`, at, end, title: `Brownout of /${name}`, text, page };
+      return { key, at, end, title, text, page };
     }),
   ];
+}
+
+/** When the event was changed last, epoch ms. */
+function revised({ cancelled = 0 }: LifecycleEvent, snapshot: Snapshot): number {
+  return Math.max(snapshot.revised, cancelled);
 }
 
 /** `GET /v1/legacy-search` */
@@ -83,7 +96,9 @@ export function calendarText(overview: Overview, snapshot: Snapshot): string {
     'BEGIN:VEVENT',
     `UID:${uuidOf(event.key, overview, snapshot)}`,
     // The last revision (§3.8.7.2). The gateway keeps no history of single events.
-    `DTSTAMP:${utc(snapshot.revised)}`,
+    `DTSTAMP:${utc(revised(event, snapshot))}`,
+    // §3.8.1.11 and §3.8.7.4. Without a SEQUENCE, an event is revision 0.
+    ...(event.cancelled === undefined ? [] : ['STATUS:CANCELLED', 'SEQUENCE:1']),
     `DTSTART:${utc(event.at)}`,
     ...(event.end === undefined ? [] : [`DTEND:${utc(event.end)}`]),
     `SUMMARY:${textValue(event.title)}`,
@@ -157,7 +172,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
     (event) => html`<entry>
 <id>${idOf(event.key)}</id>
 <title>${event.title}</title>
-<updated>${rfc3339(snapshot.revised)}</updated>
+<updated>${rfc3339(revised(event, snapshot))}</updated>
 <link rel="alternate" href="${event.page}"/>
 <content type="text">${event.text}</content>
 </entry>
@@ -168,7 +183,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf('feed')}</id>
 <title>${titleOf(overview)}</title>
-<updated>${rfc3339(snapshot.revised)}</updated>
+<updated>${rfc3339(Math.max(snapshot.revised, ...events.map((event) => revised(event, snapshot))))}</updated>
 <author><name>${origin === '' ? 'API' : new URL(origin).host}</name></author>
 <link rel="self" type="application/atom+xml" href="${origin}${feedPath(snapshot)}"/>
 <link rel="alternate" type="text/html" href="${origin}${indexPath(snapshot)}"/>

@@ -1,4 +1,6 @@
+import type { BrownoutWindow } from '../config/clientRules.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { brownoutKey, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { latestVersion, runningWaivers, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { catalogPath, contractPath, contractType, indexPath, versionPath } from './paths.ts';
@@ -20,6 +22,7 @@ export interface VersionOverview {
   readonly stage: Stage;
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
+  readonly brownouts: readonly AnnouncedBrownout[];
   /** Whether it is retired, but still serves some clients. */
   readonly isWaived: boolean;
   /** The URL of the contract. */
@@ -28,7 +31,12 @@ export interface VersionOverview {
   readonly guide: string | undefined;
 }
 
-export function overviewOf(snapshot: Snapshot, now: number): Overview {
+/** `cancelled`: when it was skipped or stopped, epoch ms; undefined: neither. */
+interface AnnouncedBrownout extends BrownoutWindow {
+  readonly cancelled: number | undefined;
+}
+
+export function overviewOf(snapshot: Snapshot, now: number, cancelled: CancelledBrownouts = new Map()): Overview {
   const origin = snapshot.gateway.publicUrl ?? '';
   const urlOf = (version: Version): string => origin + versionPath(version, snapshot);
   const versions = snapshot.byMajor.map((version): VersionOverview => {
@@ -38,6 +46,10 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
     return {
       version,
       stage: stageOf(version, now),
+      brownouts: version.brownouts.map((window) => ({
+        ...window,
+        cancelled: cancelled.get(brownoutKey(version.name, window)),
+      })),
       isWaived: runningWaivers(version, now).length > 0,
       url: urlOf(version),
       successor: successor && { name: successor.name, url: urlOf(successor) },
@@ -54,13 +66,13 @@ export function overviewOf(snapshot: Snapshot, now: number): Overview {
 export function overviewJson({ versions, latest, origin, me, now }: Overview): object {
   return {
     latest: latest?.name,
-    versions: versions.map(({ version, stage, url, successor, contract, guide }) => ({
+    versions: versions.map(({ version, brownouts, stage, url, successor, contract, guide }) => ({
       version: version.name,
       url,
       stage,
       deprecation: rfc3339(version.deprecation),
       sunset: rfc3339(version.sunset),
-      brownouts: brownoutsOf(version, now),
+      brownouts: brownoutsJson(brownouts, now),
       successor,
       contract,
       info: version.info,
@@ -71,9 +83,14 @@ export function overviewJson({ versions, latest, origin, me, now }: Overview): o
   };
 }
 
-/** The brownouts that are not over; undefined: there is none. `clients`: the share of clients that are refused, 0 to 1. */
-function brownoutsOf({ brownouts }: Version, now: number): readonly object[] | undefined {
-  const ahead = brownouts.filter(({ end }) => end > now);
+/** Neither over nor cancelled. */
+export function isAhead({ end, cancelled }: AnnouncedBrownout, now: number): boolean {
+  return now < end && cancelled === undefined;
+}
+
+/** The brownouts ahead; undefined: there is none. `clients`: the share of clients that are refused, 0 to 1. */
+function brownoutsJson(brownouts: readonly AnnouncedBrownout[], now: number): readonly object[] | undefined {
+  const ahead = brownouts.filter((one) => isAhead(one, now));
   if (ahead.length === 0) return undefined;
   return ahead.map(({ at, end, clients, routes }) => {
     const names = routes?.map(({ method, path }) => `${method} ${path}`);

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import { Html, html, icon, indexStyle } from './html.ts';
-import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
+import { isAhead, type Overview, rfc3339, type VersionOverview } from './overview.ts';
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 
 /** The index as a page for browsers, without scripts. */
@@ -96,9 +96,9 @@ function withSuccessor(words: string, { successor }: VersionOverview): string {
   return successor ? `${words} ${successor.name}` : '';
 }
 
-function facts({ version, stage, successor }: VersionOverview, now: number): Html | undefined {
+function facts({ version, brownouts, stage, successor }: VersionOverview, now: number): Html | undefined {
   const next = stage === 'active' ? undefined : successor;
-  const brownout = version.brownouts.find(({ end }) => end > now);
+  const brownout = brownouts.find((one) => isAhead(one, now));
   const rows = [
     version.deprecation !== undefined && fact('Deprecation', date(version.deprecation, now)),
     version.sunset !== undefined && fact('Sunset', date(version.sunset, now)),

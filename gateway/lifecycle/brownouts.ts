@@ -9,6 +9,34 @@ export function brownoutKey(version: string, { at }: Pick<BrownoutWindow, 'at'>)
   return `${version} ${rfc3339(at)}`;
 }
 
+/** When brownouts of the current configuration were skipped or stopped, by key, epoch ms. */
+export type CancelledBrownouts = ReadonlyMap<string, number>;
+
+type PlannedBrownouts = Pick<AcceptedVersion, 'name' | 'brownouts'>;
+
+/** `recordOf`: what was decided about a brownout, by key. */
+export function cancelledBrownouts(
+  versions: readonly PlannedBrownouts[],
+  recordOf: (key: string) => BrownoutRecord | undefined,
+): CancelledBrownouts {
+  const keys = versions.flatMap(({ name, brownouts }) => brownouts.map((window) => brownoutKey(name, window)));
+  return new Map(
+    keys.flatMap((key): [string, number][] => {
+      const record = recordOf(key);
+      return record?.state === 'skipped' || record?.state === 'stopped' ? [[key, record.changed]] : [];
+    }),
+  );
+}
+
+/** The brownouts that are neither over nor cancelled. */
+export function brownoutsAhead(
+  { name, brownouts }: PlannedBrownouts,
+  cancelled: CancelledBrownouts,
+  now: number,
+): readonly BrownoutWindow[] {
+  return brownouts.filter((window) => now < window.end && !cancelled.has(brownoutKey(name, window)));
+}
+
 /** The brownout that contains `now`; undefined: there is none. */
 export function brownoutAt(windows: readonly BrownoutWindow[], now: number): BrownoutWindow | undefined {
   // Most versions have few windows, and nearly always all of them are over or ahead.

@@ -1,6 +1,6 @@
 import type { BrownoutWindow } from '../config/clientRules.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts';
+import { brownoutAt, brownoutKey, brownoutsAhead, nextBrownout } from '../lifecycle/brownouts.ts';
 import { endMembers } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
@@ -97,7 +97,7 @@ export class Brownouts implements Restriction {
   rule(request: RestrictedRequest): Ruling | undefined {
     const scope = this.#scopeOf(request);
     if (scope === undefined || !scope.includesClient(request.client)) return undefined;
-    return { kind: 'refused', problem: brownoutProblem(this.#version, this.#snapshot, scope.window, request.now) };
+    return { kind: 'refused', problem: brownoutProblem(this.#version, this.#snapshot, scope.window, request) };
   }
 
   mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean {
@@ -114,8 +114,13 @@ export class Brownouts implements Restriction {
   }
 }
 
-function brownoutProblem(version: Version, snapshot: Snapshot, { end }: BrownoutWindow, now: number): Problem {
-  const next = nextBrownout(version.brownouts, now);
+function brownoutProblem(
+  version: Version,
+  snapshot: Snapshot,
+  { end }: BrownoutWindow,
+  { now, state }: RestrictedRequest,
+): Problem {
+  const next = nextBrownout(brownoutsAhead(version, state.cancelled, now), now);
   const rest = Math.max(1, Math.ceil((end - now) / 1000));
   const { status } = snapshot.brownout;
   return {

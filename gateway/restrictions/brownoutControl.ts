@@ -6,6 +6,7 @@ import {
   beginLine,
   brownoutKey,
   brownoutStatus,
+  cancelledBrownouts,
   endLine,
 } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
@@ -15,6 +16,7 @@ import type { Clock } from '../shared/clock.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 import { type BrownoutEstimate, hasHealthyTarget, reasonToSkip, SuccessorWatch } from './brownoutConditions.ts';
+import type { RestrictionState } from './restriction.ts';
 
 // An operator, or another gateway of the fleet, stops a brownout within two seconds.
 const tickMs = 500;
@@ -23,6 +25,8 @@ const leadMs = 30_000;
 // A store that fails over answers within this time.
 const unreadableMs = 5_000;
 const sampleMs = 5_000;
+// Another gateway of the fleet may stop a brownout long before it begins.
+const longestPauseMs = 60_000;
 
 export interface BrownoutControlOptions {
   readonly source: { readonly current: Snapshot };
@@ -35,8 +39,8 @@ export interface BrownoutControlOptions {
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
   /** Stores new records and returns those that count. Undefined: the ledger, or the store of the fleet, does not answer. */
   readonly exchange: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
-  /** Tells all processes that serve clients which brownouts may refuse. */
-  readonly restrict: (keys: ReadonlySet<string>) => Promise<void>;
+  /** Tells all processes that serve clients which brownouts may refuse, and which are cancelled. */
+  readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
 }
 
 /** A brownout that is near: it begins soon, is running, or has just ended. */
@@ -59,9 +63,11 @@ export class BrownoutControl {
   readonly #watches = new Map<string, SuccessorWatch>();
   /** The keys whose start was reported. */
   readonly #begun = new Set<string>();
-  #published = '';
+  #published = '[[],[]]';
   #isLoaded = false;
   #isClosed = false;
+  /** Of the monotonic clock. */
+  #exchangedAt = 0;
   #unreadableSince: number | undefined;
   /** The keys whose conditions are being read. */
   readonly #reading = new Set<string>();
@@ -123,8 +129,10 @@ export class BrownoutControl {
   async #check(): Promise<void> {
     const { source, clock } = this.#options;
     const near = this.#near(clock.now());
+    const isPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
     const isFirst = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
-    if (near.length > 0 || this.#pending.size > 0 || isFirst) {
+    const isDue = isPlanned && performance.now() - this.#exchangedAt >= longestPauseMs;
+    if (near.length > 0 || this.#pending.size > 0 || isFirst || isDue) {
       const isReadable = await this.#store();
       for (const brownout of near) this.#advance(brownout, isReadable);
     }
@@ -232,6 +240,7 @@ export class BrownoutControl {
     const { exchange, source, clock, notice } = this.#options;
     const sent = [...this.#pending];
     const startedAt = clock.now();
+    this.#exchangedAt = performance.now();
     const stored = await exchange(sent.map(([, record]) => record)).catch(() => undefined);
     if (stored === undefined) {
       this.#unreadableSince ??= startedAt;
@@ -265,10 +274,11 @@ export class BrownoutControl {
     const keys = this.#near(now)
       .filter(({ key, window }) => now < window.end && this.#recordOf(key)?.state === 'approved')
       .map(({ key }) => key);
-    const published = keys.join();
+    const cancelled = cancelledBrownouts(this.#options.source.current.byMajor, (key) => this.#recordOf(key));
+    const published = JSON.stringify([keys, [...cancelled]]);
     if (published === this.#published) return;
     this.#published = published;
-    await this.#options.restrict(new Set(keys)).catch(() => {});
+    await this.#options.restrict({ brownouts: new Set(keys), cancelled }).catch(() => {});
   }
 
   /** The decisions that are in effect here: the stored ones, and those that are not stored yet, except approvals. */

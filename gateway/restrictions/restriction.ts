@@ -1,3 +1,4 @@
+import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { KnownClients } from './knownClients.ts';
 
@@ -53,11 +54,17 @@ export interface RestrictionState {
   readonly known: ReadonlyMap<string, ReadonlySet<string>>;
   /** The brownouts that may refuse, by `v1 2027-03-02T14:00:00Z`. A window that is missing refuses no client. */
   readonly brownouts: ReadonlySet<string>;
+  /** Those that were skipped or stopped, so that they are not announced any more. */
+  readonly cancelled: CancelledBrownouts;
 }
 
-export const noRestrictionState: RestrictionState = { known: new Map(), brownouts: new Set() };
+export const noRestrictionState: RestrictionState = {
+  known: new Map(),
+  brownouts: new Set(),
+  cancelled: new Map(),
+};
 
 /** What the operating side tells every process that serves clients. A structured clone preserves it. */
-export interface RestrictionUpdate extends Partial<Pick<RestrictionState, 'brownouts'>> {
+export interface RestrictionUpdate extends Partial<Omit<RestrictionState, 'known'>> {
   readonly known?: KnownClients;
 }

@@ -1,6 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Discovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
+import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import { type ActiveSnapshot, activate } from '../pipeline/activeVersion.ts';
 import { Draining } from '../pipeline/draining.ts';
@@ -72,6 +73,11 @@ export class DataPlane {
 
   get current(): Snapshot {
     return this.context.active.snapshot;
+  }
+
+  /** See `RestrictionState`. */
+  get cancelled(): CancelledBrownouts {
+    return this.context.restrictionState.cancelled;
   }
 
   /** How clients are identified. */

@@ -127,7 +127,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     },
     exchange: async (records) =>
       member ? member.exchangeBrownouts(records) : ledger && exchangeBrownouts(ledger, records),
-    restrict: (keys) => serving.restrict({ brownouts: keys }),
+    restrict: (update) => serving.restrict(update),
   });
   const traffic = new TrafficSamples();
   const freezes = new FreezeWatch(snapshot, {

@@ -5,6 +5,7 @@ import type { Server } from 'node:http';
 import type { HostPort } from '../config/snapshot.ts';
 import { fromPlainInSlices } from '../config/transfer.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
+import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import { serveInProcess } from './inProcess.ts';
@@ -37,6 +38,8 @@ type OwnUsageAnswer = Extract<WorkerRequest, { kind: 'own' }>['answer'];
 
 class Worker {
   #serving: Serving | undefined;
+  /** What has arrived before this process serves. At least as new as what the request to serve contains. */
+  #earlyRestrictions: RestrictionUpdate = {};
   #salt = '';
   /** The questions that the primary has not answered, by number. `SelfService` limits how many there are. */
   readonly #questions = new Map<number, (answer: OwnUsageAnswer) => void>();
@@ -67,13 +70,21 @@ class Worker {
         if (handle === undefined) this.#opened = handleOf(server);
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
-      const { restrictions } = request;
-      const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys, restrictions };
+      const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys };
       const ownUsage = usage && ((client: string) => this.#ask(client));
-      this.#serving = await serveInProcess(await fromPlainInSlices(request.snapshot), { ...options, ownUsage });
-      return { port: this.#serving.port };
+      const snapshot = await fromPlainInSlices(request.snapshot);
+      const restrictions = { ...request.restrictions, ...this.#earlyRestrictions };
+      const serving = await serveInProcess(snapshot, { ...options, ownUsage, restrictions });
+      this.#serving = serving;
+      // An update may have arrived while the listener was opened.
+      await serving.restrict(this.#earlyRestrictions);
+      return { port: serving.port };
     }
     const serving = this.#serving;
+    if (!serving && request.kind === 'restrict') {
+      this.#earlyRestrictions = { ...this.#earlyRestrictions, ...request.update };
+      return { done: true };
+    }
     if (!serving) throw new Error(`received ${request.kind} before serve`);
     if (request.kind === 'report') return { report: await serving.report(request.metrics) };
     if (request.kind === 'heartbeat') return { report: await serving.report() };

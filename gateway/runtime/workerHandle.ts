@@ -127,9 +127,11 @@ export class WorkerHandle {
     if (usage) await this.#request({ kind: 'resalt', salt: usage.salt }, answerMs);
   }
 
+  /** Does not wait for a worker that is starting: it applies the update before it serves. */
   async restrict(update: ServeOptions['restrictions']): Promise<void> {
-    await this.started;
-    await this.#request({ kind: 'restrict', update }, answerMs);
+    const confirmed = this.#request({ kind: 'restrict', update }, answerMs);
+    if (this.isServing) await confirmed;
+    else confirmed.catch(() => {});
   }
 
   async reopenLogs(): Promise<void> {

@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createDiscovery } from '../../gateway/discovery/app.ts';
 import { giving, guided } from './guides.ts';
-import { ask, contractFolder, serveDiscovery, snapshotWith } from './server.ts';
+import { ask, contractFolder, serve, serveDiscovery, snapshotWith } from './server.ts';
 
 const path = '/guides/v1-to-v2';
 
@@ -29,6 +30,27 @@ describe('no guide is served', () => {
     const { status, headers } = await ask(await serveDiscovery(guided()), path, {}, 'POST');
     expect([status, headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
+});
+
+it('announces brownouts until they are over or cancelled', async () => {
+  const brownouts = [
+    { at: '2027-03-02T14:00Z', for: '1h' },
+    { at: '2027-03-16T14:00Z', for: '1h' },
+  ];
+  const current = guided({ route: { deprecation: '2026-07-01', sunset: '2028-01-01', brownouts } });
+  let time = Date.parse('2027-03-01');
+  const source = { current, cancelled: new Map<string, number>() };
+  const served = await serve(createDiscovery(source, { now: () => time }));
+  const announced = async () => (await ask(served, `${path}.md`)).body.match(/refused in brownouts: .*/)?.[0];
+  const [first, second] = [
+    '2027-03-02T14:00:00Z to 2027-03-02T15:00:00Z',
+    '2027-03-16T14:00:00Z to 2027-03-16T15:00:00Z',
+  ];
+  expect(await announced()).toBe(`refused in brownouts: ${first}, ${second}.`);
+  source.cancelled = new Map([['v1 2027-03-16T14:00:00Z', time]]);
+  expect(await announced()).toBe(`refused in brownouts: ${first}.`);
+  time = Date.parse('2027-03-02T15:00:00Z');
+  expect(await announced()).toBeUndefined();
 });
 
 it('answers 503 and reports the file while a contract cannot be read, and recovers', async () => {

@@ -121,6 +121,42 @@ describe('the dates', () => {
     expect(entries.filter(({ title }) => title?.value === 'Brownout of /v1')).toHaveLength(2);
   });
 
+  it('show a brownout that was skipped or stopped as cancelled, until it is gone from the file', async () => {
+    const brownouts = [
+      { at: '2027-03-02T14:00Z', for: '1h' },
+      { at: '2027-03-16T14:00Z', for: '4h' },
+    ];
+    const current = withVersion({ deprecation: '2026-07-01', sunset: '2028-01-01', brownouts });
+    const since = Date.parse('2027-03-02T14:10:00Z');
+    const cancelled = new Map([['v1 2027-03-02T14:00:00Z', since]]);
+    const server = await serve(createDiscovery({ current, cancelled }, { now: () => since + 1000 }));
+    const calendar = new ICAL.Component(ICAL.parse(await served('/lifecycle.ics', server)));
+    const windows = calendar
+      .getAllSubcomponents('vevent')
+      .filter((event) => String(event.getFirstPropertyValue('summary')).includes('Brownout'))
+      .map((event) => ['summary', 'status', 'sequence'].map((name) => event.getFirstPropertyValue(name)));
+    expect(windows).toEqual([
+      ['Cancelled: Brownout of /v1', 'CANCELLED', 1],
+      ['Brownout of /v1', null, null],
+    ]);
+    const [first] = eventsIn(await served('/lifecycle.ics', server)).filter(({ title }) => title.includes('Brownout'));
+    expect(first?.revised).toBe('2027-03-02T14:10:00Z');
+    const before = eventsIn(await served('/lifecycle.ics', await serveDiscovery(current)));
+    expect(before.map(({ id }) => id)).toContain(first?.id);
+    const feed = feedIn(await served('/lifecycle.atom', server));
+    expect(feed.updated).toBe('2027-03-02T14:10:00Z');
+    const entry = feed.entries?.find(({ title }) => title?.value === 'Cancelled: Brownout of /v1');
+    expect([entry?.updated, entry?.content?.value]).toEqual([
+      '2027-03-02T14:10:00Z',
+      'Cancelled: from 2027-03-02T14:10:00Z on, this brownout refuses no requests. Move to /v9: https://api.example.com/v9',
+    ]);
+    const [{ brownouts: announced }] = JSON.parse(await served('/', server)).versions;
+    expect(announced.map((one: Record<string, string>) => one['starts_at'])).toEqual(['2027-03-16T14:00:00Z']);
+    const { body: page } = await ask(server, '/', { accept: 'text/html' });
+    expect(page).toContain('2027-03-16T14:00:00Z');
+    expect(page).not.toContain('2027-03-02T14:00:00Z');
+  });
+
   it('leave out the routes of an unpublished contract', async () => {
     const ends = { 'GET /old': { deprecation: '2026-06-01' } };
     const paths = '/old: { get: { responses: { "200": { description: ok } } } }';

@@ -23,6 +23,7 @@ function control(exchangeOver?: (exchange: BrownoutControlOptions['exchange']) =
   const exchange: BrownoutControlOptions['exchange'] = async (records) => exchangeBrownouts(ledger, records);
   const time = { now: at + 1000 };
   const told: string[][] = [];
+  const cancellations: string[][] = [];
   const running = new BrownoutControl({
     source: { current },
     clock: { now: () => time.now },
@@ -30,20 +31,22 @@ function control(exchangeOver?: (exchange: BrownoutControlOptions['exchange']) =
     report: () => never,
     estimate: () => never,
     exchange: exchangeOver?.(exchange) ?? exchange,
-    restrict: (keys) => {
+    restrict: ({ brownouts: keys, cancelled }) => {
       told.push([...keys]);
+      cancellations.push([...cancelled.keys()]);
       return never;
     },
   });
   onTestFinished(() => running.close());
-  return { running, ledger, told, time };
+  return { running, ledger, told, cancellations, time };
 }
 
 it('tells the processes of a stop by another gateway while a slow one has not confirmed the approval', async () => {
-  const { ledger, told } = control();
+  const { ledger, told, cancellations } = control();
   await expect.poll(() => told).toEqual([[key]]);
   ledger.saveBrownouts([{ ...approved, state: 'stopped', reason: 'stopped by an operator' }]);
   await expect.poll(() => told, { timeout: 10_000 }).toEqual([[key], []]);
+  expect(cancellations).toEqual([[], [key]]);
 });
 
 it('stores a stop while a slow process has not confirmed it', async () => {

@@ -101,6 +101,34 @@ it('answers with a problem that tells when it ends', async () => {
   expect(singleValueOf(await ask(gateway.port, get('/v1/x')), 'retry-after')).toBe('30');
 });
 
+it('is not announced any more after it was skipped or stopped', async () => {
+  const next = { at: '2027-04-02T14:00Z', for: '1h' };
+  const last = { at: '2027-05-02T14:00Z', for: '1h' };
+  const { gateway } = await start({ brownouts: [window, next, last] });
+  gateway.at(soon);
+  await reaches(gateway, 'approved');
+  gateway.at(inside);
+  const stop = (at: string) =>
+    fetch(`http://127.0.0.1:${gateway.adminPort}/api/brownouts/stop`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ version: 'v1', at }),
+    });
+  const starts = async () => {
+    const { body } = await ask(gateway.port, get('/', 'Accept: application/json'));
+    const [v1] = (JSON.parse(body) as { versions: { brownouts?: { starts_at: string }[] }[] }).versions;
+    return v1?.brownouts?.map((one) => one.starts_at);
+  };
+  const cancelled = async () =>
+    (await ask(gateway.port, get('/lifecycle.ics'))).body.match(/STATUS:CANCELLED/g)?.length ?? 0;
+  expect(await starts()).toEqual([at, '2027-04-02T14:00:00Z', '2027-05-02T14:00:00Z']);
+  expect((await stop('2027-04-02T14:00Z')).status).toBe(200);
+  expect(JSON.parse((await ask(gateway.port, get('/v1/x'))).body).next).toBe('2027-05-02T14:00:00Z');
+  expect([await starts(), await cancelled()]).toEqual([[at, '2027-05-02T14:00:00Z'], 1]);
+  expect((await stop(at)).status).toBe(200);
+  expect([await starts(), await cancelled()]).toEqual([['2027-05-02T14:00:00Z'], 2]);
+});
+
 it('answers 410 if that is configured, which no cache may keep', async () => {
   const { gateway } = await start({}, { brownout: { ...permissive, status: 410 } });
   gateway.at(soon);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { BrownoutStatus } from '../../gateway/lifecycle/brownouts.ts';
@@ -98,6 +99,9 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   expect(await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin])).toMatchObject({ code: 2 });
   gateway.child.kill('SIGUSR2');
   await eventually(() => expect(gateway.output().match(/rolling restart done/g)).toHaveLength(2));
+  const calendar = async () => (await ask(gateway.port, get('/lifecycle.ics'))).body;
+  // Each is a new connection, so that both workers answer.
+  for (let n = 0; n < 10; n += 1) expect(await calendar()).toContain('STATUS:CANCELLED');
   const late = Date.now();
   await eventually(() => expect(refusedSince(late).length).toBeGreaterThan(20));
   await asking.stop();
@@ -109,6 +113,32 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   const friends = asking.seen.filter(({ client }) => client === 'friend');
   expect(friends.length).toBeGreaterThan(50);
   expect(friends.filter(({ status }) => status !== 200)).toEqual([]);
+});
+
+it('is stopped without waiting for a worker that is starting', { timeout: slow }, async () => {
+  const backend = await startBackend(okAnswer);
+  const store = join(temporaryFolder(), 'usage.db');
+  coverTenDays(store);
+  const { brownouts } = soon();
+  const routes = { '/v1': { upstream: backend.url, deprecation: '2026-01-01', brownouts }, '/v2': backend.url };
+  const gateway = await startWorkers(2, routes, { brownout, usage: { store } });
+  const admin = gateway.admin.replace('http://', '');
+  await eventually(async () => expect(await statesOf(admin)).toEqual(['running']));
+  const primary = gateway.child.pid;
+  const children = () =>
+    readFileSync(`/proc/${primary}/task/${primary}/children`, 'utf8').trim().split(' ').map(Number);
+  const before = children();
+  gateway.child.kill('SIGUSR2');
+  await eventually(() => expect(children().length).toBeGreaterThan(before.length));
+  const starting = children().find((pid) => !before.includes(pid)) ?? 0;
+  process.kill(starting, 'SIGSTOP');
+  const begun = performance.now();
+  expect(await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin])).toMatchObject({ code: 0 });
+  // The worker has a minute to start.
+  expect(performance.now() - begun).toBeLessThan(45_000);
+  process.kill(starting, 'SIGCONT');
+  await gateway.printed(/rolling restart done/);
+  for (let n = 0; n < 20; n += 1) expect((await ask(gateway.port, get('/v1/x', 'X-Client-Id: shop'))).status).toBe(200);
 });
 
 it('is decided once for a fleet, and is stopped in all its gateways', {
