@@ -51,8 +51,10 @@ class Worker {
     const { number } = request;
     try {
       const answer = await this.#answer(request, handle);
-      await send({ kind: 'reply', number, ...answer }, this.#opened);
-      this.#opened = undefined;
+      // A restriction may be confirmed while the listener is being opened. The socket must be sent once.
+      const opened = request.kind === 'serve' ? this.#opened : undefined;
+      await send({ kind: 'reply', number, ...answer }, opened);
+      if (opened) this.#opened = undefined;
     } catch (error) {
       await send({ kind: 'reply', number, error: wireError(error) });
     }
