@@ -124,19 +124,26 @@ it('is stopped without waiting for a worker that is starting', { timeout: slow }
   const gateway = await startWorkers(2, routes, { brownout, usage: { store } });
   const admin = gateway.admin.replace('http://', '');
   await eventually(async () => expect(await statesOf(admin)).toEqual(['running']));
-  const primary = gateway.child.pid;
-  const children = () =>
-    readFileSync(`/proc/${primary}/task/${primary}/children`, 'utf8').trim().split(' ').map(Number);
+  const primary = gateway.child.pid ?? 0;
+  const proc = (path: string) => readFileSync(`/proc/${path}`, 'utf8');
+  const children = () => proc(`${primary}/task/${primary}/children`).trim().split(' ').map(Number);
   const before = children();
+  let starting = 0;
   gateway.child.kill('SIGUSR2');
-  await eventually(() => expect(children().length).toBeGreaterThan(before.length));
-  const starting = children().find((pid) => !before.includes(pid)) ?? 0;
+  await eventually(() => {
+    starting = children().find((pid) => !before.includes(pid)) ?? 0;
+    expect(starting).not.toBe(0);
+    // Until it runs its own program, the primary waits for it.
+    expect(proc(`${starting}/cmdline`)).not.toBe(proc(`${primary}/cmdline`));
+  });
   process.kill(starting, 'SIGSTOP');
   const begun = performance.now();
-  expect(await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin])).toMatchObject({ code: 0 });
+  const stopped = await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin]).finally(() =>
+    process.kill(starting, 'SIGCONT'),
+  );
+  expect(stopped).toMatchObject({ code: 0 });
   // The worker has a minute to start.
   expect(performance.now() - begun).toBeLessThan(45_000);
-  process.kill(starting, 'SIGCONT');
   await gateway.printed(/rolling restart done/);
   for (let n = 0; n < 20; n += 1) expect((await ask(gateway.port, get('/v1/x', 'X-Client-Id: shop'))).status).toBe(200);
 });
