@@ -26,3 +26,41 @@ export interface ResponsePair {
   /** Epoch ms. */
   readonly at: number;
 }
+
+export const notJson = Symbol('not JSON');
+export const tooDeep = Symbol('too deep');
+
+/** A body of JSON, if it is one. */
+export function parsed(body: Uint8Array): { readonly value: unknown } | typeof notJson | typeof tooDeep {
+  if (isDeeperThan(deepestBody, body)) return tooDeep;
+  try {
+    // Removes a byte order mark.
+    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
+  } catch {
+    return notJson;
+  }
+}
+
+export function valueIn(body: ReturnType<typeof parsed> | undefined): unknown {
+  return typeof body === 'object' ? body.value : undefined;
+}
+
+// JSON.parse and a validator follow the nesting of a body by recursion.
+const deepestBody = 200;
+
+function isDeeperThan(limit: number, body: Uint8Array): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let index = 0; index < body.length; index += 1) {
+    const byte = body[index];
+    if (isText) {
+      if (byte === 0x5c) index += 1;
+      else if (byte === 0x22) isText = false;
+    } else if (byte === 0x22) isText = true;
+    else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+  }
+  return false;
+}

@@ -1,0 +1,286 @@
+import type { EvidenceRow } from '../usage/usageRow.ts';
+import { changeOf, improbableNoise, isOneSided, keyOf, leastChange, leastPairs } from './evidence.ts';
+
+/**
+ * `declared`: the contracts state the difference. `undeclared`: they do not, or the new version violates its own contract. `noise`: the
+ * old version differs from itself in the same way, or the difference goes in both directions. `no evidence`: too few pairs.
+ */
+export type DifferenceClass = 'undeclared' | 'declared' | 'noise' | 'no evidence';
+
+/** A difference between the responses of two versions. Instants in epoch ms. */
+export interface ResponseDifference {
+  readonly route: string;
+  /** 0: about the status. */
+  readonly status: number;
+  readonly path: string;
+  /** `absent`, `null`, `empty`, `type`, `status`, `media`, `syntax`, or the rule of the contract that the value violates. */
+  readonly what: string;
+  /** `string → number`, `200 → 404`, or ''. */
+  readonly detail: string;
+  readonly class: DifferenceClass;
+  /** Why it is of this class. */
+  readonly why: string;
+  /** Pairs that show the difference, of `pairs` compared ones. */
+  readonly count: number;
+  readonly pairs: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** What is known about one route. */
+export interface RouteEvidence {
+  readonly route: string;
+  /** All pairs, and those whose bodies were compared. */
+  readonly pairs: number;
+  readonly compared: number;
+  /** Pairs of the old version with itself. */
+  readonly control: number;
+  /** Why bodies were not compared: `refused`, `not JSON` and so on, with the number of pairs. */
+  readonly skipped: readonly { readonly reason: string; readonly pairs: number }[];
+  /** Undeclared ones first. */
+  readonly differences: readonly ResponseDifference[];
+  /** Fields of the old contract that were never compared. */
+  readonly unseen: readonly { readonly status: number; readonly path: string; readonly why: string }[];
+  readonly first: number;
+  readonly last: number;
+}
+
+const classes: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 'no evidence'];
+
+/** `rows`: of one version, target and hash, each property once per kind. */
+export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
+  const byRoute = Map.groupBy(rows, ({ route }) => route);
+  return [...byRoute]
+    .map(([route, own]) => assessRoute(route, own))
+    .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route));
+}
+
+function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence {
+  const rows = all.filter(({ kind }) => kind !== 'control');
+  const evidence = new RouteRows(
+    rows,
+    all.filter(({ kind }) => kind === 'control'),
+  );
+  const pairRows = rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths');
+  const reasons = Map.groupBy(
+    pairRows.filter(({ detail }) => detail !== 'body'),
+    ({ detail }) => detail,
+  );
+  const differences = [...evidence.violations(), ...evidence.shapes(), ...evidence.statuses()];
+  return {
+    route,
+    pairs: sum(pairRows),
+    compared: sum(pairRows.filter(({ detail }) => detail === 'body')),
+    control: sum(
+      all.filter(({ kind, what, detail }) => kind === 'control' && what === 'pair' && detail !== 'more paths'),
+    ),
+    skipped: [...reasons].map(([reason, some]) => ({ reason, pairs: sum(some) })),
+    differences: differences.toSorted(
+      (a, b) => classes.indexOf(a.class) - classes.indexOf(b.class) || b.count - a.count || compareText(a.path, b.path),
+    ),
+    unseen: evidence.unseen(),
+    first: Math.min(...pairRows.map(({ first }) => first)),
+    last: Math.max(...pairRows.map(({ last }) => last)),
+  };
+}
+
+/** The rows of one route. */
+class RouteRows {
+  readonly #rows: readonly EvidenceRow[];
+  readonly #control: ReadonlyMap<string, EvidenceRow>;
+  readonly #byPath: ReadonlyMap<string, readonly EvidenceRow[]>;
+
+  constructor(rows: readonly EvidenceRow[], control: readonly EvidenceRow[]) {
+    this.#rows = rows;
+    this.#control = new Map(control.map((row) => [keyOf(row), row]));
+    this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
+  }
+
+  /** Values of the new version that a contract does not allow. One is enough, unless the old version sends such values, too. */
+  violations(): ResponseDifference[] {
+    const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
+    return rows.flatMap((row) => {
+      const { what, declares, oldMore, newMore } = row;
+      const control = this.#control.get(keyOf(row));
+      const isKnown = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
+      if (isKnown && oldMore + newMore === 0) return [];
+      const isNoise = isKnown && !isOneSided(row, 'newMore');
+      const isDeclared = what === 'changed' && !declares.endsWith('no schema');
+      const isNull = row.detail === 'type null';
+      const rule = what === 'syntax' ? 'syntax' : isNull ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
+      const detail = rule === 'type' ? this.#types(row) : rule === 'format' ? row.detail.slice('format '.length) : '';
+      if (isNoise)
+        return [difference(row, [rule, detail], ['noise', 'the old version sends such values, too'], newMore)];
+      const why =
+        what === 'syntax'
+          ? 'the body is not JSON'
+          : what === 'invalid'
+            ? 'the new contract does not allow it'
+            : isDeclared
+              ? 'the new contract allows it'
+              : 'the new contract has no schema for it';
+      return [difference(row, [rule, detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];
+    });
+  }
+
+  /** Fields that the new version sends less often, types that it sends more often, and media types. */
+  shapes(): ResponseDifference[] {
+    return this.#rows.flatMap((row) => {
+      const { what, oldMore, newMore } = row;
+      const direction = what === 'value' ? 'oldMore' : 'newMore';
+      if (what !== 'value' && what !== 'type' && what !== 'media') return [];
+      if (oldMore + newMore === 0 || this.#isViolation(row)) return [];
+      const name = this.#named(row);
+      const isNew = isOneSided(row, direction) && changeOf(row) >= leastChange;
+      if (isNew) {
+        const verdict = this.#isNoise(row, direction) ? noise : this.#declared(row);
+        return [difference(row, name, verdict, row[direction])];
+      }
+      // A field or a type that only the other version has is an addition.
+      if (row[direction] === 0 || isAddition(row)) return [];
+      const count = row[direction];
+      if (row.pairs < leastPairs || oldMore === 0 || newMore === 0) return [difference(row, name, tooFew, count)];
+      return [difference(row, name, ['noise', 'it varies in both versions'], count)];
+    });
+  }
+
+  statuses(): ResponseDifference[] {
+    const rows = this.#rows.filter(({ what }) => what === 'status');
+    const gone = rows.filter((row) => isOneSided(row, 'oldMore'));
+    return rows.flatMap((row) => {
+      const { detail: status, newMore, oldMore, declares } = row;
+      if (newMore === 0) return [];
+      const former = gone.filter((one) => one !== row);
+      const detail = `${former.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
+      if (!isOneSided(row, 'newMore')) {
+        const isBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
+        return [difference(row, ['status', detail], isBoth ? noise : tooFew, newMore)];
+      }
+      if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
+      const [before, after] = declares.split(' → ');
+      const isDropped = former.some((one) => one.declares.endsWith('→ unlisted'));
+      const [isDeclared, why] =
+        after === 'no route'
+          ? [true, 'the new contract does not have the route']
+          : after !== 'optional'
+            ? [false, 'the new contract does not list the status']
+            : before === 'unlisted' || isDropped
+              ? [true, 'only one of the contracts lists the status']
+              : [false, 'both contracts list both'];
+      return [difference(row, ['status', detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];
+    });
+  }
+
+  unseen(): { status: number; path: string; why: string }[] {
+    const found = this.#rows.flatMap((row) => {
+      const { what, status, path, declares, pairs, oldShare } = row;
+      if (what !== 'value' || !/^(?:required|optional) /.test(declares)) return [];
+      const nulls = this.#find(row, 'null')?.oldShare ?? 0;
+      if (pairs >= leastPairs && oldShare > 0) return [];
+      const never = path.endsWith('/*') ? 'always empty' : nulls > 0 ? 'always null' : 'never sent';
+      const why = pairs === 0 ? 'never reached' : oldShare === 0 ? never : `fewer than ${leastPairs} pairs`;
+      return [{ status, path, why }];
+    });
+    // What is below an unseen path is unseen for the same reason.
+    const paths = new Set(found.map(({ status, path }) => `${status} ${path}`));
+    return found
+      .filter(({ status, path }) => !parentsOf(path).some((parent) => paths.has(`${status} ${parent}`)))
+      .toSorted((a, b) => a.status - b.status || compareText(a.path, b.path));
+  }
+
+  /** Whether a violation of a contract already describes the difference. */
+  #isViolation(row: EvidenceRow): boolean {
+    return (this.#byPath.get(`${row.status} ${row.path}`) ?? []).some(({ what, detail, newShare, newMore }) => {
+      if ((what !== 'invalid' && what !== 'changed') || newShare === 0 || newMore === 0) return false;
+      if (row.what === 'type') return detail.startsWith('type ') || detail === 'alternatives';
+      return row.what === 'value' && (detail === 'required' || detail === 'type null' || detail === 'minItems');
+    });
+  }
+
+  /** The name of a difference and its detail. */
+  #named(row: EvidenceRow): [name: string, detail: string] {
+    if (row.what === 'type') return ['type', this.#types(row)];
+    if (row.what === 'media') {
+      const former = this.#rows.filter((one) => one.what === 'media' && one.status === row.status && one.oldMore > 0);
+      return ['media', `${former.map(({ detail }) => detail).join(', ')} → ${row.detail}`];
+    }
+    if (row.path.endsWith('/*')) return ['empty', ''];
+    const nulls = this.#find(row, 'null');
+    const lost = row.oldShare - row.newShare;
+    return [nulls && nulls.newShare - nulls.oldShare > lost / 2 ? 'null' : 'absent', ''];
+  }
+
+  /** `string → number` */
+  #types(row: EvidenceRow): string {
+    const types = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'type');
+    const former = types.filter(({ oldShare }) => oldShare > 0).map(({ detail }) => detail);
+    const now = row.what === 'type' ? row.detail : row.detail.slice('type '.length);
+    return `${former.filter((type) => type !== now).join(', ') || former.join(', ') || 'no value'} → ${now}`;
+  }
+
+  /** Whether the old version differs from itself in the same direction. */
+  #isNoise(row: EvidenceRow, direction: 'oldMore' | 'newMore'): boolean {
+    const control = this.#control.get(keyOf(row));
+    return control !== undefined && isOneSided(control, direction, improbableNoise);
+  }
+
+  #declared(row: EvidenceRow): Verdict {
+    const [before, after] = row.declares.split(' → ');
+    if (row.what === 'media')
+      return before === 'unlisted' && after === 'optional'
+        ? ['declared', 'only the new contract lists it']
+        : ['undeclared', 'the contracts do not state it'];
+    if (before === 'unlisted') return ['undeclared', 'the old contract does not list the field'];
+    if (before === 'no schema' || after === 'no schema') return ['undeclared', 'the contracts have no schema for it'];
+    if (after === 'unlisted') return ['declared', 'the new contract does not list the field'];
+    if (row.what === 'type') {
+      const invalid = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'invalid');
+      const isNarrowed = invalid.some(
+        ({ detail, oldShare, newShare }) => detail.startsWith('type ') && oldShare > 0 && newShare === 0,
+      );
+      return isNarrowed
+        ? ['declared', 'the new contract has another type']
+        : ['undeclared', 'the contracts allow both types'];
+    }
+    return before === 'required' && after === 'optional'
+      ? ['declared', 'the new contract makes the field optional']
+      : ['undeclared', 'both contracts list the field'];
+  }
+
+  #find({ status, path }: EvidenceRow, what: string): EvidenceRow | undefined {
+    return this.#byPath.get(`${status} ${path}`)?.find((row) => row.what === what);
+  }
+}
+
+type Verdict = readonly [DifferenceClass, why: string];
+
+const noise: Verdict = ['noise', 'the old version differs from itself'];
+const tooFew: Verdict = ['no evidence', 'too few pairs show it'];
+
+function difference(
+  row: EvidenceRow,
+  [what, detail]: readonly [string, string],
+  [kind, why]: Verdict,
+  count: number,
+): ResponseDifference {
+  const { route, status, path, pairs, first, last } = row;
+  return { route, status, path, what, detail, class: kind, why, count, pairs, first, last };
+}
+
+/** Whether the old version never sends the field, or never sends a value of another type than the new one. */
+function isAddition({ what, oldShare }: EvidenceRow): boolean {
+  return what === 'value' && oldShare === 0;
+}
+
+function parentsOf(path: string): string[] {
+  const keys = path.split('/').slice(1, -1);
+  return keys.map((_key, index) => `/${keys.slice(0, index + 1).join('/')}`);
+}
+
+function sum(rows: readonly EvidenceRow[]): number {
+  return rows.reduce((total, { pairs }) => total + pairs, 0);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

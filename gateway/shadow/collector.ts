@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import type { EvidenceKind, EvidenceRow } from '../usage/usageRow.ts';
+import { ResponseComparer } from './compare.ts';
+import { ContractResponses } from './responses.ts';
+import type { ResponsePair } from './sample.ts';
+import { declaredAt, type Observation } from './shapes.ts';
+
+// Another way of comparing starts new evidence.
+const comparison = 1;
+// What is collected between two calls of `take`. Further properties are not counted until then.
+const mostRows = 20_000;
+
+/** Two versions whose responses are compared. */
+export interface ComparedVersions {
+  /** `v1` */
+  readonly version: string;
+  /** `v2`. For an adapter and for drift, whose responses have to satisfy the contract of `version`: `version` itself. */
+  readonly to: string;
+  /** See `evidenceHash`. */
+  readonly hash: string;
+  /** The contracts of `version` and of `to`, absolute paths; undefined: none. */
+  readonly contract: string | undefined;
+  readonly toContract: string | undefined;
+}
+
+/** Identifies the evidence of two contracts: new contracts, or another adapter, start anew. Digests: of their files. */
+export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
+  const parts = [comparison, digest ?? '', toDigest ?? '', adapter];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+/** Counts what the pairs of two versions have in common and what not. Keeps no values, and of every pair only its counts. */
+export class EvidenceCollector {
+  readonly #versions: ComparedVersions;
+  readonly #comparer: ResponseComparer;
+  #rows = new Map<string, EvidenceRow>();
+  /** The routes and statuses whose listed fields were added. */
+  readonly #begun = new Set<string>();
+
+  constructor(versions: ComparedVersions, old: ContractResponses, now: ContractResponses) {
+    this.#versions = versions;
+    this.#comparer = new ResponseComparer(old, now);
+  }
+
+  /** Reads the contracts. One that cannot be read counts as missing. */
+  static async open(versions: ComparedVersions): Promise<EvidenceCollector> {
+    const { version, to, contract, toContract } = versions;
+    const old = await ContractResponses.read(contract, version);
+    const now = to === version ? old : await ContractResponses.read(toContract, to);
+    return new EvidenceCollector(versions, old, now);
+  }
+
+  add(pair: ResponsePair): void {
+    const observations = this.#comparer.compare(pair);
+    for (const one of observations) this.#count(pair, one);
+    if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#begin(pair);
+  }
+
+  /** The counts since the last call. */
+  take(): EvidenceRow[] {
+    const rows = [...this.#rows.values()];
+    this.#rows = new Map();
+    return rows;
+  }
+
+  #count({ kind, method, template, at }: ResponsePair, observation: Observation): void {
+    const row = this.#rowOf(kind, `${method} ${template}`, observation, at);
+    if (row === undefined) return;
+    const { old, new: now } = observation;
+    row.pairs += 1;
+    if (old > now) row.oldMore += 1;
+    if (now > old) row.newMore += 1;
+    row.oldShare += old;
+    row.newShare += now;
+    row.first = Math.min(row.first, at);
+    row.last = Math.max(row.last, at);
+  }
+
+  /** Adds a row without pairs for each field that the old contract lists, so that a report knows which were never compared. */
+  #begin(pair: ResponsePair): void {
+    const { kind, method, template, old, at } = pair;
+    const key = `${kind} ${method} ${template} ${old.status}`;
+    if (kind === 'control' || this.#begun.has(key)) return;
+    this.#begun.add(key);
+    for (const path of this.#comparer.listedPaths(pair)) {
+      if (path.old !== 'required' && path.old !== 'optional') continue;
+      const shape = {
+        status: old.status,
+        path: path.text,
+        what: 'value',
+        detail: '',
+        declares: declaredAt(path),
+      } as const;
+      this.#rowOf(kind, `${method} ${template}`, { ...shape, old: 0, new: 0 }, at);
+    }
+  }
+
+  #rowOf(kind: EvidenceKind, route: string, one: Observation, at: number): EvidenceRow | undefined {
+    const { status, path, what, detail, declares } = one;
+    const key = [kind, route, status, path, what, detail].join('\0');
+    const known = this.#rows.get(key);
+    if (known || this.#rows.size >= mostRows) return known;
+    const { version, to, hash } = this.#versions;
+    const counts = { pairs: 0, oldMore: 0, newMore: 0, oldShare: 0, newShare: 0, first: at, last: at };
+    const row = { version, to, kind, hash, route, status, path, what, detail, declares, ...counts };
+    this.#rows.set(key, row);
+    return row;
+  }
+}

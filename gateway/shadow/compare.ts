@@ -1,0 +1,201 @@
+import { isList, isMap, type Located } from '../compat/document/located.ts';
+import { CompareError } from '../compat/failure.ts';
+import { BodyPath, type PathBudget } from './paths.ts';
+import { bareType, type ContractResponses, isJson, type ListedResponse } from './responses.ts';
+import { type Exchanged, notJson, parsed, type ResponsePair, tooDeep, valueIn } from './sample.ts';
+import { addObservation, compareShapes, declaredAt, type Observation } from './shapes.ts';
+import type { Violation } from './validation.ts';
+
+// Per response: a body with more paths is recorded up to here.
+const mostPaths = 500;
+// Routes and statuses. The statuses of a route are few, so this is never reached by an API with less than a few hundred routes.
+const mostResponses = 5_000;
+const mostViolations = 200;
+
+/** The paths of the bodies of one route and status. */
+interface ComparedBodies {
+  readonly root: BodyPath;
+  readonly budget: PathBudget;
+}
+
+/** Compares the responses of two versions by their contracts and their shapes. Pure: it keeps the names of paths, and no values. */
+export class ResponseComparer {
+  readonly #old: ContractResponses;
+  readonly #new: ContractResponses;
+  readonly #bodies = new Map<string, ComparedBodies>();
+
+  constructor(old: ContractResponses, now: ContractResponses) {
+    this.#old = old;
+    this.#new = now;
+  }
+
+  compare(pair: ResponsePair): Observation[] {
+    const { old, new: now, withoutCredentials } = pair;
+    const into: Observation[] = [];
+    const note = (detail: string): Observation[] => {
+      addObservation(into, { status: old.status, what: 'pair', detail, old: 1, new: now ? 1 : 0 });
+      return into;
+    };
+    if (withoutCredentials && now && isRefusal(now.status) && !isRefusal(old.status)) return note('refused');
+    if (now) this.#compareStatus(pair, now, into);
+    if (now && now.status !== old.status && !(isSuccess(old.status) && isSuccess(now.status))) return note('status');
+    if (pair.method === 'HEAD' || [old, now].some((one) => one && isBodiless(one))) return note('no body');
+    if ([old, now].every((one) => one === undefined || one.body.byteLength === 0)) return note('no body');
+    if (now) this.#compareMedia(pair, now, into);
+    if (![old, now ?? old].every(({ contentType }) => isJson(bareType(contentType)))) return note('not JSON');
+    const [before, after] = [old, now].map((one) => one && parsed(one.body));
+    if (before === tooDeep || after === tooDeep) return note('too deep');
+    const [isBroken, isBrokenNow] = [before, after].map((one) => one === notJson);
+    if (isBroken || isBrokenNow) {
+      addObservation(into, { status: old.status, what: 'syntax', old: isBroken ? 1 : 0, new: isBrokenNow ? 1 : 0 });
+      return note('not JSON');
+    }
+    const [listed, listedNow] = this.#listedResponses(pair, now);
+    const { root, budget } = this.#bodiesOf(pair, listed.schema, listedNow.schema);
+    const bodies = { before: valueIn(before), after: now && valueIn(after) };
+    this.#compareContracts(old.status, bodies, [listed.schema, listedNow.schema], root, into);
+    if (now) compareShapes(root, [bodies.before], [bodies.after], old.status, into);
+    if (budget.isExceeded) note('more paths');
+    return note('body');
+  }
+
+  /** The paths that the contracts list for a response with this status, for the list of fields that were never compared. */
+  listedPaths(pair: ResponsePair): BodyPath[] {
+    const [listed, listedNow] = this.#listedResponses(pair, pair.new);
+    const { root } = this.#bodiesOf(pair, listed.schema, listedNow.schema);
+    return below(root);
+  }
+
+  #compareStatus(pair: ResponsePair, now: Exchanged, into: Observation[]): void {
+    for (const status of new Set([pair.old.status, now.status])) {
+      const [before, after] = this.#listedResponses({ ...pair, old: { ...pair.old, status } }, { ...now, status });
+      const declares = `${statusListing(before, this.#old)} → ${statusListing(after, this.#new)}`;
+      const share = (one: Exchanged): number => (one.status === status ? 1 : 0);
+      addObservation(into, { what: 'status', detail: String(status), declares, old: share(pair.old), new: share(now) });
+    }
+  }
+
+  #compareMedia({ old, ...pair }: ResponsePair, now: Exchanged, into: Observation[]): void {
+    const media = new Set([old, now].map(({ contentType }) => printedType(contentType)));
+    for (const type of media) {
+      const ofType = (one: Exchanged): Exchanged => ({ ...one, contentType: type });
+      const [before, after] = this.#listedResponses({ ...pair, old: ofType(old) }, ofType(now));
+      const declares = [before, after].map((one) => (one.hasMedia ? 'optional' : 'unlisted')).join(' → ');
+      const share = (one: Exchanged): number => (printedType(one.contentType) === type ? 1 : 0);
+      addObservation(into, {
+        status: old.status,
+        what: 'media',
+        detail: type,
+        declares,
+        old: share(old),
+        new: share(now),
+      });
+    }
+  }
+
+  #listedResponses({ method, template, toTemplate, old }: ResponsePair, now = old): [ListedResponse, ListedResponse] {
+    return [
+      this.#old.of(method, template, old.status, bareType(old.contentType)),
+      this.#new.of(method, toTemplate, now.status, bareType(now.contentType)),
+    ];
+  }
+
+  #bodiesOf({ method, template, old, new: now }: ResponsePair, schema?: Located, schemaNow?: Located): ComparedBodies {
+    const key = `${method} ${template} ${old.status} ${now?.status} ${schema === undefined} ${schemaNow === undefined}`;
+    const known = this.#bodies.get(key);
+    if (known) return known;
+    const budget = { left: this.#bodies.size < mostResponses ? mostPaths : 0, isExceeded: false };
+    const [before, after] = [meaningIn(this.#old, schema), meaningIn(this.#new, schemaNow)];
+    const bodies = { root: BodyPath.root(before, after, budget), budget };
+    bodies.root.addListed();
+    if (this.#bodies.size < mostResponses) this.#bodies.set(key, bodies);
+    return bodies;
+  }
+
+  /** Violations of both contracts in both bodies. What the old body violates as well shows what is not new. */
+  #compareContracts(
+    status: number,
+    { before, after }: { readonly before: unknown; readonly after: unknown },
+    [schema, schemaNow]: readonly [Located | undefined, Located | undefined],
+    root: BodyPath,
+    into: Observation[],
+  ): void {
+    const placed = (violations: readonly Violation[] | undefined, body: unknown): Map<string, PlacedViolation> =>
+      new Map(
+        (violations ?? []).slice(0, mostViolations).map(({ keys, rule }) => {
+          const path = pathTo(root, keys, body);
+          return [`${path.text} ${rule}`, { path, rule }];
+        }),
+      );
+    const invalid = [before, after].map((body) =>
+      placed(schemaNow && body !== undefined ? this.#new.strict?.violations(schemaNow, body) : [], body),
+    );
+    const changed = [before, after].map((body) =>
+      placed(schema && body !== undefined ? this.#old.open?.violations(schema, body) : [], body),
+    );
+    const invalidPaths = new Set([...(invalid[1]?.values() ?? [])].map(({ path }) => path));
+    for (const [key, { path }] of changed[1] ?? []) if (invalidPaths.has(path)) changed[1]?.delete(key);
+    for (const [what, [ofOld, ofNew]] of [
+      ['invalid', invalid],
+      ['changed', changed],
+    ] as const) {
+      for (const [key, { path, rule }] of new Map([...(ofOld ?? []), ...(ofNew ?? [])])) {
+        const shares = { old: ofOld?.has(key) ? 1 : 0, new: ofNew?.has(key) ? 1 : 0 };
+        addObservation(into, { status, path: path.text, what, detail: rule, declares: declaredAt(path), ...shares });
+      }
+    }
+  }
+}
+
+interface PlacedViolation {
+  readonly path: BodyPath;
+  readonly rule: string;
+}
+
+/** The path of a violation; the nearest path above it if it is not recorded. */
+function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPath {
+  let [path, value] = [root, body];
+  for (const key of keys) {
+    const next = isList(value) ? path.items() : path.field(key);
+    if (next === undefined) return path;
+    value = isList(value) ? value[Number(key)] : isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    path = next;
+  }
+  return path;
+}
+
+function below(path: BodyPath): BodyPath[] {
+  return [...path.children].flatMap((child) => [child, ...below(child)]);
+}
+
+function statusListing({ hasRoute, hasStatus }: ListedResponse, { isKnown }: ContractResponses): string {
+  if (!isKnown) return 'no schema';
+  return hasRoute ? (hasStatus ? 'optional' : 'unlisted') : 'no route';
+}
+
+function meaningIn(contract: ContractResponses, schema: Located | undefined) {
+  try {
+    return schema && contract.meaningOf(schema);
+  } catch (error) {
+    if (error instanceof CompareError) return undefined;
+    throw error;
+  }
+}
+
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function isBodiless({ status }: Exchanged): boolean {
+  return status === 204 || status === 304;
+}
+
+/** A media type that a backend may have made up is not stored. */
+function printedType(contentType: string | undefined): string {
+  const type = bareType(contentType);
+  return /^[\w.+-]{1,40}\/[\w.+-]{1,60}$/.test(type) ? type : 'none';
+}

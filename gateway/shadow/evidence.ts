@@ -1,0 +1,49 @@
+import type { EvidenceRow } from '../usage/usageRow.ts';
+
+// With fewer pairs, a presence or a type that differs says nothing.
+export const leastPairs = 20;
+// How improbable a difference without a cause has to be. 20 of 20 pairs that differ in the same direction are just enough.
+const improbable = 1e-6;
+// The control pairs are few, so they need less.
+export const improbableNoise = 0.01;
+// A presence that changes by less is no difference of the shape.
+export const leastChange = 0.1;
+
+/** Adds the counts of `more` to `sum` in place. Both are about the same property. */
+export function addEvidence(sum: EvidenceRow, more: EvidenceRow): void {
+  sum.pairs += more.pairs;
+  sum.oldMore += more.oldMore;
+  sum.newMore += more.newMore;
+  sum.oldShare += more.oldShare;
+  sum.newShare += more.newShare;
+  sum.first = Math.min(sum.first, more.first);
+  sum.last = Math.max(sum.last, more.last);
+}
+
+/** How much the share of the property changes per pair. Any change counts if one version always, or never, has it. */
+export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): number {
+  const isConstant = oldShare === 0 || oldShare === pairs;
+  return isConstant || what === 'media' ? 1 : Math.abs(newShare - oldShare) / pairs;
+}
+
+/**
+ * The sign test: how probable it is that at least this many of the pairs that differ do so in one direction, if both directions
+ * are equally probable.
+ */
+export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = improbable): boolean {
+  const count = row.oldMore + row.newMore;
+  const less = count - row[direction];
+  if (less >= row[direction]) return false;
+  // log of the sum of binomial(count, k) for k up to `less`, relative to 2^count.
+  let term = -count * Math.LN2;
+  let total = Math.exp(term);
+  for (let k = 1; k <= less && total <= limit; k += 1) {
+    term += Math.log(count - k + 1) - Math.log(k);
+    total += Math.exp(term);
+  }
+  return total <= limit;
+}
+
+export function keyOf({ status, path, what, detail }: EvidenceRow): string {
+  return [status, path, what, detail].join('\0');
+}

@@ -1,0 +1,106 @@
+import { type Route, routesOf } from '../compat/diff/routes.ts';
+import type { Documents } from '../compat/document/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../compat/document/located.ts';
+import { openContract } from '../compat/document/open.ts';
+import { CompareError } from '../compat/failure.ts';
+import type { Schema } from '../compat/schema/schema.ts';
+import { Schemas } from '../compat/schema/schemas.ts';
+import { ResponseValidator } from './validation.ts';
+
+/** What a contract states about one response. */
+export interface ListedResponse {
+  readonly hasRoute: boolean;
+  readonly hasStatus: boolean;
+  readonly hasMedia: boolean;
+  /** The schema of the body; undefined: the contract has none. */
+  readonly schema: Located | undefined;
+}
+
+// A backend may send a different media type with each response.
+const maxListed = 10_000;
+
+const unlisted: ListedResponse = { hasRoute: false, hasStatus: false, hasMedia: false, schema: undefined };
+
+/** The responses of one contract. */
+export class ContractResponses {
+  /** Undefined: the version has no contract, or it cannot be read. */
+  readonly #documents: Documents | undefined;
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #schemas: Schemas | undefined;
+  readonly #listed = new Map<string, ListedResponse>();
+  /** Accepts unlisted fields. */
+  readonly open: ResponseValidator | undefined;
+  /** Rejects unlisted fields of closed objects. */
+  readonly strict: ResponseValidator | undefined;
+
+  /** `version`: a prefix of paths in the contract that is removed. */
+  constructor(documents: Documents | undefined, version: string) {
+    this.#documents = documents;
+    this.#routes = documents ? routesOf(documents, version) : new Map();
+    this.#schemas = documents && new Schemas(documents);
+    this.open = documents && new ResponseValidator(documents, { isOpen: true });
+    this.strict = documents && new ResponseValidator(documents, { isOpen: false });
+  }
+
+  /** A contract that cannot be read is the same as none: the comparison then uses the shapes alone. */
+  static async read(file: string | undefined, version: string): Promise<ContractResponses> {
+    if (file === undefined) return new ContractResponses(undefined, version);
+    const options = { cwd: process.cwd(), stdin: () => '', allowRemote: false };
+    try {
+      return new ContractResponses(await openContract(file, options), version);
+    } catch (error) {
+      if (error instanceof CompareError) return new ContractResponses(undefined, version);
+      throw error;
+    }
+  }
+
+  get isKnown(): boolean {
+    return this.#documents !== undefined;
+  }
+
+  /** `template`: a path of the contract without the version. A HEAD that the contract does not have is answered like GET. */
+  of(method: string, template: string | undefined, status: number, media: string): ListedResponse {
+    const key = `${method} ${template} ${status} ${media}`;
+    const known = this.#listed.get(key);
+    if (known) return known;
+    const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
+    const route = names.map((name) => this.#routes.get(`route ${name} ${template}`)).find((one) => one !== undefined);
+    const listed = route ? this.#responseOf(route, status, media) : unlisted;
+    if (this.#listed.size < maxListed) this.#listed.set(key, listed);
+    return listed;
+  }
+
+  /** The meaning of a schema. @throws CompareError for a broken `$ref` */
+  meaningOf(schema: Located): Schema | undefined {
+    return this.#schemas?.of(schema);
+  }
+
+  #responseOf({ operation }: Route, status: number, media: string): ListedResponse {
+    try {
+      const responses = new Map(entriesOf(below(operation, 'responses')).map(([name, at]) => [name.toUpperCase(), at]));
+      const written =
+        responses.get(String(status)) ?? responses.get(`${Math.floor(status / 100)}XX`) ?? responses.get('DEFAULT');
+      if (written === undefined || this.#documents === undefined) return { ...unlisted, hasRoute: true };
+      const content = entriesOf(below(this.#documents.resolve(written), 'content'));
+      const types = new Map(content.map(([type, at]) => [bareType(type), at]));
+      const exact = types.get(media) ?? types.get(`${media.split('/')[0]}/*`) ?? types.get('*/*');
+      const similar = isJson(media) ? [...types].find(([type]) => isJson(type))?.[1] : undefined;
+      const found = exact ?? similar;
+      const schema = found && below(this.#documents.resolve(found), 'schema');
+      const isUsable = isMap(schema?.value) || typeof schema?.value === 'boolean';
+      return { hasRoute: true, hasStatus: true, hasMedia: exact !== undefined, schema: isUsable ? schema : undefined };
+    } catch (error) {
+      if (error instanceof CompareError) return { ...unlisted, hasRoute: true };
+      throw error;
+    }
+  }
+}
+
+/** `application/json; charset=utf-8` → `application/json` */
+export function bareType(contentType: string | undefined): string {
+  return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+export function isJson(media: string): boolean {
+  return media === 'application/json' || media === 'text/json' || /^[\w.-]+\/[\w.-]+\+json$/.test(media);
+}

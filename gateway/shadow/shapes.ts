@@ -1,0 +1,144 @@
+import { isList, isMap, type JsonMap } from '../compat/document/located.ts';
+import type { BodyPath } from './paths.ts';
+import { typeOf } from './validation.ts';
+
+/**
+ * What an observation is about. `pair`: the two were compared; detail: how far. `status`, `media`: detail is the status or media
+ * type. `syntax`: the body is not JSON. `value`: a field, an item or an entry exists and is not null. `null`. `type`: detail is the type.
+ * `invalid`: a violation of the new contract; `changed`: of the old contract, where the new one allows it; detail: see `Violation`.
+ */
+export type ObservedProperty =
+  | 'pair'
+  | 'status'
+  | 'media'
+  | 'syntax'
+  | 'value'
+  | 'null'
+  | 'type'
+  | 'invalid'
+  | 'changed';
+
+/** One property of the two responses of a pair. It contains no value of a body. */
+export interface Observation {
+  /** Of the old response; 0: about the status itself. */
+  readonly status: number;
+  readonly path: string;
+  readonly what: ObservedProperty;
+  readonly detail: string;
+  /** What the old and the new contract state: `required → unlisted`. */
+  readonly declares: string;
+  /** The share of the values in the old, and in the new body that have the property, 0 to 1. */
+  readonly old: number;
+  readonly new: number;
+}
+
+export function addObservation(
+  into: Observation[],
+  one: Partial<Observation> & Pick<Observation, 'what' | 'old' | 'new'>,
+): void {
+  into.push({ status: 0, path: '', detail: '', declares: '', ...one });
+}
+
+export function declaredAt({ old, new: now }: BodyPath): string {
+  return `${old} → ${now}`;
+}
+
+/** Compares the values that two bodies have at one path. */
+export function compareShapes(
+  path: BodyPath,
+  olds: readonly unknown[],
+  news: readonly unknown[],
+  status: number,
+  into: Observation[],
+): void {
+  const declares = declaredAt(path);
+  const [before, after] = [olds, news].map((values) => values.filter((value) => value !== null));
+  if (before === undefined || after === undefined || before.length === 0 || after.length === 0) return;
+  for (const value of [...before, ...after]) path.types.add(typeOf(value));
+  for (const type of path.types) {
+    const share = (values: readonly unknown[]): number =>
+      values.filter((value) => typeOf(value) === type).length / values.length;
+    addObservation(into, {
+      status,
+      path: path.text,
+      what: 'type',
+      detail: type,
+      declares,
+      old: share(before),
+      new: share(after),
+    });
+  }
+  const maps = [before, after].map((values) => values.filter(isMap)) as [JsonMap[], JsonMap[]];
+  if (maps.every((list) => list.length > 0)) {
+    const ofOld = fieldsOf(path, maps[0]);
+    const ofNew = fieldsOf(path, maps[1]);
+    for (const child of path.children) {
+      const counts = [ofOld.get(child), ofNew.get(child)] as const;
+      compareChild(child, counts, [maps[0].length, maps[1].length], status, into);
+    }
+  }
+  const lists = [before, after].map((values) => values.filter(isList)) as [unknown[][], unknown[][]];
+  const items = lists.every((list) => list.length > 0) ? path.items() : undefined;
+  if (items) {
+    const [ofOld, ofNew] = lists.map((list) => ({
+      owners: list.filter(({ length }) => length > 0).length,
+      nulls: 0,
+      values: list.flat(),
+    }));
+    compareChild(items, [ofOld, ofNew], [lists[0].length, lists[1].length], status, into);
+  }
+}
+
+/** The values at a path below some objects or lists. */
+interface ValuesBelow {
+  /** How many of the objects or lists have a value that is not null. */
+  owners: number;
+  nulls: number;
+  readonly values: unknown[];
+}
+
+function compareChild(
+  child: BodyPath,
+  [ofOld, ofNew]: readonly [ValuesBelow | undefined, ValuesBelow | undefined],
+  [oldCount, newCount]: readonly [number, number],
+  status: number,
+  into: Observation[],
+): void {
+  const shared = { status, path: child.text, declares: declaredAt(child) };
+  addObservation(into, {
+    ...shared,
+    what: 'value',
+    old: (ofOld?.owners ?? 0) / oldCount,
+    new: (ofNew?.owners ?? 0) / newCount,
+  });
+  if ((ofOld?.nulls ?? 0) + (ofNew?.nulls ?? 0) > 0) child.types.add('null');
+  if (child.types.has('null'))
+    addObservation(into, {
+      ...shared,
+      what: 'null',
+      old: (ofOld?.nulls ?? 0) / oldCount,
+      new: (ofNew?.nulls ?? 0) / newCount,
+    });
+  compareShapes(child, ofOld?.values ?? [], ofNew?.values ?? [], status, into);
+}
+
+/** The fields of several objects, by path. Several keys may have the same path, `*`. */
+function fieldsOf(path: BodyPath, maps: readonly JsonMap[]): Map<BodyPath, ValuesBelow> {
+  const found = new Map<BodyPath, ValuesBelow>();
+  for (const map of maps) {
+    const owned = new Set<BodyPath>();
+    for (const key of Object.keys(map)) {
+      const child = path.field(key);
+      if (child === undefined) continue;
+      const entry = found.get(child) ?? { owners: 0, nulls: 0, values: [] };
+      found.set(child, entry);
+      if (map[key] === null) entry.nulls += child.text.endsWith('/*') ? 0 : 1;
+      else if (!owned.has(child)) {
+        owned.add(child);
+        entry.owners += 1;
+      }
+      entry.values.push(map[key]);
+    }
+  }
+  return found;
+}

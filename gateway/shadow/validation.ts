@@ -1,0 +1,143 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Documents } from '../compat/document/documents.ts';
+import { isList, isMap, type Located } from '../compat/document/located.ts';
+import { JsonSchemas } from '../compat/schema/jsonSchema.ts';
+
+/** A place in a body that a schema does not allow. Contains no value. */
+export interface Violation {
+  /** Keys and indexes from the root of the body. */
+  readonly keys: readonly string[];
+  /** `type number` (the type of the value), `format date-time`, `required`, `enum` and so on. */
+  readonly rule: string;
+}
+
+// A nested choice multiplies the work of finding the alternative that was meant.
+const deepestChoice = 6;
+
+/** Validates bodies against the schemas of the responses of one contract. Each schema is compiled when it is first needed. */
+export class ResponseValidator {
+  readonly #schemas: JsonSchemas;
+  readonly #ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    validateSchema: false,
+    logger: false,
+    ownProperties: true,
+    verbose: true,
+  });
+  readonly #compiled = new Map<string, ValidateFunction | undefined>();
+
+  /** `isOpen`: see `JsonSchemas`. */
+  constructor(documents: Documents, { isOpen }: { readonly isOpen: boolean }) {
+    this.#schemas = new JsonSchemas(documents, { isOpen });
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema({ $defs: this.#schemas.definitions }, 'contract');
+  }
+
+  /** Empty: the body is valid, or the schema cannot be compiled. */
+  violations(schema: Located, body: unknown): Violation[] {
+    const name = this.#schemas.define(schema);
+    return this.#errorsOf(name, body, 0).map((error) => ({ keys: keysOf(error), rule: ruleOf(error) }));
+  }
+
+  #errorsOf(name: string, value: unknown, depth: number): ErrorObject[] {
+    return this.#withoutAlternatives(this.#rawErrors(name, value), depth);
+  }
+
+  /**
+   * Replaces the errors of all alternatives of a choice by those of the alternative that fits best. A validator lists the errors
+   * of the alternatives directly before the error of the choice.
+   */
+  #withoutAlternatives(errors: readonly ErrorObject[], depth: number): ErrorObject[] {
+    const kept: ErrorObject[] = [];
+    for (let index = errors.length - 1; index >= 0; index -= 1) {
+      const error = errors[index] as ErrorObject;
+      if (error.keyword !== 'anyOf' || !isList(error.schema)) {
+        if (!summaries.has(error.keyword)) kept.push(error);
+        continue;
+      }
+      const alternatives = error.schema.map((one) => this.#nameIn(one));
+      const found = alternatives.map((name) => this.#rawErrors(name, error.data));
+      index -= found.reduce((sum, { length }) => sum + length, 0);
+      const [best] = found
+        .filter((list) => list.length > 0)
+        .toSorted((a, b) => distance(a) - distance(b) || a.length - b.length);
+      const inner = best && depth < deepestChoice ? this.#withoutAlternatives(best, depth + 1) : [];
+      if (inner.length === 0) kept.push(error);
+      for (const one of inner) kept.push({ ...one, instancePath: error.instancePath + one.instancePath });
+    }
+    return kept;
+  }
+
+  #rawErrors(name: string | undefined, value: unknown): readonly ErrorObject[] {
+    const validate = name === undefined ? undefined : this.#compile(name);
+    try {
+      return validate === undefined || validate(value) === true ? [] : (validate.errors ?? []);
+    } catch (error) {
+      // A schema that is its own alternative has no end.
+      if (error instanceof RangeError) return [];
+      throw error;
+    }
+  }
+
+  #nameIn(alternative: unknown): string | undefined {
+    const ref = isMap(alternative) ? alternative['$ref'] : undefined;
+    return typeof ref === 'string' ? ref.slice('#/$defs/'.length) : undefined;
+  }
+
+  #compile(name: string): ValidateFunction | undefined {
+    if (this.#compiled.has(name)) return this.#compiled.get(name);
+    let validate: ValidateFunction | undefined;
+    try {
+      validate = this.#ajv.getSchema(`contract#/$defs/${name}`);
+    } catch {
+      // A contract may have keywords with values that no validator accepts. Its routes are then compared by their shapes alone.
+    }
+    this.#compiled.set(name, validate);
+    return validate;
+  }
+}
+
+/** Errors that only say that others in the list exist. */
+const summaries: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
+
+/** How far a value is from an alternative. Another type, or another constant, means that the alternative was not meant. */
+function distance(errors: readonly ErrorObject[]): number {
+  return errors.reduce((sum, { keyword, instancePath }) => {
+    const depth = instancePath.split('/').length - 1;
+    if (keyword === 'type' && depth === 0) return sum + 10_000;
+    if ((keyword === 'const' || keyword === 'enum') && depth <= 1) return sum + 100;
+    return sum + (keyword === 'required' ? 2 : 1);
+  }, 0);
+}
+
+function keysOf({ instancePath, keyword, params }: ErrorObject): string[] {
+  const keys = instancePath.split('/').slice(1).map(unescaped);
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
+  const [last] = [missingProperty, additionalProperty, unevaluatedProperty].filter((key) => typeof key === 'string');
+  return last === undefined || keyword === 'dependentRequired' ? keys : [...keys, last];
+}
+
+function unescaped(key: string): string {
+  return key.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+function ruleOf({ keyword, params, data }: ErrorObject): string {
+  const { format } = params as Record<string, unknown>;
+  if (keyword === 'type') return `type ${typeOf(data)}`;
+  if (keyword === 'format') return `format ${String(format)}`;
+  if (keyword === 'const') return 'enum';
+  if (keyword === 'anyOf') return 'alternatives';
+  return keyword === 'additionalProperties' || keyword === 'unevaluatedProperties' ? 'unlisted' : keyword;
+}
+
+export type ShapeType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
+
+/** The type of a value of JSON. Integers are numbers, because which of both is sent often depends on the value. */
+export function typeOf(value: unknown): ShapeType {
+  if (value === null || value === undefined) return 'null';
+  if (isList(value)) return 'array';
+  const type = typeof value;
+  return type === 'boolean' || type === 'number' || type === 'string' ? type : 'object';
+}
