@@ -37,6 +37,8 @@ const owners: Record<string, readonly string[]> = {
   '@opentelemetry/exporter-metrics-otlp-proto': ['otlp'],
   '@opentelemetry/exporter-trace-otlp-proto': ['otlp'],
   '@opentelemetry/resources': ['otlp'],
+  'ajv/dist/2020.js': ['adapters', 'shadow'],
+  'ajv-formats': ['adapters', 'shadow'],
   undici: [],
   'sonic-boom': ['observability'],
   'prom-client': ['observability'],
