@@ -11,7 +11,7 @@ export const answerMs = 10_000;
 const hourMs = 3_600_000;
 /** The pauses after failed attempts; the last one is repeated. */
 const pauses = [5_000, 30_000, 120_000, 600_000, 1_800_000, hourMs];
-/** With jitter. */
+/** The last pause with the longest jitter. */
 export const longestPauseMs = 1.2 * hourMs;
 /** An event that is still not accepted after this time is given up. */
 export const giveUpMs = 24 * hourMs;

@@ -47,7 +47,7 @@ export type NotifyReport =
 
 type QueueKind = 'file' | 'memory' | 'store';
 
-interface Lane {
+interface ReceiverState {
   receiver: NotifyReceiver;
   readonly notices: OutageNotices;
   readonly fullNotices: OutageNotices;
@@ -68,7 +68,7 @@ export class Dispatcher {
   readonly #outages: Readonly<Record<QueueKind, OutageNotices>>;
   readonly #problems = new Map<QueueKind, string>();
   #settings: DispatcherSettings;
-  #lanes = new Map<string, Lane>();
+  #receivers = new Map<string, ReceiverState>();
   /** Events that every receiver has in its queue. */
   readonly #known = new Set<string>();
   /** Events whose queue could not be used, by id. */
@@ -88,10 +88,10 @@ export class Dispatcher {
   configure({ receivers }: DispatcherSettings): void {
     this.#settings = { ...this.#settings, receivers };
     this.#known.clear();
-    this.#lanes = new Map(
+    this.#receivers = new Map(
       receivers.map((receiver) => {
         const key = keyOf(receiver);
-        return [key, Object.assign(this.#lanes.get(key) ?? newLane(this.#notice), { receiver })];
+        return [key, Object.assign(this.#receivers.get(key) ?? newReceiverState(this.#notice), { receiver })];
       }),
     );
   }
@@ -119,20 +119,20 @@ export class Dispatcher {
     const unqueued = [...this.#unqueued.values()];
     this.#unqueued = new Map();
     await this.add(unqueued);
-    const ready = [...this.#lanes].filter(([, lane]) => !isPaused(lane, now));
-    for (const [key, lane] of ready)
-      lane.sending ??= this.#sendDue(key, lane).finally(() => {
-        lane.sending = undefined;
+    const ready = [...this.#receivers].filter(([, state]) => !isPaused(state, now));
+    for (const [key, state] of ready)
+      state.sending ??= this.#sendDue(key, state).finally(() => {
+        state.sending = undefined;
       });
     const due = await this.#all(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
-    const paused = [...this.#lanes.values()].flatMap((lane) => (isPaused(lane, now) ? [lane.pausedUntil] : []));
+    const paused = [...this.#receivers.values()].flatMap((state) => (isPaused(state, now) ? [state.pausedUntil] : []));
     const next = Math.min(...due.filter((at) => at !== undefined), ...paused);
     return Math.max(0, next - now);
   }
 
   /** Waits until nothing is being sent, at most `ms`. */
   async settle(ms: number): Promise<void> {
-    const sending = [...this.#lanes.values()].map((lane) => lane.sending);
+    const sending = [...this.#receivers.values()].map((state) => state.sending);
     await Promise.race([Promise.all(sending), sleep(ms, undefined, { ref: false })]);
   }
 
@@ -147,10 +147,11 @@ export class Dispatcher {
   }
 
   async status(): Promise<NotifyStatus> {
-    const rows = await this.#all([...this.#queues.keys()], (queue) => queue.recent(maxShown, [...this.#lanes.keys()]));
+    const keys = [...this.#receivers.keys()];
+    const rows = await this.#all([...this.#queues.keys()], (queue) => queue.recent(maxShown, keys));
     const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
-      const lane = this.#lanes.get(key);
-      return lane ? [{ ...row, host: hostOf(lane.receiver) }] : [];
+      const state = this.#receivers.get(key);
+      return state ? [{ ...row, host: hostOf(state.receiver) }] : [];
     });
     const recent = shown.sort((a, b) => b.at - a.at).slice(0, maxShown);
     return { problem: this.#problems.values().next().value, recent };
@@ -162,7 +163,7 @@ export class Dispatcher {
 
   async #addOne(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     let isDropped = false;
-    for (const [key, { receiver, fullNotices }] of this.#lanes) {
+    for (const [key, { receiver, fullNotices }] of this.#receivers) {
       if (!isWanted(event, receiver)) continue;
       const outcome = await this.#addTo(kind, event, key);
       if (outcome === 'failed') return 'failed';
@@ -178,7 +179,7 @@ export class Dispatcher {
     const add = (queue: NotifyQueue) => queue.add(event, key, this.#clock.now());
     const [outcome] = await this.#try(kind, add, 'failed' as const);
     if (outcome !== 'failed' || kind !== 'file') return outcome;
-    // A full disk is what a notification about the ledger has to report.
+    // In memory, so that a notification can report a full disk, which makes the file of the queue unusable, too.
     const [kept] = await this.#try('memory', add, 'failed' as const);
     return kept;
   }
@@ -190,42 +191,42 @@ export class Dispatcher {
 
   async #maintain(now: number): Promise<void> {
     this.#maintainedAt = now;
-    const keys = [...this.#lanes.keys()];
+    const keys = [...this.#receivers.keys()];
     const given = await this.#all([...this.#queues.keys()], (queue) => queue.maintain(keys, now - giveUpMs, now));
     for (const title of given.flat()) this.#notice(givenUp(title, 'no gateway could send it'));
   }
 
-  async #sendDue(key: string, lane: Lane): Promise<void> {
-    const host = hostOf(lane.receiver);
+  async #sendDue(key: string, state: ReceiverState): Promise<void> {
+    const host = hostOf(state.receiver);
     for (const kind of this.#queues.keys()) {
       // A reload may remove the receiver or change its secret.
-      while (this.#lanes.get(key) === lane && !isPaused(lane, this.#clock.now())) {
-        if (!(await this.#record(kind, lane))) break;
+      while (this.#receivers.get(key) === state && !isPaused(state, this.#clock.now())) {
+        if (!(await this.#record(kind, state))) break;
         const [claimed] = await this.#try(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
         const { event, attempt, queued } = claimed;
-        const answer = await send(event, lane.receiver, this.#clock.now());
+        const answer = await send(event, state.receiver, this.#clock.now());
         const now = this.#clock.now();
         const pause = answer.isAccepted ? undefined : pauseAfter(attempt, now - queued, answer);
         const nextAt = pause === undefined ? undefined : now + pause;
         const { isAccepted: isSent, result } = answer;
-        lane.unrecorded.set(kind, [claimed, { isSent, result, nextAt }, now]);
-        await this.#record(kind, lane);
-        if (isSent) lane.notices.recovered(`${host} accepts notifications again.`);
+        state.unrecorded.set(kind, [claimed, { isSent, result, nextAt }, now]);
+        await this.#record(kind, state);
+        if (isSent) state.notices.recovered(`${host} accepts notifications again.`);
         else if (nextAt === undefined) this.#notice(givenUp(event.title, `${host} answered ${result}`));
         else
-          lane.notices.failed(
+          state.notices.failed(
             `${host} does not accept notifications: ${result}.  They are sent again for ${inWholeUnits(giveUpMs)}.`,
           );
         // Other events would probably fail as well.
-        lane.failures = isSent ? 0 : lane.failures + 1;
-        lane.pausedUntil = isSent ? 0 : now + (pauseAfter(lane.failures, 0, answer) ?? 0);
+        state.failures = isSent ? 0 : state.failures + 1;
+        state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failures, 0, answer) ?? 0);
       }
     }
   }
 
-  /** Records the last result, if that is still to do. Otherwise the event would be claimed and sent again. @returns whether it is recorded */
-  async #record(kind: QueueKind, { unrecorded }: Lane): Promise<boolean> {
+  /** Records the last result, unless that is done: the event would be claimed and sent again. @returns whether it is recorded */
+  async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;
     const [isRecorded] = await this.#try(kind, (queue) => queue.record(...result).then(() => true), false);
@@ -279,12 +280,12 @@ export class Dispatcher {
   }
 }
 
-function newLane(notice: (line: string) => void): Omit<Lane, 'receiver'> {
+function newReceiverState(notice: (line: string) => void): Omit<ReceiverState, 'receiver'> {
   const [notices, fullNotices] = [new OutageNotices(notice), new OutageNotices(notice)];
   return { notices, fullNotices, unrecorded: new Map(), sending: undefined, failures: 0, pausedUntil: 0 };
 }
 
-function isPaused({ pausedUntil }: Lane, now: number): boolean {
+function isPaused({ pausedUntil }: ReceiverState, now: number): boolean {
   // If the clock was set back, the end of the pause may be years away.
   return now < pausedUntil && pausedUntil - now <= longestPauseMs;
 }

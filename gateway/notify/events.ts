@@ -7,7 +7,7 @@ import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 const dayMs = 86_400_000;
 // A gateway that was stopped on the date still sends the event within this time.
 const lateMs = 7 * dayMs;
-// How long an event that was sent is remembered after it could last have been found again.
+// How long the queue remembers an event that was sent, counted from the last time at which the event can be found again.
 export const rememberedMs = 30 * dayMs;
 
 /** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */
@@ -62,7 +62,7 @@ const thresholds = [
   ['sunset-90d', 90],
 ] as const;
 
-/** The dates that a version or some of its routes have reached, and brownouts ahead. Of the sunset events only the nearest is found. */
+/** Events of the dates of versions and routes, and of brownouts ahead. For each sunset, only the nearest event is found. */
 export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
   const endings = endingsOf(snapshot, now).flatMap((ending) => {
     const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;

@@ -23,16 +23,19 @@ export interface DigestQuery {
   /** Epoch ms. */
   readonly since: number;
   readonly now: number;
-  /** The id of the digest of a week is the same on every gateway. Undefined: it is not that of a week. */
+  /** The day of a weekly digest. Its id contains the day, so it is the same on every gateway. Undefined: not a weekly digest. */
   readonly monday?: number | undefined;
 }
 
-/** What changed, who still calls which deprecated version, who blocks what, and the next dates. Undefined: the ledger cannot be read. */
+/**
+ * What changed, who still calls which deprecated version, what prevents its retirement, and the next dates. Undefined: the ledger
+ * cannot be read.
+ */
 export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefined> {
   const { snapshot, queries, since, now, monday } = query;
   const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
   const versions = await Array.fromAsync(ending, (version) => versionDigest(version, query));
-  const decided = await Array.fromAsync(snapshot.byMajor, ({ name }) => begunBrownouts(name, query));
+  const decided = await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, query));
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
@@ -74,7 +77,7 @@ function isEnding(version: Version, now: number): boolean {
   return stage !== 'active' && stage !== 'announced';
 }
 
-/** A period longer than all of the time since 1970 begins at 0. */
+/** `since` is 0 if the period is longer than the time since 1970. */
 function periodInWords({ since, now }: Pick<DigestQuery, 'since' | 'now'>): string {
   return since > 0 ? theLast(now - since) : 'the whole ledger';
 }
@@ -125,7 +128,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
   return { changes, section, data };
 }
 
-// The verdict of a digest knows neither the requests in flight nor what other gateways have not sent yet.
+// The verdict of a digest is made without the requests in flight, and without the counts that other gateways have not sent yet.
 function notBlocked(name: string, { stage }: RetirementFacts): string {
   if (stage === 'retired') return 'It is retired: requests are answered 410.';
   return `Nothing in the ledger blocks its retirement. Ask \`version-gateway can-retire /${name}\` before you retire it.`;
@@ -159,8 +162,8 @@ interface NamedDate {
 
 const brownoutStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
 
-/** The final states of the brownouts of the period. One without a decision in the ledger may never have begun, and is left out. */
-async function begunBrownouts(version: string, { queries, since, now }: DigestQuery): Promise<NamedDate[]> {
+/** The brownouts of the period about which the ledger has a decision. Any other one may never have begun, and is left out. */
+async function decidedBrownouts(version: string, { queries, since, now }: DigestQuery): Promise<NamedDate[]> {
   const decisions = await queries.brownouts.decisions(version);
   return decisions
     .filter(({ at }) => at > since && at <= now)
@@ -170,7 +173,7 @@ async function begunBrownouts(version: string, { queries, since, now }: DigestQu
     });
 }
 
-/** Without the brownouts before `now`: see `begunBrownouts`. */
+/** Without the brownouts before `now`: see `decidedBrownouts`. */
 function datesOf({ byMajor, gateway }: Snapshot, now: number): NamedDate[] {
   const dates = byMajor.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
     { at: deprecation, what: `deprecation of /${name}` },

@@ -140,7 +140,7 @@ export class Notifier {
     const { notify } = source.current;
     const now = clock.now();
     const events: NotifyEvent[] = [...this.#ledgerEvents(now), ...brownoutEvents(this.#options.brownouts(), now)];
-    // The distance also covers a clock that was set back.
+    // The absolute difference, so that the check also runs after the clock was set back.
     if (Math.abs(now - this.#datesAt) >= datesEveryMs) {
       this.#datesAt = now;
       events.push(...dateEvents(source.current, now));
@@ -148,7 +148,7 @@ export class Notifier {
     const wantsClients = notify.some((one) => one.events.includes('new-client') || one.events.includes('came-back'));
     if (wantsClients && Math.abs(now - this.#clientsAt) >= clientsEveryMs) {
       this.#clientsAt = now;
-      // A ledger that does not answer is asked again.
+      // If the ledger does not answer, the next round asks it again.
       events.push(...(await clientEvents(now).catch(() => [])));
     }
     const monday = notify.some(({ digest }) => digest === 'weekly') ? digestDue(now) : undefined;

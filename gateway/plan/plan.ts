@@ -35,6 +35,7 @@ export interface PlannedRequest {
  * Returns how a gateway with `snapshot` answers the request at the instant `at` (epoch ms). It uses the functions that the
  * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides. A client
  * with a waiver passes.
+ *
  * `basePath` is the base path under which the requests were recorded. `newClients`: by version, those that its freeze refuses.
  */
 export function plannedAnswer(
@@ -72,12 +73,12 @@ export interface PlanQuery {
   readonly candidate: Snapshot;
   /** The configuration that is applied now; undefined: unknown. */
   readonly running: Snapshot | undefined;
-  /** The requests that are planned for, epoch ms. */
+  /** The start of the period whose requests are planned for, epoch ms. It ends at `now`. */
   readonly since: number;
   readonly now: number;
   /** The instant for which the stages of the candidate are computed, epoch ms. */
   readonly at: number;
-  /** What is known about the ledger besides the ledger itself, such as a gateway of the fleet that is silent. */
+  /** Remarks of the caller on what the ledger may lack, such as a gateway of the fleet that is silent. */
   readonly remarks?: readonly Remark[];
 }
 

@@ -38,7 +38,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const isRefusedAlready = (request: PlannedRequest): boolean => {
     if (running === undefined) return false;
     const answer = plannedAnswer(request, running, basePath, now, frozenNow?.newClients);
-    // A brownout ends by itself, so it hides no other loss.
+    // A brownout ends by itself, so a request that it refuses now is lost if the candidate refuses it for another reason.
     return answer === 'brownout' ? answerOf(request) === 'brownout' : plannedAnswers[answer].isRefusal;
   };
   const isLost = (request: PlannedRequest): boolean =>

@@ -12,7 +12,7 @@ const weekMs = 7 * 86_400_000;
 
 /** Requests of the last week, from the ledger. */
 export interface BrownoutEstimate {
-  /** The begin of that week, epoch ms. */
+  /** The start of that week, epoch ms. */
   readonly since: number;
   /** The ledger has all requests since then, epoch ms. Undefined: it is empty. */
   readonly coveredSince: number | undefined;

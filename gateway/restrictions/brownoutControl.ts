@@ -56,9 +56,9 @@ interface NearBrownout {
  */
 export class BrownoutControl {
   readonly #options: BrownoutControlOptions;
-  /** What is stored, by key. */
+  /** The decisions that are stored, by key. */
   readonly #records = new Map<string, BrownoutRecord>();
-  /** What is decided here and not stored yet. */
+  /** The decisions of this gateway that are not stored yet, by key. */
   readonly #pending = new Map<string, BrownoutRecord>();
   readonly #watches = new Map<string, SuccessorWatch>();
   /** The keys whose start was reported. */
@@ -82,7 +82,7 @@ export class BrownoutControl {
     void this.check();
   }
 
-  /** After it, no decision is made or stored. */
+  /** After this call, no decision is made or stored. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);

@@ -110,7 +110,7 @@ export class FreezeWatch {
     clearInterval(this.#timer);
   }
 
-  /** Reads the ledger for each freeze for which it is time. Never rejects. */
+  /** Reads the ledger for each freeze that is due. Never rejects. */
   async look(): Promise<void> {
     if (this.#isBusy || this.#isClosed) return;
     this.#isBusy = true;

@@ -74,7 +74,7 @@ export function knownLimit({ maxClients }: { readonly maxClients: number }): num
 
 /**
  * Whether a client can be new to a freeze. Many clients share a user agent or an address, and both change with an update or a
- * move, so that a client which is known by nothing else is never new.
+ * move. So a client that is identified by nothing else is never new.
  */
 export function canBeNew(client: string): boolean {
   // A name without a kind stands for several clients: `unknown`, or the sum of those above a limit.

@@ -2,7 +2,7 @@ import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { KnownClients } from './knownClients.ts';
 
-/** A request, as restrictions see it. */
+/** The parts of a request by which restrictions decide. */
 export interface RestrictedRequest {
   /** As in the ledger: `x-api-key:#4f2a91c07be05d3a`. */
   readonly client: string;
@@ -33,7 +33,7 @@ export interface Waived {
   readonly sunset: string;
 }
 
-/** A rule of a version that refuses some of its clients. A retired version does not ask it. */
+/** A rule of a version that refuses some of its clients. It is not applied to a retired version. */
 export interface Restriction {
   readonly kind: RestrictionKind;
   /** Undefined: it does not apply to the request. */
