@@ -132,7 +132,7 @@ async function filesRunByCompat(): Promise<string[]> {
   return files;
 }
 
-/** Sends one GET for a deprecated version on a warm connection. */
+/** The files that run for a GET of a deprecated version on a warm connection. Files that only a timer ran are left out. */
 async function filesRunByGet(): Promise<string[]> {
   const backend = createServer((_req, res) => res.end('hello')).listen(0, '127.0.0.1');
   await once(backend, 'listening');
@@ -159,10 +159,16 @@ async function filesRunByGet(): Promise<string[]> {
     if (response.statusCode !== 200) throw new Error(`GET /v1/hello was answered with ${response.statusCode}`);
   };
   for (let number = 0; number < 20; number += 1) await ask();
-  await filesRun();
-  await ask();
-  const files = await filesRun();
+  const timesRun = new Map<string, number>();
+  for (let number = 0; number < 5; number += 1) {
+    await filesRun();
+    await ask();
+    for (const file of await filesRun()) timesRun.set(file, (timesRun.get(file) ?? 0) + 1);
+  }
   await gateway.close();
   backend.close();
-  return files;
+  return [...timesRun]
+    .filter(([, times]) => times >= 3)
+    .map(([file]) => file)
+    .sort();
 }
