@@ -5,9 +5,8 @@ import { nearest } from '../nearest.ts';
 import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
-import { brief, type ComposeFinding, faultIn, listed } from './finding.ts';
 import { unknownValue } from './interpolate.ts';
-import { allTexts, child } from './node.ts';
+import { allTexts, brief, type ComposeFinding, child, faultIn, listed } from './node.ts';
 import type { Project } from './project.ts';
 import { mountsOf, type Service } from './service.ts';
 import {

@@ -1,13 +1,15 @@
 import { dirname, resolve } from 'node:path';
 import type { Fault } from '../fault.ts';
-import { brief, faultIn, listed } from './finding.ts';
 import type { Variables } from './interpolate.ts';
 import {
+  brief,
   type ComposeEntry,
   type ComposeNode,
   child,
   entriesOf,
+  faultIn,
   itemsOf,
+  listed,
   type MapNode,
   mapOf,
   mergeMaps,

@@ -13,13 +13,14 @@ import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import { type Fault, UnreadableFileError } from '../fault.ts';
 import { decode, readText } from '../location.ts';
 import { faultsOf, yamlFault } from '../readDocument.ts';
-import { brief, faultIn } from './finding.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
+  brief,
   type ComposeEntry,
   type ComposeNode,
   entriesOf,
   type FilePosition,
+  faultIn,
   type MapNode,
   mapOf,
   normaliseService,

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { brief } from './finding.ts';
 import type { Variables } from './interpolate.ts';
 import {
   allTexts,
+  brief,
   type ComposeEntry,
   type ComposeNode,
   child,

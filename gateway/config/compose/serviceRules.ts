@@ -1,7 +1,6 @@
 import { realPathOf } from '../location.ts';
-import { brief, type ComposeFinding, faultFinding, faultIn, warningFinding } from './finding.ts';
 import { unknownValue } from './interpolate.ts';
-import { child, textOf } from './node.ts';
+import { brief, type ComposeFinding, child, faultFinding, faultIn, textOf, warningFinding } from './node.ts';
 import { mentions, mountsOf, type Service } from './service.ts';
 import { type ComposeContext, type ComposeRule, isNamedFor, servedTargets, servicesOf } from './upstreams.ts';
 

@@ -3,8 +3,16 @@ import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { faultAt, has, placeKey, type Source, valueAt } from '../source.ts';
-import { brief, type ComposeFinding, faultFinding, listed, warningFinding } from './finding.ts';
-import { allTexts, child, entriesOf } from './node.ts';
+import {
+  allTexts,
+  brief,
+  type ComposeFinding,
+  child,
+  entriesOf,
+  faultFinding,
+  listed,
+  warningFinding,
+} from './node.ts';
 import type { Project } from './project.ts';
 import { listensOn, portsInWords, portsOf, type Service } from './service.ts';
 
