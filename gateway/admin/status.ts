@@ -136,10 +136,19 @@ function versionStatus(
     in_flight: inFlight,
     waiting,
     last_served: instant(report?.lastInFlight),
+    adapter: adapterStatus(version, report),
     waivers: waivers.map(({ client, until, reason }) => ({ client, until: instant(until), reason })),
     safe_to_stop: isEnded && inFlight + waiting === 0 && isInFlightKnown && (blockedBy ?? []).length === 0,
     ...(blockedBy && { blocked_by: blockedBy }),
   };
+}
+
+/** Null: the version has no adapter, or the adapter is off. */
+function adapterStatus(version: Version | undefined, report: VersionReport | undefined): object | null {
+  const { adapter } = version ?? {};
+  if (adapter === undefined || adapter.mode === 'off') return null;
+  const failures = (report?.adapterFailures ?? []).map((one) => ({ ...one, at: instant(one.at) }));
+  return { from: adapter.from, mode: adapter.mode, failures };
 }
 
 function targetStatus(target: TargetReport): object {

@@ -60,17 +60,22 @@ export class Attempts {
   /** The exchange no longer occupies the target. */
   finish(): void {
     this.#endRecord();
-    this.#outbound.target.inFlight -= 1;
+    if (this.#count > 0) this.#outbound.target.inFlight -= 1;
+  }
+
+  /** Does nothing before the first attempt. */
+  destroyConnection(): void {
+    if (this.#count > 0) this.connection.destroy();
   }
 
   #send(connection: Connection): void {
-    const { req, target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
+    const { wholeBody, target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
     target.inFlight += 1;
     this.#count += 1;
     this.connection = connection;
     stats.sentAt = performance.now();
     if (span) this.#beginRecord(span);
-    const text = req.wholeBody ? head + req.wholeBody : head;
+    const text = wholeBody ? head + wholeBody : head;
     connection.send(this.#handler, text, !hasBody, method !== 'HEAD', timeouts.firstByte);
   }
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { deadlineIn, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { lingerAfter } from './lingering.ts';
-import type { Failure, Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
+import type { Adaptation, Failure, Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
 import { renderHead } from './renderedHead.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 
@@ -107,6 +107,115 @@ export class ClientResponse {
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
     if (res.limitUnsent) res.limitUnsent(timeouts.writeIdle);
     else destroyAfter(res, timeouts.writeIdle);
+  }
+}
+
+// A body up to this size is sent with its head, in one write.
+const maxWholeBody = 16 * 1024;
+
+/** Writes the response of a target to the client after it was adapted. It has the methods of `ClientResponse`. */
+export class AdaptingResponse {
+  readonly #outbound: Outbound;
+  readonly #adaptation: Adaptation;
+  readonly #response: ClientResponse;
+  readonly #fail: (failure: Failure) => void;
+  /** Set while the body is collected. */
+  #head: ResponseHead | undefined;
+  #bodyUnread = false;
+  #chunks: Buffer[] = [];
+  #idleTimeout = 0;
+
+  /** `fail`: ends an exchange whose response is incomplete. */
+  constructor(outbound: Outbound, adaptation: Adaptation, onDrain: () => void, fail: (failure: Failure) => void) {
+    this.#outbound = outbound;
+    this.#adaptation = adaptation;
+    this.#response = new ClientResponse(outbound, onDrain);
+    this.#fail = fail;
+  }
+
+  get started(): boolean {
+    return this.#response.started;
+  }
+
+  get endless(): boolean {
+    return this.#response.endless;
+  }
+
+  get idleTimeout(): number {
+    return this.#head ? this.#idleTimeout : this.#response.idleTimeout;
+  }
+
+  sendInformation(head: ResponseHead): void {
+    this.#response.sendInformation(this.#adaptation.adaptHead(head));
+  }
+
+  sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
+    const plan = this.#adaptation.bodyOf(head);
+    if (plan === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
+    else if (plan === 'whole') {
+      const bytes = Buffer.from(body, 'latin1');
+      const failure = this.#adaptation.keep(bytes.length);
+      if (failure) this.#outbound.onFailure(failure);
+      else this.#adapt(head, bytes, bodyUnread);
+    } else this.#outbound.onFailure(plan);
+  }
+
+  start(head: ResponseHead, bodyUnread: boolean): void {
+    const plan = this.#adaptation.bodyOf(head);
+    if (plan === 'pass') this.#response.start(this.#adaptation.adaptHead(head), bodyUnread);
+    else if (plan === 'whole') {
+      this.#head = head;
+      this.#bodyUnread = bodyUnread;
+      this.#idleTimeout = this.#outbound.timeouts.idle;
+    } else this.#fail(plan);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (!this.#head) return this.#response.write(chunk);
+    const failure = this.#adaptation.keep(chunk.length);
+    // The next read may overwrite `chunk`.
+    if (!failure) this.#chunks.push(Buffer.from(chunk));
+    else this.#fail(failure);
+    return true;
+  }
+
+  end(trailers: readonly string[]): void {
+    if (!this.#head) {
+      this.#response.end(trailers);
+      return;
+    }
+    const [first = Buffer.alloc(0), ...others] = this.#chunks;
+    this.#chunks = [];
+    // The trailers are dropped: the adapted body has a length, so none can follow it.
+    this.#adapt(this.#head, others.length === 0 ? first : Buffer.concat([first, ...others]), this.#bodyUnread);
+  }
+
+  abort(failure: Failure): void {
+    this.#response.abort(failure);
+  }
+
+  #adapt(head: ResponseHead, body: Buffer, bodyUnread: boolean): void {
+    const result = this.#adaptation.adaptBody(head, body);
+    if (result instanceof Promise) void result.then((adapted) => this.#send(head, adapted, bodyUnread));
+    else this.#send(head, result, bodyUnread);
+  }
+
+  #send(head: ResponseHead, result: Buffer | Failure, bodyUnread: boolean): void {
+    const { res } = this.#outbound;
+    // The client has left, or the gateway has answered meanwhile.
+    if (res.destroyed || res.headersSent) return;
+    if (!Buffer.isBuffer(result)) {
+      this.#outbound.onFailure(result);
+      return;
+    }
+    const adapted = this.#adaptation.adaptHead(head, result.length);
+    if (result.length <= maxWholeBody) {
+      this.#response.sendComplete(adapted, result.toString('latin1'), bodyUnread);
+      return;
+    }
+    this.#response.start(adapted, bodyUnread);
+    this.#response.write(result);
+    this.#response.end([]);
   }
 }
 

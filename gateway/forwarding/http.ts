@@ -1,9 +1,9 @@
 import type { ResponseHead } from '../http1/responseHead.ts';
 import type { ResponseHandler, WireFailure } from '../http1/responseReader.ts';
 import { Attempts } from './attempts.ts';
-import { ClientResponse } from './clientResponse.ts';
+import { AdaptingResponse, ClientResponse } from './clientResponse.ts';
 import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, failureOf, type Outbound } from './outbound.ts';
-import { RequestBody } from './requestBody.ts';
+import { RequestBody, WholeBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
 // 1  head   client ──► gateway ──► target    `start`, and each retry of Attempts
@@ -13,9 +13,11 @@ import { openTunnel, type Tunnel } from './tunnel.ts';
 /** Forwards one exchange between a client and a target. */
 export class Forwarding implements ResponseHandler {
   readonly #outbound: Outbound;
-  readonly #response: ClientResponse;
+  readonly #response: ClientResponse | AdaptingResponse;
   readonly #attempts: Attempts;
   #body: RequestBody | undefined;
+  /** The body of a request that is adapted, until it is complete. */
+  #upload: WholeBody | undefined;
   // The side that has to act next: a timeout is its fault.
   #awaited: AwaitedParty = 'target';
   #ended = false;
@@ -25,22 +27,34 @@ export class Forwarding implements ResponseHandler {
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
     this.#attempts = new Attempts(outbound, this);
-    this.#response = new ClientResponse(outbound, () => {
+    const onDrain = (): void => {
       if (this.#ended) return;
       this.#waitFor('target', this.#response.idleTimeout);
       this.#attempts.connection.socket.resume();
-    });
+    };
+    const { adaptation } = outbound;
+    this.#response = adaptation
+      ? new AdaptingResponse(outbound, adaptation, onDrain, (failure) => this.#fail(failure))
+      : new ClientResponse(outbound, onDrain);
   }
 
   start(): void {
-    this.#attempts.start();
+    const { adaptation } = this.#outbound;
+    if (!adaptation?.readsBody) this.#attempts.start();
+    else {
+      this.#upload = new WholeBody(this.#outbound, adaptation, (failure) => {
+        if (failure) this.#fail(failure);
+        else this.#attempts.start();
+      });
+      this.#upload.start();
+    }
   }
 
   /** The client has left, or the gateway has answered instead. Safe to call twice. */
   abort(): void {
     if (this.#ended) return;
     this.#finish();
-    this.#attempts.connection.destroy();
+    this.#attempts.destroyConnection();
   }
 
   /** Its version, its target or the gateway stops: ends an endless stream cleanly. Safe to call twice. */
@@ -59,10 +73,10 @@ export class Forwarding implements ResponseHandler {
   }
 
   onConnected(): void {
-    const { req, res, hasBody, expectsContinue, stats } = this.#outbound;
+    const { wholeBody, res, hasBody, expectsContinue, stats } = this.#outbound;
     this.#attempts.onConnected();
-    if (req.wholeBody) {
-      stats.bytesIn = req.wholeBody.length;
+    if (wholeBody) {
+      stats.bytesIn = wholeBody.length;
       this.#attempts.connection.requestComplete();
       return;
     }
@@ -139,13 +153,14 @@ export class Forwarding implements ResponseHandler {
 
   #fail(failure: Failure): void {
     this.#finish();
-    this.#attempts.connection.destroy();
+    this.#attempts.destroyConnection();
     if (!this.#response.started) this.#outbound.onFailure(failure);
     else this.#response.abort(failure);
   }
 
   #finish(): void {
     this.#body?.stop();
+    this.#upload?.stop();
     this.#ended = true;
     this.#attempts.finish();
   }

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
 import type { WireFailure } from '../http1/responseReader.ts';
 import type { AttemptRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
+import type { Problem } from '../problems/problem.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ServerSpan } from './correlationIds.ts';
@@ -93,6 +95,10 @@ export interface Outbound {
   /** The request head to send, blank line included. */
   readonly head: string;
   readonly hasBody: boolean;
+  /** The whole body to send, as latin1 text; undefined: it is sent as it arrives. */
+  readonly wholeBody: string | undefined;
+  /** Undefined for nearly all exchanges: the backend serves the version of the request. */
+  readonly adaptation: Adaptation | undefined;
   /** The body has no Content-Length. */
   readonly hasChunkedBody: boolean;
   /** The largest request body, in bytes. */
@@ -122,6 +128,22 @@ export interface Outbound {
   /** A 101 was sent. */
   onSwitched(): void;
   onTunnelClosed(): void;
+}
+
+/** How an exchange is adapted: the backend that answers it serves another version of the API. */
+export interface Adaptation {
+  /** Whether the whole request body is read and changed before the request is sent. */
+  readonly readsBody: boolean;
+  /** Changes the request body. A failure if the client has sent one that cannot be changed. */
+  adaptRequestBody(body: Buffer): Failure | undefined | Promise<Failure | undefined>;
+  /** `pass`: the body is passed on as it arrives. `whole`: `adaptBody` changes it. */
+  bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure;
+  /** The head for the client. `length`: of a body that was changed; undefined: the body is passed on, or there is none. */
+  adaptHead(head: ResponseHead, length?: number): ResponseHead;
+  /** A promise for a body that another thread changes, and until the validator of the contract is loaded. */
+  adaptBody(head: ResponseHead, body: Buffer): Buffer | Failure | Promise<Buffer | Failure>;
+  /** Counts `bytes` of a body that are kept in memory. A failure if the body or all such bodies together are too large. */
+  keep(bytes: number): Failure | undefined;
 }
 
 /** Measurements of one exchange. Bytes are counted in bodies and tunnels, when they are forwarded. */
@@ -156,6 +178,8 @@ export interface Failure {
   readonly fault: 'client' | 'gateway' | 'target';
   /** For the log; never sent to a client. */
   readonly cause: string;
+  /** For the answer. */
+  readonly details?: Pick<Problem, 'detail' | 'members'>;
 }
 
 export const bodyTooLarge: Failure = {

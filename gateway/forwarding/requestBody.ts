@@ -1,6 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Connection } from '../http1/connection.ts';
-import type { ExchangeStats, IncomingRequest, Outbound, WriteListener } from './outbound.ts';
+import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
+import {
+  type Adaptation,
+  bodyTooLarge,
+  type ExchangeStats,
+  type Failure,
+  type IncomingRequest,
+  type Outbound,
+  type WriteListener,
+} from './outbound.ts';
 
 interface BodyEvents {
   onBodyTooLarge(): void;
@@ -15,6 +24,31 @@ interface BodyEvents {
 const graceMs = 60_000;
 const msPerByte = 2;
 
+/** How long a client may pause within its body. */
+class Patience {
+  readonly #idle: number;
+  // How long the client may still pause in total, ms.
+  #allowance = graceMs;
+  // When the current pause began, by `performance.now()`.
+  #pausedSince = 0;
+
+  /** `idle`: the longest pause, ms; 0: no limit. */
+  constructor(idle: number) {
+    this.#idle = idle;
+  }
+
+  onBytes(count: number): void {
+    const paused = performance.now() - this.#pausedSince;
+    this.#allowance = Math.min(graceMs, this.#allowance - paused + count * msPerByte);
+  }
+
+  /** A pause begins. @returns how long it may last, ms; 0: no limit */
+  next(): number {
+    this.#pausedSince = performance.now();
+    return this.#idle === 0 ? 0 : Math.max(1, Math.min(this.#idle, this.#allowance));
+  }
+}
+
 /** Streams a request body to a target, with back-pressure, up to `bodyLimit` bytes. */
 export class RequestBody {
   done = false;
@@ -23,12 +57,8 @@ export class RequestBody {
   readonly #chunked: boolean;
   readonly #limit: number;
   readonly #events: BodyEvents;
-  readonly #idle: number;
   readonly #stats: ExchangeStats;
-  // How long the client may still pause in total, ms.
-  #allowance = graceMs;
-  // When the current pause began, by `performance.now()`.
-  #pausedSince = 0;
+  readonly #patience: Patience;
   #unsent = false;
 
   constructor(
@@ -40,7 +70,7 @@ export class RequestBody {
     this.#connection = connection;
     this.#chunked = hasChunkedBody;
     this.#limit = bodyLimit;
-    this.#idle = bodyIdle;
+    this.#patience = new Patience(bodyIdle);
     this.#stats = stats;
     this.#events = events;
     this.#waitForClient();
@@ -62,8 +92,7 @@ export class RequestBody {
       this.#events.onBodyTooLarge();
       return;
     }
-    const paused = performance.now() - this.#pausedSince;
-    this.#allowance = Math.min(graceMs, this.#allowance - paused + chunk.length * msPerByte);
+    this.#patience.onBytes(chunk.length);
     this.#send(chunk);
     this.#unsent = this.#socket.writableLength > 0;
     if (this.#unsent) {
@@ -89,8 +118,7 @@ export class RequestBody {
   };
 
   #waitForClient(): void {
-    this.#pausedSince = performance.now();
-    this.#events.onBodyWaitsForClient(this.#idle === 0 ? 0 : Math.max(1, Math.min(this.#idle, this.#allowance)));
+    this.#events.onBodyWaitsForClient(this.#patience.next());
   }
 
   get #socket(): Socket {
@@ -108,5 +136,95 @@ export class RequestBody {
     socket.write(chunk);
     socket.write('\r\n', this.#onWritten);
     socket.uncork();
+  }
+}
+
+/** Reads a whole request body and adapts it, before the request is sent. */
+export class WholeBody implements Timed {
+  deadline = Number.POSITIVE_INFINITY;
+  readonly #outbound: Outbound;
+  readonly #adaptation: Adaptation;
+  readonly #onDone: (failure: Failure | undefined) => void;
+  readonly #patience: Patience;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #isReading = false;
+  #isStopped = false;
+
+  constructor(outbound: Outbound, adaptation: Adaptation, onDone: (failure: Failure | undefined) => void) {
+    this.#outbound = outbound;
+    this.#adaptation = adaptation;
+    this.#onDone = onDone;
+    this.#patience = new Patience(outbound.bodyIdle);
+  }
+
+  start(): void {
+    const { req, res, hasBody, expectsContinue } = this.#outbound;
+    if (!hasBody || req.wholeBody !== undefined) {
+      this.#adapt(Buffer.from(req.wholeBody ?? '', 'latin1'));
+      return;
+    }
+    if (expectsContinue) res.writeContinue();
+    this.#isReading = true;
+    watchDeadline(this);
+    this.#wait();
+    req.on('data', this.#onData).on('end', this.#onEnd);
+  }
+
+  /** The exchange has ended: discards the rest of the body. Safe to call twice. */
+  stop(): void {
+    this.#isStopped = true;
+    if (!this.#isReading) return;
+    const { req } = this.#outbound;
+    this.#end();
+    req.resume();
+  }
+
+  onDeadline(): void {
+    this.#fail({ code: 'REQUEST_TIMED_OUT', fault: 'client', cause: 'the client paused within the body' });
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#size += chunk.length;
+    const failure = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.keep(chunk.length);
+    if (failure) {
+      this.#fail(failure);
+      return;
+    }
+    // The next read may overwrite `chunk`.
+    this.#chunks.push(Buffer.from(chunk));
+    this.#patience.onBytes(chunk.length);
+    this.#wait();
+  };
+
+  readonly #onEnd = (): void => {
+    this.#end();
+    this.#adapt(Buffer.concat(this.#chunks));
+  };
+
+  #adapt(body: Buffer): void {
+    this.#chunks = [];
+    const failure = this.#adaptation.adaptRequestBody(body);
+    if (!(failure instanceof Promise)) this.#onDone(failure);
+    else {
+      void failure.then((result) => {
+        if (!this.#isStopped) this.#onDone(result);
+      });
+    }
+  }
+
+  #fail(failure: Failure): void {
+    this.stop();
+    this.#onDone(failure);
+  }
+
+  #wait(): void {
+    this.deadline = deadlineIn(this.#patience.next());
+  }
+
+  #end(): void {
+    this.#isReading = false;
+    unwatchDeadline(this);
+    this.#outbound.req.off('data', this.#onData).off('end', this.#onEnd);
   }
 }

@@ -6,6 +6,10 @@ export interface Rewriting {
   readonly prefix: string;
   readonly basePath: string;
   isVersion(segment: string): boolean;
+  /** Set if the backend serves another version: the URL of this version for a path, query and fragment of that one. */
+  mapReference?(reference: string): string;
+  /** The same for the Path of a cookie. */
+  mapCookiePath?(path: string): string;
 }
 
 /** The authorities (`host:port`) under which this API is known. */
@@ -19,11 +23,8 @@ export interface ApiAuthorities {
 }
 
 /** Restores the prefix in a URI reference: the value of `Location` or `Content-Location`. */
-export function rewriteReference(
-  reference: string,
-  { prefix, basePath, isVersion }: Rewriting,
-  authorities: ApiAuthorities,
-): string {
+export function rewriteReference(reference: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
+  const { prefix, basePath, isVersion } = rewriting;
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
   const [, origin = '', scheme = '', authority = '', rest = ''] = parts;
   const normalized = withoutDefaultPort(authority, scheme);
@@ -35,7 +36,8 @@ export function rewriteReference(
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
   const kept = isOurs ? origin : '';
-  return kept + (hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path);
+  const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path;
+  return kept + (rewriting.mapReference ? rewriting.mapReference(restored) : restored);
 }
 
 /** Removes the default port of the scheme: `http://a:80` and `http://a` are the same origin (RFC 3986 §6.2.3). */
@@ -82,11 +84,13 @@ export function rewriteRefresh(value: string, rewriting: Rewriting, authorities:
 }
 
 /** Rewrites the Path of a cookie. `__Host-` cookies require `Path=/`; without a Path, the default of browsers is right. */
-export function rewriteCookie(value: string, { prefix, basePath, isVersion }: Rewriting): string {
+export function rewriteCookie(value: string, rewriting: Rewriting): string {
+  const { prefix, basePath, isVersion } = rewriting;
   if (/^\s*__host-/i.test(value)) return value;
-  return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (whole, start: string, path: string) => {
-    if (hasVersionPrefix(path, basePath, isVersion)) return whole;
-    return `${start}${prefix}${path.trimEnd() === '/' ? '' : path}`;
+  return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (_whole, start: string, path: string) => {
+    const isWhole = prefix !== '' && path.trimEnd() === '/';
+    const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + (isWhole ? '' : path);
+    return start + (rewriting.mapCookiePath ? rewriting.mapCookiePath(restored) : restored);
   });
 }
 

@@ -27,6 +27,8 @@ export interface ExchangeRecord {
   readonly status: number;
   /** Set if the gateway answered by itself. */
   readonly problem: ProblemCode | undefined;
+  /** The route of the adapter that served the request: `GET /drinks/{id}`. */
+  readonly adaptedRoute?: string | undefined;
   /** URL of the last target tried. */
   readonly target: string | undefined;
   /** Whether a backend answered the request. */

@@ -54,6 +54,11 @@ export const metricTable = {
     labels: ['version', 'kind'],
     help: 'Requests that a restriction of the version decided. waiver: served although the version is retired.',
   },
+  version_gateway_adapter_failures_total: {
+    type: 'counter',
+    labels: ['version', 'route'],
+    help: 'Responses that an adapter could not change into one that the contract of the version allows, by route of the adapter. They are answered 502.',
+  },
   version_gateway_freeze_active: {
     type: 'gauge',
     labels: byVersion,

@@ -58,6 +58,10 @@ export class Metrics implements Recorder {
         'version_gateway_restricted_total',
         rows.flatMap(({ version, counts }) => labelled(version, 'kind', counts.restricted)),
       ),
+      metricOf(
+        'version_gateway_adapter_failures_total',
+        rows.flatMap(({ version, counts }) => labelled(version, 'route', counts.adapterFailures)),
+      ),
       perVersion('version_gateway_upgrades_open', ({ upgrades }) => upgrades),
     ];
   }
@@ -99,6 +103,8 @@ class VersionCounts {
   readonly failures = { client: 0, gateway: 0, target: 0 };
   readonly problems = new Map<string, number>();
   readonly restricted = new Map<string, number>();
+  /** By route of the adapter, so that no client chooses the keys. */
+  readonly adapterFailures = new Map<string, number>();
   bytesIn = 0;
   bytesOut = 0;
   retries = 0;
@@ -120,6 +126,10 @@ class VersionCounts {
     if (fault !== undefined) this.failures[fault] += 1;
     if (problem !== undefined) this.problems.set(problem, (this.problems.get(problem) ?? 0) + 1);
     if (restrictedBy !== undefined) this.restricted.set(restrictedBy, (this.restricted.get(restrictedBy) ?? 0) + 1);
+    if (problem === 'ADAPTER_FAILED') {
+      const { adaptedRoute: route = '' } = exchange;
+      this.adapterFailures.set(route, (this.adapterFailures.get(route) ?? 0) + 1);
+    }
   }
 
   /** By stage, method and class, without zeros. */

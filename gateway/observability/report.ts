@@ -34,6 +34,19 @@ export interface VersionReport {
   /** When a request was last answered 410, epoch ms; undefined: not since the start. */
   readonly lastRefused?: number | undefined;
   readonly targets: readonly TargetReport[];
+  /** The routes whose responses its adapter could not change. Undefined: there are none. */
+  readonly adapterFailures?: readonly AdapterFailureReport[] | undefined;
+}
+
+/** The failures of an adapter on one route, in the processes that run. */
+export interface AdapterFailureReport {
+  /** `GET /drinks/{id}` */
+  readonly route: string;
+  readonly count: number;
+  /** The place in the body, as a JSON Pointer; of the last failure. */
+  readonly pointer: string;
+  /** When it last failed, epoch ms. */
+  readonly at: number;
 }
 
 export interface TargetReport {
@@ -111,7 +124,21 @@ function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
     lastInFlight: later(a.lastInFlight, b.lastInFlight),
     lastRefused: later(a.lastRefused, b.lastRefused),
     targets,
+    adapterFailures: mergeFailures(a.adapterFailures, b.adapterFailures),
   };
+}
+
+function mergeFailures(
+  a: readonly AdapterFailureReport[] = [],
+  b: readonly AdapterFailureReport[] = [],
+): readonly AdapterFailureReport[] | undefined {
+  const merged = new Map(a.map((one) => [one.route, one]));
+  for (const other of b) {
+    const known = merged.get(other.route);
+    const latest = known && known.at > other.at ? known : other;
+    merged.set(other.route, { ...latest, count: (known?.count ?? 0) + other.count });
+  }
+  return merged.size === 0 ? undefined : [...merged.values()];
 }
 
 /** Each process tracks health by itself. Merged: reachable if any process reaches it, unhealthy if it is so in any process. */

@@ -1,3 +1,4 @@
+import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
@@ -29,18 +30,28 @@ export function activate(
     const { name } = version;
     const use = uses.get(name) ?? new VersionUse();
     uses.set(name, use);
-    const pool = pools.get(name) ?? new Pool([], version.balance);
+    const pool = pools.get(adapterSource(version, snapshot)?.name ?? name) ?? new Pool([], version.balance);
     versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
   }
   return { snapshot, identification, versions };
 }
 
+/** The version whose backend serves `version` through an adapter. Undefined: the version has a backend of its own. */
+function adapterSource({ adapter }: Version, { versions }: Snapshot): Version | undefined {
+  return adapter?.mode === 'serve' ? versions.get(adapter.from) : undefined;
+}
+
 /** A version of the snapshot in use, with everything that is the same for all its requests. */
 export class ActiveVersion {
   readonly version: Version;
+  /** The targets that serve it: those of `source`, if it has one. */
   readonly pool: Pool;
+  /** Undefined for nearly all versions: they have a backend of their own. */
+  readonly source: Version | undefined;
+  /** Set by the first request of a version with a `source`. */
+  adapter: ActiveAdapter | undefined;
   /** Undefined if the prefix is forwarded. */
-  readonly rewriting: Rewriting | undefined;
+  rewriting: Rewriting | undefined;
   /** The prefix that is removed from the path before it is sent; '' for none. */
   readonly removedPrefix: string;
   /** The authority of `public_url`; '' without one. */
@@ -54,19 +65,26 @@ export class ActiveVersion {
 
   constructor(version: Version, snapshot: Snapshot, pool: Pool, use: VersionUse, announcements: Announcements) {
     const { basePath, publicUrl } = snapshot.gateway;
-    const stripped = version.prefix === 'strip';
+    this.source = adapterSource(version, snapshot);
+    const sent = this.source ?? version;
+    const stripped = sent.prefix === 'strip';
     this.version = version;
     this.pool = pool;
     this.use = use;
     this.restrictions = ClientRestrictions.of(version, snapshot);
     this.#ends = RouteEnds.of(version);
-    this.removedPrefix = stripped ? `${basePath}/${version.name}` : basePath;
+    this.removedPrefix = stripped ? `${basePath}/${sent.name}` : basePath;
     this.rewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
       : undefined;
     this.publicAuthority = publicUrl === undefined ? '' : new URL(publicUrl).host;
     this.#announcements = announcements;
     this.#basePath = basePath;
+  }
+
+  /** A target belongs to the version of its backend, so that version limits its requests. */
+  get inFlightPerTarget(): number {
+    return (this.source ?? this.version).limits.inFlightPerTarget;
   }
 
   stage(now: number): Stage {

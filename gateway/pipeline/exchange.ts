@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AdaptedExchange } from '../adapters/adaptedExchange.ts';
 import type { Snapshot, UpstreamTimeouts } from '../config/snapshot.ts';
 import {
   requestIdFrom,
@@ -54,10 +54,6 @@ export interface GatewayContext {
   readonly discovery: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
 }
 
-export function newPseudonym(): string {
-  return `version-gateway-${randomBytes(6).toString('hex')}`;
-}
-
 /** The result of a step after which no further step runs. */
 export type StepOutcome =
   | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
@@ -65,6 +61,8 @@ export type StepOutcome =
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
   /** A limit is reached: the request may wait for room. */
   | { readonly kind: 'wait' }
+  /** The first request that needs an adapter: its modules are loaded, and then the steps run again. */
+  | { readonly kind: 'load'; readonly load: () => Promise<void> }
   | { readonly kind: 'discovery' }
   /** `GET /versions/me` */
   | { readonly kind: 'ownUsage' };
@@ -101,6 +99,8 @@ export class Exchange implements Outbound, InFlight {
   resource = '';
   /** The path and query that are sent to the target. */
   path = '';
+  /** Set if the version is served by an adapter. */
+  adaptation: AdaptedExchange | undefined;
   chosenTarget: Target | undefined;
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
@@ -147,11 +147,11 @@ export class Exchange implements Outbound, InFlight {
   }
 
   get head(): string {
-    const { host, target, traceparent, span, fields } = this;
+    const { host, target, traceparent, span, adaptation } = this;
     return requestHead({
-      method: this.method,
+      method: adaptation?.method ?? this.method,
       path: this.path,
-      fields,
+      fields: adaptation?.fields ?? this.fields,
       host: host === '' ? target.authority : host,
       requestedHost: host,
       id: this.id,
@@ -174,8 +174,13 @@ export class Exchange implements Outbound, InFlight {
     return this.fields.transferEncoding !== undefined;
   }
 
+  get wholeBody(): string | undefined {
+    return this.adaptation?.body ?? this.req.wholeBody;
+  }
+
   get bodyLimit(): number {
-    return this.activeVersion?.version.limits.body ?? 0;
+    const limit = this.activeVersion?.version.limits.body ?? 0;
+    return this.adaptation?.readsBody ? Math.min(limit, this.adaptation.bodyLimit) : limit;
   }
 
   get attempts(): number {
@@ -231,7 +236,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   chooseAgain(where: RetryTarget): boolean {
-    const limit = this.activeVersion?.version.limits.inFlightPerTarget ?? 0;
+    const limit = this.activeVersion?.inFlightPerTarget ?? 0;
     const next = this.activeVersion?.pool.pickAgain(limit, this.target, where, performance.now());
     if (next) this.chosenTarget = next;
     return next !== undefined;
@@ -252,11 +257,8 @@ export class Exchange implements Outbound, InFlight {
 
   onFailure(failure: Failure): void {
     this.stats.failure = failure;
-    answerProblem(
-      this,
-      failure.code === 'OVERLOADED' ? overloaded : { code: failure.code },
-      failure.fault === 'client',
-    );
+    const { code, details, fault } = failure;
+    answerProblem(this, code === 'OVERLOADED' ? overloaded : { code, ...details }, fault === 'client');
   }
 
   onSwitched(): void {

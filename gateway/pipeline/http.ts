@@ -67,6 +67,10 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
 /** Runs the steps, then forwards or answers. Plain requests and upgrades both come here. */
 export function runExchange(exchange: Exchange): void {
   track(exchange);
+  runAgain(exchange);
+}
+
+function runAgain(exchange: Exchange): void {
   const outcome = runSteps(exchange);
   if (outcome === undefined) forward(exchange);
   else applyOutcome(exchange, outcome);
@@ -89,6 +93,14 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
       break;
     case 'wait':
       waitForRoom(exchange);
+      break;
+    case 'load':
+      void outcome.load().then(
+        () => {
+          if (!exchange.res.destroyed) runAgain(exchange);
+        },
+        () => answerProblem(exchange, { code: 'INTERNAL_ERROR' }),
+      );
       break;
     case 'discovery':
       discover(exchange);
@@ -146,6 +158,7 @@ function forward(exchange: Exchange): void {
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
   exchange.activeVersion?.use.enter(exchange);
+  exchange.adaptation?.enter();
   forwarding.start();
 }
 

@@ -1,3 +1,4 @@
+import type { AdapterUse } from '../adapters/versionAdapter.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { Waivers } from '../restrictions/restriction.ts';
 import type { Target } from '../upstream/target.ts';
@@ -71,6 +72,8 @@ export class InFlightList {
 export class VersionUse {
   readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
+  /** Undefined until an adapter serves a request of the version. */
+  adapter: AdapterUse | undefined;
   #lastInFlight: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;

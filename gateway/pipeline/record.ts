@@ -6,6 +6,7 @@ import type { Exchange } from './exchange.ts';
 export function endExchange(exchange: Exchange): void {
   const { context, stats, activeVersion } = exchange;
   const now = context.now();
+  exchange.adaptation?.release();
   activeVersion?.use.leave(exchange, now);
   if (context.recorder === undefined || stats.recorded) return;
   stats.recorded = true;
@@ -36,6 +37,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     paths: activeVersion?.version.contract?.paths,
     status: exchange.status || clientClosedRequest,
     problem: stats.problem,
+    adaptedRoute: exchange.adaptation?.route.name,
     target: exchange.chosenTarget?.url,
     served: stats.answeredAfter !== undefined,
     duration: performance.now() - stats.begun,

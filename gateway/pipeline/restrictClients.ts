@@ -43,12 +43,12 @@ export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
   return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', cacheControl] } };
 }
 
-function isPreflight({ method, fields }: Exchange): boolean {
+export function isPreflight({ method, fields }: Exchange): boolean {
   return method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined;
 }
 
 /** A browser hides a refusal from the page if the preflight is refused. */
-function preflightAnswer({ fields: { preflightMethod = '', preflightHeaders } }: Exchange): StepOutcome {
+export function preflightAnswer({ fields: { preflightMethod = '', preflightHeaders } }: Exchange): StepOutcome {
   const fields = ['Access-Control-Allow-Methods', preflightMethod, 'Access-Control-Max-Age', '60'];
   if (preflightHeaders !== undefined) fields.push('Access-Control-Allow-Headers', preflightHeaders);
   return { kind: 'empty', status: 204, fields };

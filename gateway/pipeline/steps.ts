@@ -1,6 +1,10 @@
+import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
+import type { CompiledRoute } from '../adapters/compiledAdapter.ts';
+import { endMembers } from '../lifecycle/guide.ts';
+import type { ActiveVersion } from './activeVersion.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 import { findVersion, refuseUnknownVersion } from './findVersion.ts';
-import { refuseRetired, restrictClients } from './restrictClients.ts';
+import { isPreflight, preflightAnswer, refuseRetired, restrictClients } from './restrictClients.ts';
 import { answerOptions, checkMessage, limitBody, parseTarget, refuseLoops, refuseMethods } from './validateRequest.ts';
 
 type Step = (exchange: Exchange) => StepOutcome | undefined;
@@ -19,6 +23,7 @@ const steps: readonly Step[] = [
   refuseUnknownVersion,
   restrictClients,
   refuseRetired,
+  adaptRequest,
   limitBody,
   limitInFlight,
   chooseTarget,
@@ -31,6 +36,70 @@ export function runSteps(exchange: Exchange): StepOutcome | undefined {
     if (outcome !== undefined) return outcome;
   }
   return undefined;
+}
+
+/**
+ * Finds the route of a request to a version that is served by the backend of another one, and the path for that backend. A
+ * version with a backend of its own costs one comparison.
+ */
+function adaptRequest(exchange: Exchange): StepOutcome | undefined {
+  const { activeVersion, method, resource, upgrade } = exchange;
+  if (activeVersion?.source === undefined) return undefined;
+  const adapter = activeVersion.adapter ?? activeAdapter(activeVersion, exchange);
+  if (adapter === undefined) return { kind: 'load', load: loadAdapters };
+  const route = upgrade
+    ? 'A connection that is upgraded cannot be adapted.'
+    : adapter.routeFor(method === 'OPTIONS' ? wantedMethod(exchange) : method, resource);
+  if (typeof route === 'string') return isPreflight(exchange) ? preflightAnswer(exchange) : notAdapted(exchange, route);
+  if (method !== 'HEAD' && method !== 'OPTIONS' && !adapter.hasRoomFor(route)) return { kind: 'wait' };
+  return forwardTo(exchange, adapter, route);
+}
+
+function forwardTo(exchange: Exchange, adapter: ActiveAdapter, route: CompiledRoute): StepOutcome | undefined {
+  const target = adapter.targetOf(route, exchange.resource, exchange.originForm.slice(exchange.pathEnd));
+  if (target === undefined) {
+    const detail =
+      'A parameter of the path or of the query has a value that the contract of this version does not allow.';
+    return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail } };
+  }
+  exchange.path = target;
+  exchange.adaptation = adapter.begin(route, exchange);
+  return undefined;
+}
+
+/** '': any method. */
+function wantedMethod({ fields: { origin, preflightMethod } }: Exchange): string {
+  return origin === undefined ? '' : (preflightMethod ?? '');
+}
+
+/** `reason`: '' if the adapter does not list the route at all. */
+function notAdapted({ activeVersion, active, now }: Exchange, reason: string): StepOutcome | undefined {
+  if (activeVersion === undefined) return undefined;
+  const { version } = activeVersion;
+  const members = {
+    version: version.name,
+    reason: reason === '' ? 'The adapter of this version does not list the route.' : reason,
+    ...endMembers(version, active.snapshot, now),
+  };
+  return { kind: 'problem', problem: { code: 'ROUTE_NOT_ADAPTED', members } };
+}
+
+// Loaded by the first request that needs an adapter. Most gateways have none.
+let Adapter: typeof ActiveAdapter | undefined;
+
+async function loadAdapters(): Promise<void> {
+  ({ ActiveAdapter: Adapter } = await import('../adapters/adaptedExchange.ts'));
+}
+
+/** Undefined until the modules of adapters are loaded. */
+function activeAdapter(activeVersion: ActiveVersion, { active }: Exchange): ActiveAdapter | undefined {
+  const { version, use } = activeVersion;
+  if (Adapter === undefined || version.adapter === undefined) return undefined;
+  const adapter = new Adapter(version.adapter, version, active.snapshot, use.adapter);
+  use.adapter = adapter.use;
+  activeVersion.adapter = adapter;
+  activeVersion.rewriting = adapter.references;
+  return adapter;
 }
 
 /**
@@ -48,8 +117,8 @@ function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
 function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion } = exchange;
   if (activeVersion === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
-  const { pool, version } = activeVersion;
-  const target = pool.pick(version.limits.inFlightPerTarget);
+  const { pool } = activeVersion;
+  const target = pool.pick(activeVersion.inFlightPerTarget);
   if (target === undefined) {
     return pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }

@@ -37,6 +37,13 @@ export const catalogue = {
     detail:
       'An announced brownout refuses this request on purpose, because the version will end. It is served again at `ends_at`; `next` is the start of the next brownout. `successor` is the version to move to.',
   },
+  ROUTE_NOT_ADAPTED: {
+    status: 410,
+    title: 'This API version no longer has the route',
+    proxyError: 'http_request_denied',
+    detail:
+      'The version is served by the backend of another version, and its adapter does not have this route. `reason` says why, and `successor` is the version to move to.',
+  },
   BAD_REQUEST: {
     status: 400,
     title: 'Malformed request',
@@ -60,7 +67,7 @@ export const catalogue = {
     status: 413,
     title: 'Request body too large',
     proxyError: 'http_request_denied',
-    detail: 'The body is longer than `limits.body` of this version.',
+    detail: 'The body is longer than `limits.body` of this version, or than `body` of its adapter.',
   },
   TARGET_TOO_LONG: {
     status: 414,
@@ -122,6 +129,13 @@ export const catalogue = {
     title: 'The upstream sent a malformed response',
     proxyError: 'http_protocol_error',
     detail: 'What the version’s backend sent is not a valid HTTP/1.1 response, so none of it is passed on.',
+  },
+  ADAPTER_FAILED: {
+    status: 502,
+    title: 'The response could not be adapted to this version',
+    proxyError: 'http_protocol_error',
+    detail:
+      'The version is served by the backend of another version. Its response could not be changed into one that the contract of this version allows. `pointer` is the place in the body.',
   },
   NO_HEALTHY_TARGET: {
     status: 503,
@@ -212,7 +226,8 @@ export const catalogue = {
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     title: 'JSON is required',
-    detail: 'Admin requests with an effect must have the content type application/json.',
+    detail:
+      'Admin requests with an effect must have the content type application/json, and so must requests whose body an adapter changes.',
   },
   TOO_MANY_ATTEMPTS: {
     status: 429,

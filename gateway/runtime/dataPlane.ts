@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Discovery } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
@@ -5,7 +6,7 @@ import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import { type ActiveSnapshot, activate } from '../pipeline/activeVersion.ts';
 import { Draining } from '../pipeline/draining.ts';
-import { type GatewayContext, newPseudonym } from '../pipeline/exchange.ts';
+import type { GatewayContext } from '../pipeline/exchange.ts';
 import type { VersionUse } from '../pipeline/inFlight.ts';
 import { type KnownClients, knownSets } from '../restrictions/knownClients.ts';
 import { noRestrictionState, type RestrictionUpdate } from '../restrictions/restriction.ts';
@@ -60,7 +61,7 @@ export class DataPlane {
       active: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
       restrictionState: noRestrictionState,
       now: () => clock.now(),
-      pseudonym: newPseudonym(),
+      pseudonym: `version-gateway-${randomBytes(6).toString('hex')}`,
       unrecorded: 0,
       draining: false,
       selfService: ownUsage && new SelfService(ownUsage),
@@ -157,6 +158,7 @@ export class DataPlane {
         waiting: use.queue.length,
         lastInFlight: use.lastInFlight(now),
         lastRefused: use.lastRefused,
+        adapterFailures: use.adapter?.failures,
         targets: [...targets.map((target) => target.report()), ...removedTargets(use, targets)],
       };
     });

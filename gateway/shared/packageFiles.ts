@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 
 /** The entry points of threads: paths below gateway/ and dist/, without the extension. */
 export const threads = [
+  'adapters/worker',
   'admin/reading/worker',
   'config/loadWorker',
   'discovery/guideThread',

@@ -72,7 +72,8 @@ export function translatePath(path: string, from: string, to: string): string | 
   return complete ? filled : undefined;
 }
 
-function valuesOf(path: string, template: string): [name: string, value: string][] {
+/** The values of the parameters of `template` in `path`, which matches it. */
+export function valuesOf(path: string, template: string): [name: string, value: string][] {
   const segments = segmentsOf(path);
   return segmentsOf(template).flatMap((segment, index) => {
     const pattern = segmentPattern(segment);

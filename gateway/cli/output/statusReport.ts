@@ -48,6 +48,8 @@ export interface RunningVersion {
   readonly safe_to_stop: boolean;
   /** The clients that a retired version still serves, the earliest end first. Absent in earlier releases. */
   readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
+  /** null: nothing is adapted. Absent in earlier releases. */
+  readonly adapter?: RunningAdapter | null;
   /** In a fleet: why it is not safe to stop. */
   readonly blocked_by?: readonly string[];
   /** None of its targets can be reached. */
@@ -55,6 +57,19 @@ export interface RunningVersion {
   /** Unreachable, deprecated, and its successor is reachable. */
   readonly stopped_before_retired: boolean;
   readonly targets: readonly RunningTarget[];
+}
+
+export interface RunningAdapter {
+  /** The version whose backend answers: `v2`. */
+  readonly from: string;
+  readonly mode: string;
+  /** By route. `pointer` and `at`: of the last failure. */
+  readonly failures: readonly {
+    readonly route: string;
+    readonly count: number;
+    readonly pointer: string;
+    readonly at: string;
+  }[];
 }
 
 export interface RunningFreeze {
@@ -134,6 +149,7 @@ export function statusAsText(
     '',
     ...versionLines(versions, now, width),
     ...waiverLines(versions),
+    ...adapterLines(versions, now, paint),
   ];
   return `${[...lines, ...alarms(versions, paint)].join('\n')}\n`;
 }
@@ -212,6 +228,21 @@ function waiverLines(versions: readonly RunningVersion[]): string[] {
   const lines = versions.flatMap((one) => {
     const words = waivedClients(one);
     return words === undefined ? [] : [`/${printable(one.version)} is retired, and still served for ${words}`];
+  });
+  return lines.length > 0 ? ['', ...lines] : [];
+}
+
+/** `/v1 is served from /v2`, and its failures. */
+function adapterLines(versions: readonly RunningVersion[], now: number, paint: Paint): string[] {
+  const lines = versions.flatMap(({ version, adapter }) => {
+    if (adapter?.mode !== 'serve') return [];
+    const name = printable(`/${version}`);
+    const failures = adapter.failures.map(({ route, count, pointer, at }) => {
+      const place = pointer === '' ? 'the whole body' : printable(pointer);
+      const times = `${plural(count, 'response')} of ${printable(route)}`;
+      return paint('red', `  ${times} could not be adapted: ${place}, last ${ago(Date.parse(at), now)}`);
+    });
+    return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures];
   });
   return lines.length > 0 ? ['', ...lines] : [];
 }

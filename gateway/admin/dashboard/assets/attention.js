@@ -12,8 +12,8 @@ export const triggers = {
 };
 
 /**
- * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers, unavailable backends, ledger
- * problems, inactive freezes, overridden guards.
+ * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers, unavailable backends, adapters
+ * that fail, ledger problems, inactive freezes, overridden guards.
  * @param {Status} status
  */
 export function attention({ config, usage, versions, workers, freezes = [], fleet }) {
@@ -22,6 +22,7 @@ export function attention({ config, usage, versions, workers, freezes = [], flee
     config.last_failure && rejectedEdit(config.last_failure),
     ...workers.flatMap(unresponsive),
     ...versions.flatMap(unavailableBackends),
+    ...versions.flatMap(failedAdapter),
     ledgerProblem(usage),
     ...freezes.flatMap(inactiveFreeze),
     config.forced.length > 0 && forced(config.forced),
@@ -43,12 +44,26 @@ export function attentionFacts({ config, usage, versions, workers, freezes = [],
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
     freezes.map(({ version, state, reason }) => [version, state, reason]),
     [usage?.problem ?? null, waitingRows > 0 && Math.floor(now / 60_000)],
-    versions.map(({ version, targets, stopped_before_retired: wasStopped }) => [
+    versions.map(({ version, targets, stopped_before_retired: wasStopped, adapter }) => [
       version,
       wasStopped,
+      adapter?.failures.map(({ route }) => route),
       targets.map(({ url, health, reachable, last_error: error }) => [url, health, reachable, error]),
     ]),
   ];
+}
+
+/** @param {VersionStatus} version */
+function failedAdapter({ version, adapter }) {
+  if (!adapter || adapter.failures.length === 0) return [];
+  const title = el('strong', {}, `The adapter of /${version} has failed`);
+  const rows = adapter.failures.map(({ route, count, pointer, at }) => {
+    const place = pointer === '' ? 'the whole body' : pointer;
+    const last = `: ${plural(count, 'response')}, last at ${dateTime(Date.parse(at))}, `;
+    return el('li', {}, el('code', {}, route), last, el('code', {}, place));
+  });
+  const what = ` with responses of /${adapter.from}. Its clients got 502.`;
+  return [el('div', { class: 'problem' }, el('p', {}, title, what), el('ul', {}, ...rows))];
 }
 
 /** @param {readonly string[]} lines */

@@ -1,0 +1,53 @@
+import { type BodyFault, changeBody, decodeBody, isJson } from './adaptedBody.ts';
+import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
+
+// Adapts requests and responses outside the pipeline, for comparisons of both versions. Nothing is checked against a contract.
+
+/** The request for the other version. */
+export interface AdaptedRequest {
+  readonly route: CompiledRoute;
+  readonly method: string;
+  /** Path and query below the version: `/cocktails/7?limit=5`. */
+  readonly target: string;
+}
+
+/** `path`: below the version. `query`: with its question mark; '' for none. Text: why the request cannot be adapted. */
+export function adaptRequest(
+  adapter: CompiledAdapter,
+  method: string,
+  path: string,
+  query: string,
+): AdaptedRequest | string {
+  const route = adapter.find(method, path);
+  if (route === undefined) return 'the adapter does not list the route';
+  if ('gone' in route) return route.gone;
+  try {
+    const target = route.targetOf(path, query);
+    return { route, method: method === 'HEAD' ? 'HEAD' : route.settings.to.method, target };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** A response of the other version, as received. */
+export interface AdaptableResponse {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  /** The field `Content-Encoding`. */
+  readonly contentCoding?: string | undefined;
+  readonly body: Buffer;
+}
+
+/** The body for the adapted version. A status without a row, and a response without a body, stay as they are. */
+export function adaptResponse(
+  { settings }: CompiledAdapter,
+  route: CompiledRoute,
+  { status, contentType, contentCoding = '', body }: AdaptableResponse,
+): Buffer | BodyFault {
+  const decoded = decodeBody(body, contentCoding, settings.body);
+  const row = route.rowFor(status);
+  const isBodiless = body.length === 0 || status === 204 || status === 205 || status === 304;
+  if (!Buffer.isBuffer(decoded) || row === undefined || row.isEmpty || isBodiless) return decoded;
+  if (!isJson(contentType)) return { pointer: '', cause: 'the body is not JSON in UTF-8' };
+  return changeBody(decoded, { ...row, violation: undefined });
+}

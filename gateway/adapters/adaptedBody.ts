@@ -1,0 +1,175 @@
+import { isUtf8 } from 'node:buffer';
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
+import { parseExact } from './exactJson.ts';
+import { AdaptationError } from './transform.ts';
+
+/** A body cannot be adapted, or the result violates the contract. `pointer`: the place in the result. */
+export interface BodyFault {
+  readonly pointer: string;
+  /** For the log. Contains no value of the body. */
+  readonly cause: string;
+}
+
+/** What is done with the JSON of a body. */
+export interface BodyChange {
+  readonly transform: (value: JsonValue) => JsonValue;
+  /** The body stays as it is, unless it violates the contract. */
+  readonly isEmpty: boolean;
+  /** Returns the pointer to a violation of the contract. Undefined: nothing is checked. */
+  readonly violation: ((value: unknown) => string | undefined) | undefined;
+}
+
+/** A body that is too large after decoding. */
+export const tooLarge: BodyFault = { pointer: '', cause: 'the body is larger than adapter.body' };
+
+const codings: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLength: number }) => Buffer>> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+  zstd: zstdDecompressSync,
+};
+
+// A list of more codings has no use, and each costs a pass over the body.
+const maxCodings = 2;
+
+/** Removes the content codings, the last one first (RFC 9110 §8.4). A bomb ends at `limit` bytes of output. */
+export function decodeBody(bytes: Buffer, coding: string, limit: number): Buffer | BodyFault {
+  const names = coding.split(',').map((name) => name.trim().toLowerCase());
+  const applied = names.filter((name) => name !== '' && name !== 'identity');
+  if (applied.length > maxCodings) return { pointer: '', cause: 'the body has too many content codings' };
+  let decoded = bytes;
+  for (const name of applied.reverse()) {
+    const decode = Object.hasOwn(codings, name) ? codings[name] : undefined;
+    if (!decode) return { pointer: '', cause: 'the body has an unknown content coding' };
+    try {
+      decoded = decode(decoded, { maxOutputLength: limit });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return tooLarge;
+      return { pointer: '', cause: 'the content coding of the body is broken' };
+    }
+  }
+  return decoded.length > limit ? tooLarge : decoded;
+}
+
+/** Whether a body may be JSON: `application/json`, `application/problem+json`, in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  const [, type = '', parameters = ''] = /^\s*([^;]*?)\s*(;.*)?$/s.exec(contentType ?? '') ?? [];
+  if (!/^(?:application|text)\/(?:[\w!#$&^.+-]+\+)?json$/i.test(type)) return false;
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(parameters)?.[1];
+  return charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset);
+}
+
+/** Changes a decoded JSON body. */
+export function changeBody(bytes: Buffer, { transform, isEmpty, violation }: BodyChange): Buffer | BodyFault {
+  if (!isUtf8(bytes)) return { pointer: '', cause: 'the body is not UTF-8' };
+  // RFC 8259 §8.1: a byte order mark may be ignored.
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const text = bytes.toString('utf8', hasMark ? 3 : 0);
+  try {
+    const value = transform(parseExact(text));
+    const adapted = JSON.stringify(value);
+    const pointer = violation?.(checkable(value, adapted));
+    if (pointer !== undefined) return { pointer, cause: 'the adapted body violates the contract' };
+    return isEmpty && !hasMark ? bytes : Buffer.from(isEmpty ? text : adapted);
+  } catch (error) {
+    if (error instanceof AdaptationError)
+      return { pointer: error.pointer, cause: 'an operation does not fit the body' };
+    if (error instanceof SyntaxError) return { pointer: '', cause: 'the body is not JSON' };
+    // V8 refuses texts that are nested too deeply.
+    if (error instanceof RangeError) return { pointer: '', cause: 'the body is nested too deeply' };
+    throw error;
+  }
+}
+
+/** The validator sees numbers that were kept by their text as numbers. */
+function checkable(value: JsonValue, text: string): unknown {
+  return hasKeptNumbers(value) ? JSON.parse(text) : value;
+}
+
+function hasKeptNumbers(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (JSON.isRawJSON(value)) return true;
+  return Array.isArray(value) ? value.some(hasKeptNumbers) : Object.values(value).some(hasKeptNumbers);
+}
+
+type Violation = (value: unknown) => string | undefined;
+
+/** Checks values against the schemas of an adapted version. Each schema is compiled when it is needed first. */
+export class AdaptedBodyValidator {
+  readonly #prepared: PreparedAdapter;
+  readonly #checks = new Map<string, Violation | undefined>();
+  #compile: ((name: string) => Violation) | undefined;
+
+  constructor(prepared: PreparedAdapter) {
+    this.#prepared = prepared;
+  }
+
+  get isLoaded(): boolean {
+    return this.#compile !== undefined;
+  }
+
+  /** ajv is loaded only by a process that serves an adapted version. */
+  async load(): Promise<void> {
+    const { Ajv2020 } = await import('ajv/dist/2020.js');
+    const ajv = new Ajv2020({
+      strict: false,
+      validateSchema: false,
+      validateFormats: false,
+      multipleOfPrecision: 9,
+      logger: false,
+    });
+    const id = 'adapted';
+    ajv.addSchema({ ...this.#prepared.schemas, $id: id });
+    this.#compile = (name) => {
+      const check = ajv.compile({ $ref: `${id}#/$defs/${escaped(name)}` });
+      return (value) => {
+        if (check(value)) return undefined;
+        const [error] = check.errors ?? [];
+        const { missingProperty } = (error?.params ?? {}) as { readonly missingProperty?: string };
+        return `${error?.instancePath ?? ''}${missingProperty === undefined ? '' : `/${pointerToken(missingProperty)}`}`;
+      };
+    };
+  }
+
+  /** Whether the contract describes a body for this status. */
+  hasSchema(route: string, status: number): boolean {
+    return (this.#schemasOf(route, status)?.size ?? 0) > 0;
+  }
+
+  /** Undefined: the contract has no schema for such a response. */
+  for(route: string, status: number, contentType: string | undefined): Violation | undefined {
+    const byType = this.#schemasOf(route, status);
+    const type = /^\s*([^;\s]*)/.exec(contentType ?? '')?.[1]?.toLowerCase() ?? '';
+    const name = byType?.get(type) ?? byType?.get(`${type.split('/')[0]}/*`) ?? byType?.get('*/*') ?? onlyOf(byType);
+    if (name === undefined) return undefined;
+    let check = this.#checks.get(name);
+    if (check === undefined) {
+      check = this.#compile?.(name);
+      this.#checks.set(name, check);
+    }
+    return check;
+  }
+
+  #schemasOf(route: string, status: number): ReadonlyMap<string, string> | undefined {
+    const responses = this.#prepared.routes.get(route)?.responses;
+    return (
+      responses?.get(String(status)) ?? responses?.get(`${Math.floor(status / 100)}XX`) ?? responses?.get('default')
+    );
+  }
+}
+
+/** With one media type, a body of another JSON type has to satisfy its schema, too. */
+function onlyOf(byType: ReadonlyMap<string, string> | undefined): string | undefined {
+  return byType?.size === 1 ? [...byType.values()][0] : undefined;
+}
+
+function pointerToken(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** In a JSON Pointer within a URI fragment (RFC 6901 §6). */
+function escaped(name: string): string {
+  return encodeURIComponent(pointerToken(name));
+}

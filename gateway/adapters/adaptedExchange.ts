@@ -1,0 +1,254 @@
+import type { AdapterSettings } from '../config/adapterSettings.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { Adaptation, Failure } from '../forwarding/outbound.ts';
+import type { RequestFields } from '../forwarding/requestHead.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
+import { nextVersion } from '../lifecycle/stage.ts';
+import { type BodyFault, isJson, tooLarge } from './adaptedBody.ts';
+import { adaptedHead, adaptedRequestLines, BackReferences, fieldOf } from './adaptedHeads.ts';
+import type { CompiledRoute } from './compiledAdapter.ts';
+import { AdapterUse, type VersionAdapter } from './versionAdapter.ts';
+
+const overloaded: Failure = { code: 'OVERLOADED', fault: 'gateway', cause: 'the adapted bodies take too much memory' };
+
+/** The parts of a request that an adapter uses. `now`: epoch ms. */
+interface AdaptableRequest {
+  readonly method: string;
+  readonly fields: RequestFields;
+  readonly now: number;
+}
+
+interface AdapterParts {
+  /** The adapted version: `v1`. */
+  readonly version: string;
+  readonly adapter: VersionAdapter;
+  readonly use: AdapterUse;
+}
+
+/** One exchange whose backend serves another version. */
+export class AdaptedExchange implements Adaptation {
+  readonly route: CompiledRoute;
+  /** The method for the backend. */
+  readonly method: string;
+  /** The adapted request body, as latin1 text. */
+  body: string | undefined;
+  readonly #version: string;
+  readonly #adapter: VersionAdapter;
+  readonly #use: AdapterUse;
+  readonly #now: number;
+  readonly #fields: RequestFields;
+  #sent: RequestFields | undefined;
+  #expected = 0;
+  #kept = 0;
+  /** The bytes of the body that is read now. */
+  #arrived = 0;
+
+  constructor(route: CompiledRoute, { method, fields, now }: AdaptableRequest, parts: AdapterParts) {
+    this.route = route;
+    // HEAD stays HEAD, and OPTIONS stays OPTIONS.
+    this.method = method === route.settings.method ? route.settings.to.method : method;
+    this.#fields = fields;
+    this.#now = now;
+    this.#version = parts.version;
+    this.#adapter = parts.adapter;
+    this.#use = parts.use;
+  }
+
+  get bodyLimit(): number {
+    return this.#adapter.compiled.settings.body;
+  }
+
+  get readsBody(): boolean {
+    return this.route.transformBody !== undefined && this.method === this.route.settings.to.method;
+  }
+
+  /** The request fields for the backend. */
+  get fields(): RequestFields {
+    if (this.#sent) return this.#sent;
+    const isNew = this.body !== undefined;
+    const passed = adaptedRequestLines(this.#fields.passed, this.#adapter.compiled.hash, isNew);
+    const framing = isNew ? { contentLength: String(this.body?.length), transferEncoding: undefined } : {};
+    this.#sent = { ...this.#fields, passed, ...framing };
+    return this.#sent;
+  }
+
+  /** The request is in flight now: takes memory for its response. */
+  enter(): void {
+    this.#expected = this.#use.sizeOf(this.route.name, this.bodyLimit);
+    this.#use.change(this.#expected, 0);
+  }
+
+  /** The exchange has ended. Safe to call twice. */
+  release(): void {
+    this.#use.change(-this.#expected, -this.#kept);
+    this.#expected = 0;
+    this.#kept = 0;
+  }
+
+  keep(bytes: number): Failure | undefined {
+    this.#arrived += bytes;
+    if (this.#arrived > this.bodyLimit) return this.#failureOf(tooLarge);
+    const fromExpected = Math.min(bytes, this.#expected);
+    this.#expected -= fromExpected;
+    this.#kept += bytes;
+    return this.#use.change(-fromExpected, bytes) ? undefined : overloaded;
+  }
+
+  adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
+    const { passed } = this.#fields;
+    const contentType = lineOf(passed, 'content-type');
+    if (!isJson(contentType)) {
+      const detail = 'The body is not application/json in UTF-8, which the adapter of this version requires.';
+      return {
+        code: 'UNSUPPORTED_MEDIA_TYPE',
+        fault: 'client',
+        cause: 'the request body is not JSON',
+        details: { detail },
+      };
+    }
+    const coding = lineOf(passed, 'content-encoding') ?? '';
+    const job = { route: this.route.name, status: undefined, contentType, coding, bytes };
+    const result = this.#adapter.adaptBody(job);
+    return result instanceof Promise ? result.then((one) => this.#takeBody(one)) : this.#takeBody(result);
+  }
+
+  bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
+    const { status, contentLength } = head;
+    const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
+    if (isBodiless || !this.#changes(status)) return 'pass';
+    // The request has no Range, so a part of a body was not asked for.
+    if (status === 206) return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
+    if (!isJson(fieldOf(head, 'content-type'))) {
+      return this.#failureOf({ pointer: '', cause: 'the body is not JSON in UTF-8' });
+    }
+    if (contentLength > this.bodyLimit) return this.#failureOf(tooLarge);
+    this.#arrived = 0;
+    return 'whole';
+  }
+
+  adaptHead(head: ResponseHead, length?: number): ResponseHead {
+    const { hash } = this.#adapter.compiled;
+    // The fields of a 304 are those of a 200 (RFC 9110 §15.4.5).
+    const described = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
+    const isChanged = described !== undefined && this.#changes(described);
+    return adaptedHead(head, hash, length ?? (isChanged ? 'unknown' : 'same'));
+  }
+
+  adaptBody(head: ResponseHead, bytes: Buffer): Buffer | Failure | Promise<Buffer | Failure> {
+    const coding = fieldOf(head, 'content-encoding') ?? '';
+    const job = {
+      route: this.route.name,
+      status: head.status,
+      contentType: fieldOf(head, 'content-type'),
+      coding,
+      bytes,
+    };
+    const result = this.#adapter.adaptBody(job);
+    return result instanceof Promise ? result.then((one) => this.#onAdapted(one)) : this.#onAdapted(result);
+  }
+
+  #onAdapted(result: Buffer | BodyFault): Buffer | Failure {
+    if (!Buffer.isBuffer(result)) return this.#failureOf(result);
+    const size = Math.max(result.length, this.#arrived);
+    this.#use.onBody(this.route.name, size);
+    // What the response was expected to take, and the larger of both bodies from now on.
+    this.#use.change(-this.#expected, size - this.#kept);
+    this.#expected = 0;
+    this.#kept = size;
+    return result;
+  }
+
+  #takeBody(result: Buffer | BodyFault): Failure | undefined {
+    if (Buffer.isBuffer(result)) {
+      this.body = result.toString('latin1');
+      this.#sent = undefined;
+      return undefined;
+    }
+    if (result === tooLarge || result.cause === tooLarge.cause) {
+      return { code: 'BODY_TOO_LARGE', fault: 'client', cause: result.cause };
+    }
+    const place = result.pointer === '' ? '' : ` at ${result.pointer}`;
+    const detail = `The body${place} does not match the contract of this version.`;
+    return {
+      code: 'BAD_REQUEST',
+      fault: 'client',
+      cause: `the request body${place}: ${result.cause}`,
+      details: { detail },
+    };
+  }
+
+  #failureOf({ pointer, cause }: BodyFault): Failure {
+    const { name: route } = this.route;
+    this.#use.onFailure(route, pointer, this.#now);
+    const details = { members: { version: this.#version, route, pointer } };
+    return {
+      code: 'ADAPTER_FAILED',
+      fault: 'gateway',
+      cause: pointer === '' ? cause : `${cause}: ${pointer}`,
+      details,
+    };
+  }
+
+  /** Whether the body of a response with this status is changed, if it has one. */
+  #changes(status: number): boolean {
+    return status >= 200 && this.method !== 'OPTIONS' && this.#adapter.changes(this.route, status);
+  }
+}
+
+/** The value of a field in `Name: value` lines. */
+function lineOf(lines: string, name: string): string | undefined {
+  const match = new RegExp(`^${name}:[ \\t]*(.*)$`, 'im').exec(lines)?.[1];
+  return match?.trim();
+}
+
+/** The adapter of a version in the snapshot in use. */
+export class ActiveAdapter {
+  readonly use: AdapterUse;
+  readonly references: BackReferences;
+  readonly #version: string;
+  readonly #adapter: VersionAdapter;
+  /** What is put before a path of the backend: its version, unless that is removed. */
+  readonly #prefix: string;
+
+  /** `use`: of the former snapshot. */
+  constructor(settings: AdapterSettings, version: Version, snapshot: Snapshot, use = new AdapterUse()) {
+    const source = snapshot.versions.get(settings.from);
+    const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
+    this.use = use;
+    this.#version = version.name;
+    this.#adapter = use.adapterFor({ settings, hash: settings.prepared?.hash ?? 'unchecked', templates });
+    this.#prefix = source?.prefix === 'forward' ? `/${settings.from}` : '';
+    this.references = new BackReferences(this.#adapter.compiled, {
+      basePath: snapshot.gateway.basePath,
+      version: version.name,
+      from: settings.from,
+      isStripped: source?.prefix !== 'forward',
+      moved: nextVersion(version, snapshot)?.name === settings.from ? version.moved.entries() : [],
+      isVersion: (segment) => snapshot.versions.has(segment),
+    });
+  }
+
+  /** `path`: without version and query. Text: the reason why the route is not adapted; '' if the adapter has no such route. */
+  routeFor(method: string, path: string): CompiledRoute | string {
+    const { compiled } = this.#adapter;
+    const route = method === '' ? compiled.findAny(path) : compiled.find(method, path);
+    return route === undefined ? '' : 'gone' in route ? route.gone : route;
+  }
+
+  hasRoomFor({ name }: CompiledRoute): boolean {
+    return this.use.hasRoomFor(name, this.#adapter.compiled.settings.body);
+  }
+
+  /** Path and query for the backend. Undefined: a value of the client has no counterpart. */
+  targetOf(route: CompiledRoute, path: string, query: string): string | undefined {
+    try {
+      return this.#prefix + route.targetOf(path, query);
+    } catch {
+      return undefined;
+    }
+  }
+
+  begin(route: CompiledRoute, request: AdaptableRequest): AdaptedExchange {
+    return new AdaptedExchange(route, request, { version: this.#version, adapter: this.#adapter, use: this.use });
+  }
+}

@@ -1,0 +1,200 @@
+import type { Operation } from '../config/adapterSettings.ts';
+import type { Rewriting } from '../forwarding/rewrite.ts';
+import { lowerCased } from '../http1/grammar.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
+import { pathBelow } from '../routing/requestTarget.ts';
+import { PathTable, translatePath } from '../shared/pathTable.ts';
+import { type CompiledAdapter, type CompiledRoute, queryPairs } from './compiledAdapter.ts';
+
+// An adapted body has other bytes than that of the backend. So these request fields would mean something else to the backend:
+// ranges, deltas, and dates, which do not change when the adapter does.
+const droppedFromRequests = new Set(['accept-encoding', 'range', 'if-range', 'if-modified-since', 'a-im']);
+const describesRequestBody = new Set(['content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']);
+const tagConditions = new Set(['if-none-match', 'if-match']);
+
+/** The request fields for the backend. `lines`: `Name: value` lines, as received. `newBody`: the body was changed. */
+export function adaptedRequestLines(lines: string, hash: string, newBody: boolean): string {
+  let adapted = 'Accept-Encoding: identity\r\n';
+  const conditions = new Map<string, string>();
+  for (const line of lines.split('\r\n')) {
+    if (line === '') continue;
+    const colon = line.indexOf(':');
+    const name = lowerCased(line.slice(0, colon));
+    if (droppedFromRequests.has(name) || (newBody && describesRequestBody.has(name))) continue;
+    if (!tagConditions.has(name)) adapted += `${line}\r\n`;
+    else {
+      const value = line.slice(colon + 1).trim();
+      const before = conditions.get(name);
+      conditions.set(name, before === undefined ? value : `${before}, ${value}`);
+    }
+  }
+  for (const [name, list] of conditions) {
+    const tags = originalTags(list, hash);
+    // Without a tag of this adapter, If-Match can match nothing, and If-None-Match has no effect.
+    if (tags === '' && name === 'if-none-match') continue;
+    adapted += `${name === 'if-match' ? 'If-Match' : 'If-None-Match'}: ${tags === '' ? 'W/""' : tags}\r\n`;
+  }
+  return adapted;
+}
+
+// RFC 9110 §8.8.3. A comma may be part of a tag.
+const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
+const oneEntityTag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
+
+/** The tags of the backend in a list of tags of clients. A tag without the hash belongs to another body, and is left out. */
+export function originalTags(list: string, hash: string): string {
+  if (list.trim() === '*') return '*';
+  const suffix = `-${hash}"`;
+  return [...list.matchAll(entityTag)]
+    .filter(([tag]) => tag.endsWith(suffix))
+    .map(([tag]) => `${tag.slice(0, -suffix.length)}"`)
+    .join(', ');
+}
+
+/** Weak, because equal bodies of the backend may be adapted to other bytes. Undefined for a tag that is not valid. */
+export function adaptedTag(tag: string, hash: string): string | undefined {
+  const opaque = oneEntityTag.exec(tag)?.[1];
+  return opaque === undefined ? undefined : `W/"${opaque}-${hash}"`;
+}
+
+const droppedFromResponses = new Set(['accept-ranges', 'digest', 'content-md5', 'content-digest', 'repr-digest']);
+const framingFields = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer']);
+
+/**
+ * The head for the client. `body`: the length of the new body; `unknown` in a response without a body, whose body would be
+ * changed; `same` if the body is passed on.
+ */
+export function adaptedHead(head: ResponseHead, hash: string, body: number | 'unknown' | 'same'): ResponseHead {
+  const fields: string[] = [];
+  const names: string[] = [];
+  for (const [index, name] of head.names.entries()) {
+    if (droppedFromResponses.has(name) || (body !== 'same' && framingFields.has(name))) continue;
+    const value = head.fields[index * 2 + 1] as string;
+    const adapted = name === 'etag' ? adaptedTag(value, hash) : value;
+    if (adapted === undefined) continue;
+    fields.push(head.fields[index * 2] as string, adapted);
+    names.push(name);
+  }
+  if (typeof body === 'number') {
+    fields.push('Content-Length', String(body));
+    names.push('content-length');
+  }
+  const { minor, status, reason, connection, persistent, keepAlive } = head;
+  const framing =
+    body === 'same'
+      ? { contentLength: head.contentLength, chunked: head.chunked }
+      : { contentLength: typeof body === 'number' ? body : -1, chunked: false };
+  return { minor, status, reason, fields, names, ...framing, connection, persistent, keepAlive };
+}
+
+/** The value of a field; several are joined to a list. Undefined without the field. */
+export function fieldOf({ names, fields }: ResponseHead, name: string): string | undefined {
+  let value: string | undefined;
+  for (const [index, one] of names.entries()) {
+    if (one !== name) continue;
+    const next = fields[index * 2 + 1] as string;
+    value = value === undefined ? next : `${value}, ${next}`;
+  }
+  return value;
+}
+
+/** Where an adapted version and the version of its backend are served. */
+export interface AdaptedPaths {
+  readonly basePath: string;
+  /** The adapted version: `v1`. */
+  readonly version: string;
+  /** The version of the backend: `v2`. */
+  readonly from: string;
+  /** Whether the backend gets its paths without the version. */
+  readonly isStripped: boolean;
+  /** `moved` of the adapted version, if `from` is its successor. */
+  readonly moved: readonly (readonly [template: string, value: string | null])[];
+  isVersion(segment: string): boolean;
+}
+
+/** Maps URLs of the backend's version in responses to URLs of the adapted version: Location, Link, cookies. */
+export class BackReferences implements Rewriting {
+  readonly prefix: string;
+  readonly basePath: string;
+  readonly isVersion: (segment: string) => boolean;
+  readonly #ours: string;
+  readonly #theirs: string;
+  readonly #routes: PathTable<CompiledRoute>;
+  readonly #moved: PathTable<string>;
+
+  constructor(adapter: CompiledAdapter, { basePath, version, from, isStripped, moved, isVersion }: AdaptedPaths) {
+    this.basePath = basePath;
+    this.isVersion = isVersion;
+    this.prefix = isStripped ? `${basePath}/${from}` : '';
+    this.#ours = `${basePath}/${version}`;
+    this.#theirs = `${basePath}/${from}`;
+    const routes = adapter.routes.flatMap((route): [string, CompiledRoute][] => {
+      const template = route.templateForReferences;
+      return template === undefined ? [] : [[template, route]];
+    });
+    // A URL is usually fetched, so a GET route is preferred to others with the same path.
+    this.#routes = new PathTable(routes.sort(([, a], [, b]) => Number(isPost(a)) - Number(isPost(b))));
+    this.#moved = new PathTable(
+      moved.flatMap(([ours, theirs]): [string, string][] => (theirs ? [[theirs, ours]] : [])),
+    );
+  }
+
+  /** A URL without a counterpart keeps the version of the backend, which serves it. */
+  mapReference(reference: string): string {
+    const [, path = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(reference) ?? [];
+    const below = this.#below(path);
+    if (below === undefined) return reference;
+    const route = this.#routes.find(below);
+    if (route) {
+      const ours = translatePath(below, route.template, route.value.settings.path);
+      if (ours !== undefined) return this.#ours + ours + queryFor(route.value, query) + fragment;
+    }
+    const row = this.#moved.find(below);
+    const ours = row && translatePath(below, row.template, row.value);
+    return ours === undefined ? reference : this.#ours + ours + query + fragment;
+  }
+
+  /** A path without a counterpart becomes that of the version, so that the client sends the cookie at all. */
+  mapCookiePath(path: string): string {
+    const below = this.#below(path.trimEnd());
+    if (below === undefined) return path;
+    const mapped = this.mapReference(path.trimEnd());
+    return mapped.startsWith(`${this.#ours}/`) ? mapped : this.#ours;
+  }
+
+  /** The path below the version of the backend, which may not know `base_path`. */
+  #below(path: string): string | undefined {
+    const below = pathBelow(path, this.#theirs);
+    return below ?? (this.basePath === '' ? undefined : pathBelow(path, this.#theirs.slice(this.basePath.length)));
+  }
+}
+
+function isPost({ settings }: CompiledRoute): boolean {
+  return settings.method !== 'GET';
+}
+
+/** Undoes renamed parameters, and removes those that the adapter sets. Others stay as they are. */
+function queryFor({ settings }: CompiledRoute, query: string): string {
+  const { query: operations } = settings.request;
+  if (query === '' || operations.length === 0) return query;
+  const names = new Map<string, string | undefined>();
+  for (const operation of operations) addReversed(names, operation);
+  const parts = queryPairs(query).flatMap(({ name, raw }) => {
+    if (!names.has(name)) return [raw];
+    const ours = names.get(name);
+    const equals = raw.indexOf('=');
+    return ours === undefined ? [] : [encodeURIComponent(ours) + (equals === -1 ? '' : raw.slice(equals))];
+  });
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}
+
+/** `names`: by the name for the backend, that for the client; undefined: the client does not send the parameter. */
+function addReversed(names: Map<string, string | undefined>, operation: Operation): void {
+  const [at, ...below] = operation.at;
+  if (at === undefined || below.length > 0) return;
+  if (operation.kind === 'const') names.set(at, undefined);
+  else if (operation.kind === 'rename' || operation.kind === 'move') {
+    const [to] = operation.to;
+    if (to !== undefined) names.set(to, at);
+  }
+}

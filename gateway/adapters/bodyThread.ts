@@ -1,0 +1,151 @@
+import { Worker } from 'node:worker_threads';
+import type { AdapterSettings } from '../config/adapterSettings.ts';
+import { threadFile } from '../shared/packageFiles.ts';
+import { AdaptedBodyValidator, type BodyChange, type BodyFault, changeBody, decodeBody } from './adaptedBody.ts';
+import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
+
+/** One body to adapt, as plain data. */
+export interface BodyJob {
+  /** `GET /drinks/{id}` */
+  readonly route: string;
+  /** Of the response; undefined: the body of a request. */
+  readonly status: number | undefined;
+  readonly contentType: string | undefined;
+  /** The content codings, `gzip`; '' for none. */
+  readonly coding: string;
+  readonly bytes: Buffer;
+}
+
+/** Adapts the bodies of one version, in the thread that serves or in one of its own. */
+export class BodyAdapter {
+  readonly compiled: CompiledAdapter;
+  readonly #validator: AdaptedBodyValidator | undefined;
+  readonly #limit: number;
+  readonly #routes: ReadonlyMap<string, CompiledRoute>;
+
+  constructor(compiled: CompiledAdapter) {
+    const { prepared, body } = compiled.settings;
+    this.compiled = compiled;
+    this.#validator = prepared && new AdaptedBodyValidator(prepared);
+    this.#limit = body;
+    this.#routes = new Map(compiled.routes.map((route) => [route.name, route]));
+  }
+
+  /** Whether the bodies of a response are changed or checked. */
+  changes(route: CompiledRoute, status: number): boolean {
+    const row = route.rowFor(status);
+    return row !== undefined && (!row.isEmpty || this.#validator?.hasSchema(route.name, status) === true);
+  }
+
+  get isLoaded(): boolean {
+    return this.#validator?.isLoaded ?? true;
+  }
+
+  async load(): Promise<void> {
+    await this.#validator?.load();
+  }
+
+  /** `limit`: the largest decoded body; undefined: `adapter.body`. */
+  adapt({ route, status, contentType, coding, bytes }: BodyJob, limit = this.#limit): Buffer | BodyFault {
+    const decoded = coding === '' ? bytes : decodeBody(bytes, coding, limit);
+    if (!Buffer.isBuffer(decoded)) return decoded;
+    const change = this.#changeOf(route, status, contentType);
+    return change ? changeBody(decoded, change) : { pointer: '', cause: 'the route has no row for this body' };
+  }
+
+  #changeOf(name: string, status: number | undefined, contentType: string | undefined): BodyChange | undefined {
+    const route = this.#routes.get(name);
+    if (status === undefined) {
+      const transform = route?.transformBody;
+      return transform && { transform, isEmpty: false, violation: undefined };
+    }
+    const row = route?.rowFor(status);
+    return row && { ...row, violation: this.#validator?.for(name, status, contentType) };
+  }
+}
+
+/** A message to the thread. `settings`: sent with the first job of an adapter. */
+export interface BodyRequest {
+  readonly number: number;
+  readonly hash: string;
+  readonly settings: AdapterSettings | undefined;
+  readonly job: Omit<BodyJob, 'bytes'> & { readonly bytes: Uint8Array };
+}
+
+export type BodyReply = { readonly number: number } & ({ readonly bytes: Uint8Array } | { readonly fault: BodyFault });
+
+// A body is limited, so a job takes milliseconds. This ends a thread that hangs, for example in a regular expression.
+const longestJobMs = 10_000;
+// A thread that has nothing to do ends, which frees its memory.
+const idleMs = 30_000;
+const heapMiB = 512;
+
+/** Adapts large bodies in a thread, so that other requests do not wait. One thread for each process, started on demand. */
+export class BodyThread {
+  #thread: Worker | undefined;
+  /** The adapters that the thread has, by hash. */
+  #known = new Set<string>();
+  readonly #jobs = new Map<number, (result: Buffer | BodyFault) => void>();
+  #last = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  run(settings: AdapterSettings, hash: string, { bytes, ...job }: BodyJob): Promise<Buffer | BodyFault> {
+    const { promise, resolve } = Promise.withResolvers<Buffer | BodyFault>();
+    const thread = this.#started();
+    this.#last += 1;
+    this.#jobs.set(this.#last, resolve);
+    if (this.#jobs.size === 1) this.#setTimer(thread, longestJobMs);
+    // A copy, because a buffer of Node's pool cannot be transferred.
+    const copy = new Uint8Array(bytes);
+    const isNew = !this.#known.has(hash);
+    this.#known.add(hash);
+    const request: BodyRequest = {
+      number: this.#last,
+      hash,
+      settings: isNew ? settings : undefined,
+      job: { ...job, bytes: copy },
+    };
+    thread.postMessage(request, [copy.buffer]);
+    return promise;
+  }
+
+  #started(): Worker {
+    if (this.#thread) return this.#thread;
+    const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
+    const thread = new Worker(threadFile('adapters/worker'), { execArgv: [], resourceLimits });
+    this.#thread = thread;
+    thread.on('message', (reply: BodyReply) => this.#onReply(thread, reply));
+    thread.on('error', () => this.#end(thread));
+    thread.on('exit', () => this.#end(thread));
+    thread.unref();
+    return thread;
+  }
+
+  #onReply(thread: Worker, reply: BodyReply): void {
+    const resolve = this.#jobs.get(reply.number);
+    this.#jobs.delete(reply.number);
+    this.#setTimer(thread, this.#jobs.size > 0 ? longestJobMs : idleMs);
+    resolve?.(
+      'fault' in reply ? reply.fault : Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length),
+    );
+  }
+
+  #setTimer(thread: Worker, ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#end(thread);
+      void thread.terminate();
+    }, ms).unref();
+  }
+
+  /** Forgets the thread. The next job starts another one. */
+  #end(thread: Worker): void {
+    if (this.#thread !== thread) return;
+    clearTimeout(this.#timer);
+    this.#thread = undefined;
+    this.#known = new Set();
+    const jobs = [...this.#jobs.values()];
+    this.#jobs.clear();
+    for (const resolve of jobs) resolve({ pointer: '', cause: 'the thread that adapts large bodies ended' });
+  }
+}

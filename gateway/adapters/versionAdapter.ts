@@ -1,0 +1,121 @@
+import type { AdapterFailureReport } from '../observability/report.ts';
+import { type BodyFault, tooLarge } from './adaptedBody.ts';
+import { BodyAdapter, type BodyJob, BodyThread } from './bodyThread.ts';
+import { type AdapterScope, CompiledAdapter, type CompiledRoute } from './compiledAdapter.ts';
+
+/**
+ * The largest body that the serving thread adapts itself, in bytes after decoding: about 20 ms of work. The bench entry `adapter`
+ * prints the time for each KiB: about 40 µs with numbers that are kept by their text, and 10 µs without.
+ */
+const maxBytesHere = 256 * 1024;
+
+const thread = new BodyThread();
+
+/** Adapts the bodies of one version in this process. Kept over reloads that do not change the adapter. */
+export class VersionAdapter {
+  readonly compiled: CompiledAdapter;
+  readonly #bodies: BodyAdapter;
+  #loading: Promise<void> | undefined;
+
+  constructor(scope: AdapterScope) {
+    this.compiled = new CompiledAdapter(scope);
+    this.#bodies = new BodyAdapter(this.compiled);
+  }
+
+  /** Whether the bodies of a response are changed or checked. */
+  changes(route: CompiledRoute, status: number): boolean {
+    return this.#bodies.changes(route, status);
+  }
+
+  /** Never throws or rejects. */
+  adaptBody(job: BodyJob): Buffer | BodyFault | Promise<Buffer | BodyFault> {
+    try {
+      return this.#bodies.isLoaded ? this.#adapt(job) : this.#loadAndAdapt(job);
+    } catch (error) {
+      return faultOf(error);
+    }
+  }
+
+  async #loadAndAdapt(job: BodyJob): Promise<Buffer | BodyFault> {
+    this.#loading ??= this.#bodies.load();
+    try {
+      await this.#loading;
+      return await this.#adapt(job);
+    } catch (error) {
+      this.#loading = undefined;
+      return faultOf(error);
+    }
+  }
+
+  #adapt(job: BodyJob): Buffer | BodyFault | Promise<Buffer | BodyFault> {
+    const { settings, hash } = this.compiled;
+    if (job.bytes.length > maxBytesHere) return thread.run(settings, hash, job);
+    const result = this.#bodies.adapt(job, Math.min(settings.body, maxBytesHere));
+    // It is larger than its coded form.
+    return result === tooLarge && maxBytesHere < settings.body ? thread.run(settings, hash, job) : result;
+  }
+}
+
+function faultOf(error: unknown): BodyFault {
+  return { pointer: '', cause: error instanceof Error ? error.name : 'the adapter failed' };
+}
+
+// Bodies of 64 MiB are as much memory as a whole gateway at rest.
+const softLimit = 64 * 1024 * 1024;
+const maxFailedRoutes = 1000;
+
+/** What one process knows about the use of an adapter. Kept by version over reloads. */
+export class AdapterUse {
+  readonly #limit: number;
+  /** Bytes of bodies in memory: received, adapted, or not yet read by the client. */
+  #kept = 0;
+  /** Bytes that requests in flight will probably add. */
+  #expected = 0;
+  /** By route: the size of its latest bodies. */
+  readonly #sizes = new Map<string, number>();
+  readonly #failures = new Map<string, AdapterFailureReport>();
+  #adapter: VersionAdapter | undefined;
+
+  constructor(limit = softLimit) {
+    this.#limit = limit;
+  }
+
+  /** The adapter of a snapshot: the former one, if nothing has changed. */
+  adapterFor(scope: AdapterScope): VersionAdapter {
+    if (this.#adapter?.compiled.hash !== scope.hash) this.#adapter = new VersionAdapter(scope);
+    return this.#adapter;
+  }
+
+  /** Whether there is memory for one more body of a route. One body is always admitted. */
+  hasRoomFor(route: string, largest: number): boolean {
+    const used = this.#kept + this.#expected;
+    return used === 0 || used + this.sizeOf(route, largest) <= this.#limit;
+  }
+
+  /** The size that a body of the route probably has. `largest`: that of the first one, which is not known. */
+  sizeOf(route: string, largest: number): number {
+    return this.#sizes.get(route) ?? largest;
+  }
+
+  /** A request enters (`expected` is positive) or its body arrives. False: far more than expected has arrived. */
+  change(expected: number, kept: number): boolean {
+    this.#expected += expected;
+    this.#kept += kept;
+    return kept <= 0 || this.#kept <= 2 * this.#limit;
+  }
+
+  /** Follows larger bodies at once, and smaller ones slowly. */
+  onBody(route: string, size: number): void {
+    const before = this.#sizes.get(route) ?? size;
+    this.#sizes.set(route, size >= before ? size : Math.ceil((before + size) / 2));
+  }
+
+  onFailure(route: string, pointer: string, at: number): void {
+    const count = (this.#failures.get(route)?.count ?? 0) + 1;
+    if (count > 1 || this.#failures.size < maxFailedRoutes) this.#failures.set(route, { route, count, pointer, at });
+  }
+
+  get failures(): readonly AdapterFailureReport[] {
+    return [...this.#failures.values()];
+  }
+}

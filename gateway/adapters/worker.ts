@@ -1,0 +1,32 @@
+import { parentPort } from 'node:worker_threads';
+import { BodyAdapter, type BodyReply, type BodyRequest } from './bodyThread.ts';
+import { CompiledAdapter } from './compiledAdapter.ts';
+
+/** By hash, the latest last. A reload that changes an adapter adds another one. */
+const adapters = new Map<string, BodyAdapter>();
+const maxAdapters = 16;
+
+parentPort?.on('message', (request: BodyRequest) => void answer(request));
+
+async function answer({ number, hash, settings, job }: BodyRequest): Promise<void> {
+  const reply = await replyTo({ number, hash, settings, job });
+  parentPort?.postMessage(reply, 'bytes' in reply ? [reply.bytes.buffer as ArrayBuffer] : []);
+}
+
+async function replyTo({ number, hash, settings, job }: BodyRequest): Promise<BodyReply> {
+  if (settings) {
+    adapters.set(hash, new BodyAdapter(new CompiledAdapter({ settings, hash, templates: [] })));
+    const [oldest] = adapters.keys();
+    if (adapters.size > maxAdapters && oldest !== undefined) adapters.delete(oldest);
+  }
+  const adapter = adapters.get(hash);
+  if (!adapter) return { number, fault: { pointer: '', cause: 'the thread has forgotten the adapter' } };
+  try {
+    if (!adapter.isLoaded) await adapter.load();
+    const result = adapter.adapt({ ...job, bytes: Buffer.from(job.bytes.buffer, 0, job.bytes.length) });
+    // A copy, because a buffer of Node's pool cannot be transferred.
+    return Buffer.isBuffer(result) ? { number, bytes: new Uint8Array(result) } : { number, fault: result };
+  } catch (error) {
+    return { number, fault: { pointer: '', cause: error instanceof Error ? error.name : 'the thread failed' } };
+  }
+}

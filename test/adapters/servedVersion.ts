@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { PreparedAdapter } from '../../gateway/config/adapterSettings.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { type Answer, type Backend, startBackend } from '../support/backend.ts';
+import { fastLane } from '../support/gateway.ts';
+
+const item = {
+  type: 'object',
+  required: ['name', 'price'],
+  properties: { name: { type: 'string' }, price: { type: 'string' } },
+};
+
+/** `GET /drinks/{id}` of v1, from `GET /cocktails/{cocktail}` of v2; see `adapterRoutes`. */
+export const prepared: PreparedAdapter = {
+  hash: 'abcdef012345',
+  schemas: {
+    $defs: {
+      drink: item,
+      drinks: { type: 'object', required: ['drinks'], properties: { drinks: { type: 'array', items: item } } },
+      error: { type: 'object', required: ['message'], properties: { message: { type: 'string' } } },
+    },
+  },
+  routes: new Map([
+    ['GET /drinks/{id}', responsesOf({ '200': 'drink', '404': 'error' })],
+    ['GET /drinks', responsesOf({ '200': 'drinks' })],
+    ['POST /drinks', responsesOf({ '201': 'drink', '422': 'error' })],
+    ['GET /export', responsesOf({})],
+  ]),
+};
+
+function responsesOf(byStatus: Readonly<Record<string, string>>): {
+  readonly responses: PreparedAdapter['routes'] extends ReadonlyMap<string, infer Route>
+    ? Route extends { responses: infer Responses }
+      ? Responses
+      : never
+    : never;
+} {
+  const rows = Object.entries(byStatus).map(
+    ([status, name]) => [status, new Map([['application/json', name]])] as const,
+  );
+  return { responses: new Map(rows) };
+}
+
+const fromCocktail = [{ rename: { title: 'name' } }, { convert: { price: 'decimal_string(2)' } }, { drop: 'glass' }];
+
+export const adapterRoutes = {
+  'GET /drinks/{id}': {
+    to: 'GET /cocktails/{cocktail}',
+    request: { path: [{ rename: { id: 'cocktail' } }] },
+    response: { 200: fromCocktail, 404: [{ rename: { detail: 'message' } }] },
+  },
+  'GET /drinks': {
+    to: 'GET /cocktails',
+    request: { query: [{ rename: { from: 'offset' } }, { default: { limit: '5' } }] },
+    response: { 200: [{ rename: { cocktails: 'drinks' } }, { each: { drinks: fromCocktail } }] },
+  },
+  'POST /drinks': {
+    to: 'POST /cocktails',
+    request: { body: [{ rename: { name: 'title' } }, { default: { glass: 'none' } }] },
+    response: { 201: fromCocktail, 422: [{ rename: { detail: 'message' } }] },
+  },
+  'GET /export': { to: 'GET /export' },
+  'GET /search': { gone: 'v2 has no search' },
+};
+
+export interface Served {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly backend: Backend;
+}
+
+export interface ServedSettings {
+  readonly gateway?: Readonly<Record<string, unknown>>;
+  /** Of `/v1`. */
+  readonly version?: Readonly<Record<string, unknown>>;
+  readonly adapter?: Readonly<Record<string, unknown>>;
+  /** Of `/v2`. */
+  readonly source?: Readonly<Record<string, unknown>>;
+}
+
+/** A gateway whose `/v1` is served from the backend of `/v2`, which answers with `script`. */
+export async function startServed(script: Answer, settings: ServedSettings = {}): Promise<Served> {
+  const backend = await startBackend(script);
+  const running = await startGateway(servedSnapshot(backend.url, settings));
+  onTestFinished(() => running.close());
+  return { port: running.port, adminPort: running.adminPort, backend };
+}
+
+export function servedSnapshot(
+  upstream: string,
+  { gateway = {}, version = {}, adapter = {}, source = {} }: ServedSettings = {},
+): Snapshot {
+  const folder = mkdtempSync(join(tmpdir(), 'adapted-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'v1.json'), contractOf(['/drinks', '/drinks/{id}', '/drinks/mine', '/export', '/search']));
+  writeFileSync(join(folder, 'v2.json'), contractOf(['/cocktails', '/cocktails/{cocktail}', '/export']));
+  const snapshot = snapshotFrom(
+    {
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...fastLane, ...gateway },
+      routes: {
+        '/v1': {
+          upstream,
+          contract: 'v1.json',
+          ...version,
+          adapter: { from: '/v2', mode: 'serve', routes: adapterRoutes, ...adapter },
+        },
+        '/v2': { upstream, contract: 'v2.json', ...source },
+      },
+    },
+    folder,
+  );
+  return withPrepared(snapshot);
+}
+
+function withPrepared(snapshot: Snapshot): Snapshot {
+  const byMajor = snapshot.byMajor.map((one) =>
+    one.adapter ? { ...one, adapter: { ...one.adapter, prepared } } : one,
+  );
+  return { ...snapshot, byMajor, versions: new Map(byMajor.map((one) => [one.name, one])) };
+}
+
+function contractOf(paths: readonly string[]): string {
+  const responses = { '200': { description: 'OK' } };
+  const operation = (path: string): object => {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    return {
+      parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      responses,
+    };
+  };
+  const entries = paths.map((path) => [
+    path,
+    { get: operation(path), ...(path.includes('{') ? {} : { post: operation(path) }) },
+  ]);
+  return JSON.stringify({ openapi: '3.1.0', info: { title: 'T', version: '1' }, paths: Object.fromEntries(entries) });
+}
