@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:tls';
 import { digestOf } from '../config/referencedFiles.ts';
@@ -44,7 +44,8 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
     try {
       const pair = readKeyPair(tls);
       if (used?.cert.equals(pair.cert) && used.key.equals(pair.key)) return;
-      server.setSecureContext(pair);
+      // Otherwise Node would return to the ticket keys of the start.
+      server.setSecureContext({ ...pair, ticketKeys: server.getTicketKeys() });
       used = pair;
     } catch (error) {
       const line = `The TLS certificate is not replaced: ${oneLine(error)}. The former one stays in use.`;
@@ -61,6 +62,28 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
     clearTimeout(reporting);
     for (const watch of watches) watch.close();
   };
+}
+
+/** How long the same keys encrypt session tickets, ms. */
+const ticketKeysMs = 12 * 3_600_000;
+
+/** Keys that encrypt the session tickets of a listener. */
+export function newTicketKeys(): Buffer {
+  return randomBytes(48);
+}
+
+/**
+ * Calls `use` with new ticket keys every 12 hours, because with the keys, recorded connections of TLS 1.2 can be decrypted. Node
+ * accepts the tickets of one set of keys only, so sessions of the former keys are not resumed. Returns a function that stops it.
+ */
+export function rotateTicketKeys(use: (keys: Buffer) => void, everyMs: number = ticketKeysMs): () => void {
+  const timer = setInterval(() => use(newTicketKeys()), everyMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** Tickets of the former keys are no longer accepted. Open connections are not affected. */
+export function setTicketKeys(server: Server, keys: Buffer): void {
+  if (server instanceof TlsServer) server.setTicketKeys(keys);
 }
 
 function parse<T>(read: () => T, message: string): T {

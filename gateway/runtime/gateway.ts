@@ -7,6 +7,7 @@ import { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { OtlpExporter } from '../otlp/exporter.ts';
+import { rotateTicketKeys } from '../pipeline/certificate.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
 import { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import { FreezeWatch } from '../restrictions/freezeWatch.ts';
@@ -49,6 +50,8 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   readonly load?: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
   readonly peek?: (text?: string) => Snapshot | Promise<Snapshot>;
+  /** How long the same keys encrypt TLS session tickets, ms; default: 12 hours. */
+  readonly ticketKeysMs?: number;
   /** Called with every snapshot that a reload has made current. */
   readonly onAccepted?: (snapshot: Snapshot) => void;
 }
@@ -183,6 +186,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   }
   await member?.join({ source: serving, ready: () => serving.ready, ...reporting, use, onAccepted, clock });
   await configureNotify();
+  const stopRotation = snapshot.gateway.tls
+    ? rotateTicketKeys((keys) => void serving.rekey(keys), options.ticketKeysMs)
+    : undefined;
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance =
     ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
@@ -198,6 +204,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     drain: (ms) => serving.drain(ms),
     close: async () => {
       stopMonitor();
+      stopRotation?.();
       freezes.close();
       brownouts.close();
       stopMaintenance?.();

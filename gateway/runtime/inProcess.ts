@@ -2,7 +2,7 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Discovery } from '../discovery/app.ts';
 import { ejectionsIn } from '../observability/metrics.ts';
-import { followCertificate } from '../pipeline/certificate.ts';
+import { followCertificate, setTicketKeys } from '../pipeline/certificate.ts';
 import {
   adjustClientListener,
   closeListener,
@@ -75,6 +75,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       if (usage) dataPlane.resalt(usage.salt);
       await telemetry.resalt();
     },
+    rekey: async (ticketKeys) => setTicketKeys(listener, ticketKeys),
     restrict: async (update) => dataPlane.restrict(update),
     reopenLogs: () => telemetry.reopenLogs(),
     drain: async (ms) => {

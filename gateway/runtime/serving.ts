@@ -22,6 +22,8 @@ export interface Serving {
   flush(): Promise<boolean>;
   /** Called when the salt of the usage sink has changed. */
   resalt(): Promise<void>;
+  /** Replaces the keys of TLS session tickets. */
+  rekey(ticketKeys: Buffer): Promise<void>;
   /** Replaces what restrictions know of the clients; what is missing in `update` stays. A process that starts later gets it, too. */
   restrict(update: RestrictionUpdate): Promise<void>;
   /** Opens the log files again, after they were renamed. */

@@ -95,6 +95,7 @@ class Worker {
       this.#salt = request.salt;
       await serving.resalt();
     }
+    if (request.kind === 'rekey') await serving.rekey(Buffer.from(request.ticketKeys));
     if (request.kind === 'restrict') await serving.restrict(request.update ?? {});
     if (request.kind === 'own') {
       this.#questions.get(request.question)?.(request.answer);

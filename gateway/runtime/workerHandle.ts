@@ -6,7 +6,6 @@ import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { ServeOptions } from './serving.ts';
 import type {
-  SharedSocket,
   WorkerNotice,
   WorkerOtlp,
   WorkerQuestion,
@@ -14,6 +13,12 @@ import type {
   WorkerRequest,
   WorkerUsage,
 } from './workerMessages.ts';
+
+/** What all workers share, and what may change while they run. */
+export interface SharedState extends Pick<ServeOptions, 'restrictions'> {
+  /** A client can resume its TLS session with another worker. */
+  readonly ticketKeys: Buffer;
+}
 
 type WithoutNumber<One> = One extends { readonly number: number } ? Omit<One, 'number'> : never;
 interface PendingRequest {
@@ -32,7 +37,14 @@ const startMs = 60_000;
 /** A worker that leaves this many heartbeats unanswered is unresponsive. */
 const maxUnanswered = 3;
 /** An unresponsive worker gets these requests, but their answers are not awaited. It carries them out when it recovers. */
-const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set(['report', 'apply', 'resalt', 'restrict', 'reopen']);
+const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
+  'report',
+  'apply',
+  'resalt',
+  'rekey',
+  'restrict',
+  'reopen',
+]);
 
 /** Controls one worker process from the primary. */
 export class WorkerHandle {
@@ -55,12 +67,12 @@ export class WorkerHandle {
   #lastVersions: ServingReport['versions'] = [];
   #hasDrained = false;
 
-  /** `restrictions`: read when the worker begins to serve. */
+  /** `socket`: undefined if this worker opens it. `shared`: called when the worker begins to serve. */
   constructor(
     snapshot: Snapshot,
     options: ServeOptions,
-    socket: SharedSocket | Promise<SharedSocket>,
-    restrictions: () => ServeOptions['restrictions'],
+    socket: Promise<SendHandle> | undefined,
+    shared: () => SharedState,
   ) {
     this.#options = options;
     const { clock, notice, usage, otlp } = options;
@@ -85,7 +97,7 @@ export class WorkerHandle {
       this.isServing = false;
       for (const { reject } of [...this.#pending.values()]) reject(new Error(`worker ended with ${signal ?? code}`));
     });
-    this.started = this.#serve(snapshot, socket, restrictions);
+    this.started = this.#serve(snapshot, socket, shared);
   }
 
   get pid(): number {
@@ -125,6 +137,11 @@ export class WorkerHandle {
     await this.started;
     const { usage } = this.#options;
     if (usage) await this.#request({ kind: 'resalt', salt: usage.salt }, answerMs);
+  }
+
+  async rekey(ticketKeys: Buffer): Promise<void> {
+    await this.started;
+    await this.#request({ kind: 'rekey', ticketKeys }, answerMs);
   }
 
   /** Does not wait for a worker that is starting: it applies the update before it serves. */
@@ -183,13 +200,13 @@ export class WorkerHandle {
 
   async #serve(
     snapshot: Snapshot,
-    socket: SharedSocket | Promise<SharedSocket>,
-    restrictions: () => ServeOptions['restrictions'],
+    socket: Promise<SendHandle> | undefined,
+    shared: () => SharedState,
   ): Promise<number> {
-    const { handle, ticketKeys } = await socket;
+    const handle = await socket;
     const salt = this.#options.usage?.salt;
-    const shared = { salt, ticketKeys, restrictions: restrictions() };
-    const request = { kind: 'serve', snapshot: toPlain(snapshot), ...shared } as const;
+    const { ticketKeys, restrictions } = shared();
+    const request = { kind: 'serve', snapshot: toPlain(snapshot), salt, ticketKeys, restrictions } as const;
     const reply = await this.#request(request, startMs, handle);
     this.isServing = true;
     return 'port' in reply ? reply.port : 0;

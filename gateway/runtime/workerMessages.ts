@@ -1,4 +1,3 @@
-import type { SendHandle } from 'node:child_process';
 import type { PlainSnapshot } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
@@ -25,6 +24,7 @@ export type WorkerRequest =
   | { readonly number: number; readonly kind: 'heartbeat' }
   | { readonly number: number; readonly kind: 'flush' }
   | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
+  | { readonly number: number; readonly kind: 'rekey'; readonly ticketKeys: Buffer }
   | { readonly number: number; readonly kind: 'restrict'; readonly update: RestrictionUpdate | undefined }
   | { readonly number: number; readonly kind: 'reopen' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
@@ -73,15 +73,4 @@ export interface WireError {
   readonly code?: string | undefined;
   readonly address?: string | undefined;
   readonly port?: number | undefined;
-}
-
-/**
- * The listening socket of all workers. The first worker opens it. From then on the primary holds it without accepting: while
- * no worker runs, the kernel queues connections instead of refusing them.
- */
-export interface SharedSocket {
-  /** undefined: the first worker opens it. */
-  readonly handle: SendHandle;
-  /** Encrypts TLS session tickets: a client can resume its session with another worker. */
-  readonly ticketKeys: Buffer;
 }

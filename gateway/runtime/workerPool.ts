@@ -1,11 +1,11 @@
+import type { SendHandle } from 'node:child_process';
 import cluster from 'node:cluster';
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport } from '../observability/report.ts';
+import { newTicketKeys } from '../pipeline/certificate.ts';
 import type { ServeOptions, Serving } from './serving.ts';
 import { WorkerHandle } from './workerHandle.ts';
-import type { SharedSocket } from './workerMessages.ts';
 import { WorkerTotals } from './workerTotals.ts';
 
 const heartbeatMs = 1000;
@@ -22,10 +22,14 @@ export class WorkerPool implements Serving {
   /** Workers that were asked to exit, so that their exit starts no replacement. */
   readonly #leaving = new WeakSet<WorkerHandle>();
   readonly #totals = new WorkerTotals();
-  readonly #ticketKeys = randomBytes(48);
+  #ticketKeys = newTicketKeys();
   /** The listener settings of the start, which a reload does not change, except for `tls.hsts`. */
   readonly #listener: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
-  #socket: Promise<SharedSocket> | undefined;
+  /**
+   * The listening socket of all workers. The first worker opens it. From then on the primary holds it without accepting:
+   * while no worker runs, the kernel queues connections instead of refusing them.
+   */
+  #socket: Promise<SendHandle> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #current: Snapshot;
   #restrictions: ServeOptions['restrictions'];
@@ -95,6 +99,11 @@ export class WorkerPool implements Serving {
     await Promise.allSettled([...this.#workers].map((worker) => worker.resalt()));
   }
 
+  async rekey(ticketKeys: Buffer): Promise<void> {
+    this.#ticketKeys = ticketKeys;
+    await Promise.allSettled([...this.#workers].map((worker) => worker.rekey(ticketKeys)));
+  }
+
   async restrict(update: ServeOptions['restrictions']): Promise<void> {
     this.#restrictions = { ...this.#restrictions, ...update };
     await Promise.allSettled([...this.#workers].map((worker) => worker.restrict(update)));
@@ -140,7 +149,7 @@ export class WorkerPool implements Serving {
     clearInterval(this.#heartbeat);
     const socket = await this.#socket?.catch(() => undefined);
     this.#socket = undefined;
-    if (socket?.handle && 'close' in socket.handle) socket.handle.close();
+    if (socket && 'close' in socket) socket.close();
   }
 
   /** The current snapshot with the listener of the start, because all workers share one socket and one certificate. */
@@ -207,11 +216,10 @@ export class WorkerPool implements Serving {
   }
 
   #startWorker(): WorkerHandle {
-    const first = { handle: undefined, ticketKeys: this.#ticketKeys };
-    const socket = this.#socket ?? first;
-    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, socket, () => this.#restrictions);
+    const shared = () => ({ ticketKeys: this.#ticketKeys, restrictions: this.#restrictions });
+    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket, shared);
     // Later workers wait for the socket of the first one.
-    this.#socket ??= worker.started.then(() => ({ handle: worker.socket, ticketKeys: this.#ticketKeys }));
+    this.#socket ??= worker.started.then(() => worker.socket);
     this.#socket.catch(() => {});
     this.#workers.add(worker);
     void worker.exited.then(() => this.#workers.delete(worker));

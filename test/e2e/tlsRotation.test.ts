@@ -5,12 +5,13 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { watchFile } from '../../gateway/config/watch.ts';
-import { followCertificate, readKeyPair } from '../../gateway/pipeline/certificate.ts';
+import { followCertificate, newTicketKeys, readKeyPair, setTicketKeys } from '../../gateway/pipeline/certificate.ts';
 import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
-import { connectSecurely, makePair, nameAt, type Pair } from '../support/certificates.ts';
+import { connectSecurely, isResumed, makePair, nameAt, newSession, type Pair } from '../support/certificates.ts';
 import { get, RawClient } from '../support/rawClient.ts';
 
 let one: Pair;
@@ -67,7 +68,7 @@ async function following(files = filesIn(temporaryFolder()), begin: () => void =
   });
   const port = portOf(front);
   expect(await nameAt(port)).toBe('one');
-  return { files, lines, port, stop };
+  return { files, front, lines, port, stop };
 }
 
 /** Waits until new connections get the certificate `name`. */
@@ -212,4 +213,31 @@ it('without TLS no file is followed', () => {
   const report = vi.fn();
   followCertificate(createServer(), undefined, report)();
   expect(report).not.toHaveBeenCalled();
+});
+
+describe('a TLS session', () => {
+  it('is resumed until the ticket keys change, also after a new certificate', async () => {
+    const { files, front, port } = await following();
+    const first = await newSession(port);
+    expect(await isResumed(port, first)).toBe(true);
+    setTicketKeys(front, newTicketKeys());
+    expect(await isResumed(port, first)).toBe(false);
+    const second = await newSession(port);
+    write(files, two);
+    await shows(port, 'two');
+    expect(await isResumed(port, first)).toBe(false);
+    expect(await isResumed(port, second)).toBe(true);
+  });
+
+  it('is not resumed once the gateway has replaced the ticket keys', async () => {
+    const files = filesIn(temporaryFolder());
+    write(files, one);
+    const backend = await startBackend();
+    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', tls: { ...files, hsts: false } };
+    const running = await startGateway(snapshotFrom({ routes: { '/v1': backend.url }, gateway }), { ticketKeysMs: 50 });
+    onTestFinished(() => running.close());
+    const session = await newSession(running.port);
+    const check = async () => expect(await isResumed(running.port, session)).toBe(false);
+    await vi.waitFor(check, { interval: 50, timeout: 30_000 });
+  });
 });

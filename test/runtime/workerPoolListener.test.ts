@@ -1,12 +1,16 @@
+import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
-import { connect, type TLSSocket } from 'node:tls';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { newTicketKeys } from '../../gateway/pipeline/certificate.ts';
+import { WorkerPool } from '../../gateway/runtime/workerPool.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { answer, startBackend } from '../support/backend.ts';
-import { makePair } from '../support/certificates.ts';
+import { isResumed, makePair, newSession } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { startWorkers } from './startWorkers.ts';
 
@@ -31,19 +35,33 @@ it('over TLS as well, and any worker can resume a session', patient, async () =>
   makePair(folder, 'api.test');
   const tls = { cert: join(folder, 'api.test.made.crt'), key: join(folder, 'api.test.made.key') };
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { tls } });
-  const session = await sessionAt(gateway.port);
+  const session = await newSession(gateway.port);
   for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
   expect(await statusAt(gateway.port)).toBe(200);
   await eventuallyTwo(gateway.pids);
-  const sockets = await Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const socket = connect({ port: gateway.port, host: '127.0.0.1', rejectUnauthorized: false, session });
-      await once(socket, 'secureConnect');
-      return socket;
-    }),
-  );
-  expect(sockets.filter((socket) => !socket.isSessionReused())).toEqual([]);
-  for (const socket of sockets) socket.destroy();
+  expect(await resumed(gateway.port, session)).toBe(20);
+});
+
+it('new ticket keys apply in all workers, and in those that start later', patient, async () => {
+  const backend = await startBackend(answer(200, 'ok'));
+  const folder = temporaryFolder();
+  makePair(folder, 'api.test');
+  const tls = { cert: join(folder, 'api.test.made.crt'), key: join(folder, 'api.test.made.key') };
+  const snapshot = snapshotFrom({
+    routes: { '/v1': backend.url },
+    gateway: { listen: '127.0.0.1:0', drain: '1s', tls },
+  });
+  cluster.setupPrimary({ exec: 'gateway/main.ts', args: ['start'], execArgv: [] });
+  const pool = new WorkerPool(snapshot, { clock: systemClock, notice: () => {}, logs: false });
+  onTestFinished(() => pool.close());
+  await pool.start(2);
+  const former = await newSession(pool.port);
+  await pool.rekey(newTicketKeys());
+  const session = await newSession(pool.port);
+  expect(await resumed(pool.port, former)).toBe(0);
+  expect(await resumed(pool.port, session)).toBe(20);
+  await pool.rollingRestart();
+  expect(await resumed(pool.port, session)).toBe(20);
 });
 
 it('while the gateway drains, connections are refused', patient, async () => {
@@ -74,11 +92,10 @@ async function eventuallyTwo(pids: () => Promise<number[]>): Promise<void> {
   while (count !== 2) count = (await pids()).length;
 }
 
-async function sessionAt(port: number): Promise<Buffer> {
-  const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
-  const [session] = (await once(socket, 'session')) as [Buffer];
-  socket.destroy();
-  return session;
+/** How many of 20 new connections resume the session. */
+async function resumed(port: number, session: Buffer): Promise<number> {
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => isResumed(port, session)));
+  return outcomes.filter(Boolean).length;
 }
 
 async function statusAt(port: number): Promise<number | undefined> {

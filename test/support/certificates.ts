@@ -29,6 +29,23 @@ export async function connectSecurely(port: number, ALPNProtocols: string[] = ['
   return socket;
 }
 
+/** Whether the server resumes the TLS session of an earlier connection. */
+export async function isResumed(port: number, session: Buffer): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, session });
+  await once(socket, 'secureConnect');
+  const result = socket.isSessionReused();
+  socket.destroy();
+  return result;
+}
+
+/** A TLS session that the server on `port` can resume. */
+export async function newSession(port: number): Promise<Buffer> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  const [session]: Buffer[] = await once(socket, 'session');
+  socket.destroy();
+  return session as Buffer;
+}
+
 /** The CN of the certificate that the server on `port` presents. */
 export async function nameAt(port: number): Promise<string> {
   const socket = await connectSecurely(port);
