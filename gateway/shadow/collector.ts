@@ -36,6 +36,8 @@ export class EvidenceCollector {
   #rows = new Map<string, EvidenceRow>();
   /** The routes and statuses whose listed fields were added. */
   readonly #begun = new Set<string>();
+  /** The routes of the new version, by route of the old one. */
+  readonly #routes = new Map<string, string | undefined>();
 
   constructor(versions: ComparedVersions, old: ContractResponses, now: ContractResponses) {
     this.#versions = versions;
@@ -50,7 +52,8 @@ export class EvidenceCollector {
     return new EvidenceCollector(versions, old, now);
   }
 
-  add(pair: ResponsePair): void {
+  add(given: ResponsePair): void {
+    const pair = this.#withRoute(given);
     const observations = this.#comparer.compare(pair);
     for (const one of observations) this.#count(pair, one);
     if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#begin(pair);
@@ -61,6 +64,14 @@ export class EvidenceCollector {
     const rows = [...this.#rows.values()];
     this.#rows = new Map();
     return rows;
+  }
+
+  /** The responses of a control are judged like those of the shadow, by the route of the new version. */
+  #withRoute(pair: ResponsePair): ResponsePair {
+    const key = `${pair.method} ${pair.template}`;
+    if (pair.kind === 'control') return { ...pair, toTemplate: this.#routes.get(key) ?? pair.toTemplate };
+    if (this.#routes.size < mostRows) this.#routes.set(key, pair.toTemplate);
+    return pair;
   }
 
   #count({ kind, method, template, at }: ResponsePair, observation: Observation): void {

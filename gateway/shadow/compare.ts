@@ -30,6 +30,16 @@ export class ResponseComparer {
   }
 
   compare(pair: ResponsePair): Observation[] {
+    try {
+      return this.#compare(pair);
+    } finally {
+      for (const validator of [this.#old.open, this.#old.strict, this.#new.open, this.#new.strict]) validator?.forget();
+      // The engine keeps the text that the last regular expression matched.
+      /^/.test('');
+    }
+  }
+
+  #compare(pair: ResponsePair): Observation[] {
     const { old, new: now, withoutCredentials } = pair;
     const into: Observation[] = [];
     const note = (detail: string): Observation[] => {

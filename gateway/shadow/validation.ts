@@ -76,9 +76,18 @@ export class ResponseValidator {
       return validate === undefined || validate(value) === true ? [] : (validate.errors ?? []);
     } catch (error) {
       // A schema that is its own alternative has no end.
-      if (error instanceof RangeError) return [];
-      throw error;
+      if (!(error instanceof RangeError)) throw error;
+      if (name !== undefined) this.#compiled.set(name, undefined);
+      return [];
     }
+  }
+
+  /** Drops the errors of the last validation, which contain values of the body. */
+  forget(): void {
+    const { refs, schemas } = this.#ajv;
+    const all = [...Object.values(refs), ...Object.values(schemas)];
+    for (const one of [...all, ...Object.values(schemas['contract']?.refs ?? {})])
+      if (typeof one === 'object' && 'validate' in one && typeof one.validate === 'function') one.validate.errors = null;
   }
 
   #nameIn(alternative: unknown): string | undefined {

@@ -197,8 +197,7 @@ describe('contracts', () => {
     };
     for (const openapi of ['3.0.3', '3.1.0']) {
       const one = contract(schema, { openapi, schemas });
-      const pairs = Array.from({ length: 30 }, () => pairOf(json(body), json(body)));
-      expect(assessed(one, one, pairs).alarms).toEqual([]);
+      expect(assessed(one, one, [pairOf(json(body), json(body))]).alarms).toEqual([]);
       const lost = Array.from({ length: 30 }, () => pairOf(json(body), json({ id: 1 })));
       expect(assessed(one, one, lost).alarms.length).toBeGreaterThan(schema === false ? -1 : 0);
     }
