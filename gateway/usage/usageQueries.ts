@@ -1,4 +1,4 @@
-import type { BrownoutRecord } from './usageRow.ts';
+import type { BrownoutRecord, EvidenceRow } from './usageRow.ts';
 
 /**
  * The queries on the usage ledger, independent of its storage. Instants (`since`, `until`, …) in epoch ms, durations in ms. Rows
@@ -67,6 +67,8 @@ export interface UsageQueries {
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
   ofRoutes(routes: readonly string[]): Promise<RouteQueries>;
   readonly brownouts: BrownoutQueries;
+  /** Undefined: the ledger has none, because it is the store of a fleet. */
+  readonly evidence?: EvidenceQueries | undefined;
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
   /** `problem` and all others, such as a file of client names that cannot be read. */
@@ -208,6 +210,12 @@ export interface ClientMovement {
   readonly before: boolean;
   readonly from: Movement | undefined;
   readonly to: (Movement & { readonly first: number }) | undefined;
+}
+
+/** What comparisons of responses have found. Each gateway keeps its own. */
+export interface EvidenceQueries {
+  /** The counts of a version, compared with any other version under the present and the former contracts. */
+  of(version: string): Promise<readonly EvidenceRow[]>;
 }
 
 /** The queries on what brownouts have refused. */

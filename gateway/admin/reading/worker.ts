@@ -10,6 +10,8 @@ import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
+/** In a fleet: the file of this gateway. */
+let local: LedgerReader | undefined;
 
 /** Settles when the last request is answered. */
 let last: Promise<void> = Promise.resolve();
@@ -44,6 +46,7 @@ async function readerOf({ file, fleet, names, problem, waitingRows }: ReaderRequ
     return LedgerReader.unreadable(problem ?? `${ledger} cannot be read: ${reason}.`, waitingRows);
   }
   reader.readNames(names);
+  if (fleet) reader.evidence = await ownEvidence(file);
   Object.assign(reader, { problem, waitingRows });
   return reader;
 }
@@ -52,4 +55,18 @@ async function readerOf({ file, fleet, names, problem, waitingRows }: ReaderRequ
 async function openFleetLedger(fleet: FleetSettings): Promise<LedgerReader> {
   const { FleetLedger } = await import('../../fleet/ledger.ts');
   return new LedgerReader(await FleetLedger.open(fleet));
+}
+
+/** The store of a fleet has no evidence about responses: each gateway keeps its own in its file. */
+async function ownEvidence(file: string): Promise<LedgerReader['evidence']> {
+  if (local?.isCurrent === false) {
+    await local.close();
+    local = undefined;
+  }
+  try {
+    local ??= LedgerReader.open(file);
+  } catch {
+    // There is no evidence before the file exists.
+  }
+  return local?.evidence;
 }

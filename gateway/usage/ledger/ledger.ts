@@ -1,6 +1,6 @@
 import { type Clock, ClockWatch } from '../../shared/clock.ts';
 import { inLargestUnit } from '../../shared/text.ts';
-import type { BrownoutRecord, UsageBatch, UsageRow } from '../usageRow.ts';
+import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
 import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
@@ -130,6 +130,10 @@ export class Ledger implements WritableLedger {
   saveBrownouts(records: readonly BrownoutRecord[]): void {
     const isSaved = this.#write((store) => store.saveBrownouts(records));
     if (isSaved) this.brownouts = this.#store?.brownouts();
+  }
+
+  saveEvidence(rows: readonly EvidenceRow[]): void {
+    this.#write((store) => store.saveEvidence(rows));
   }
 
   maintain(now: number): void {

@@ -30,6 +30,7 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
     database.prepare(`DELETE FROM ${table} WHERE last < ?`).run(keptFrom);
   }
   database.prepare('DELETE FROM brownouts WHERE at < ?').run(keptFrom);
+  database.prepare('DELETE FROM evidence WHERE last < ?').run(keptFrom);
   database.exec(`
     DELETE FROM clients WHERE id NOT IN (SELECT client FROM version_client);
     DELETE FROM routes WHERE id NOT IN (SELECT route FROM route_client);
@@ -70,6 +71,7 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
     const atMostNow = times.map((column) => `${column} = MIN(${column}, :now)`).join(', ');
     database.prepare(`UPDATE ${table} SET ${atMostNow} WHERE last > :now`).run({ now });
   }
+  database.prepare('UPDATE evidence SET first = MIN(first, :now), last = :now WHERE last > :now').run({ now });
   // So that deletion continues as if the clock had always been right.
   database.prepare(`UPDATE meta SET value = MIN(value, ?) WHERE key IN ('kept_from', 'hours_from')`).run(now);
 

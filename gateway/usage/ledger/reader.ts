@@ -22,6 +22,7 @@ import { BrownoutReads } from './brownoutReads.ts';
 import { arrivalsIn, movements, usualPauses } from './clientHistory.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
+import { EvidenceReads } from './evidence.ts';
 import { beginOf, endless, hourMs, type Spans } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 
@@ -43,6 +44,8 @@ export class LedgerReader implements UsageQueries {
   readonly #clients: ClientReads;
   readonly #names: ClientNames;
   readonly brownouts: BrownoutReads;
+  /** In a fleet: from the file of this gateway. */
+  evidence: EvidenceReads | undefined;
 
   /**
    * Without a database, every query returns no rows. `all`: a reader of all routes, of which this one reads only `routes`, by
@@ -53,11 +56,9 @@ export class LedgerReader implements UsageQueries {
     { all, routes }: { readonly all?: LedgerReader; readonly routes?: readonly string[] } = {},
   ) {
     this.#database = database;
-    this.#statements = all
-      ? all.#statements
-      : new ReportingDatabase(database, (problem) => {
-          this.problem = problem;
-        });
+    const report = (problem: string): unknown => Object.assign(this, { problem });
+    this.#statements = all ? all.#statements : new ReportingDatabase(database, report);
+    this.evidence = this.#statements.hasInstances ? undefined : new EvidenceReads(this.#statements);
     this.#reads = new SqlReads(this.#statements);
     this.#clients = new ClientReads(this.#statements, this.#reads, routes);
     this.#names = all ? all.#names : new ClientNames();

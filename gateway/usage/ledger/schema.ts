@@ -4,7 +4,7 @@
 /** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher version was written by a later release and is not touched. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -88,6 +88,17 @@ const brownoutRecords = `
   ) WITHOUT ROWID;
 `;
 
+/** How often each property of the shape of responses occurred: see `EvidenceRow`. `target`: the version that was compared. */
+const evidenceTable = `
+  CREATE TABLE evidence (
+    version TEXT NOT NULL, target TEXT NOT NULL, hash TEXT NOT NULL, kind TEXT NOT NULL, route TEXT NOT NULL,
+    status INTEGER NOT NULL, path TEXT NOT NULL, what TEXT NOT NULL, detail TEXT NOT NULL, declares TEXT NOT NULL,
+    pairs INTEGER NOT NULL, old_more INTEGER NOT NULL, new_more INTEGER NOT NULL,
+    old_share REAL NOT NULL, new_share REAL NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    PRIMARY KEY (version, target, hash, kind, route, status, path, what, detail)
+  ) WITHOUT ROWID;
+`;
+
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
   -- When processes wrote to the ledger: between runs requests were not counted. Epoch ms.
@@ -111,6 +122,7 @@ export const schema = `
   ) WITHOUT ROWID;
   ${brownoutTable}
   ${brownoutRecords}
+  ${evidenceTable}
   ${outboxTables}
   PRAGMA application_id = ${applicationId};
   PRAGMA user_version = ${schemaVersion};
@@ -123,6 +135,10 @@ export const addUpSums = `requests = requests + excluded.requests, errors = erro
 /** The same in `brownout_client`. */
 export const addUpBrownout = `refused = refused + excluded.refused, first = MIN(first, excluded.first),
   last = MAX(last, excluded.last)`;
+/** The same in `evidence`. */
+export const addUpEvidence = `pairs = pairs + excluded.pairs, old_more = old_more + excluded.old_more,
+  new_more = new_more + excluded.new_more, old_share = old_share + excluded.old_share,
+  new_share = new_share + excluded.new_share, first = MIN(first, excluded.first), last = MAX(last, excluded.last)`;
 /** The same in `route_client`. NULL stays NULL in `first`; an unknown `used` becomes its latest possible value. */
 export const addUpRouteClient = `last = MAX(last, excluded.last), first = MIN(first, excluded.first),
   used = MAX(COALESCE(used, last), excluded.used)`;
@@ -158,4 +174,5 @@ export const migrations: Readonly<Record<number, string>> = {
     INSERT INTO outbox_rows (${outboxColumns}) SELECT ${outboxColumns} FROM former_outbox_rows;
     DROP TABLE former_outbox_rows; PRAGMA user_version = 6;`,
   6: `${brownoutRecords} PRAGMA user_version = 7;`,
+  7: `${evidenceTable} PRAGMA user_version = 8;`,
 };

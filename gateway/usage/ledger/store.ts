@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { namingOf, saltFrom } from '../counting/identification.ts';
-import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
+import { addEvidenceRows } from './evidence.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
@@ -168,6 +169,11 @@ export class SqliteStore {
   brownouts(): BrownoutRecord[] {
     const rows = this.#database.prepare('SELECT version, at, state, reason, changed FROM brownouts').all();
     return rows as (Record<string, SQLOutputValue> & BrownoutRecord)[];
+  }
+
+  /** Adds to the evidence about responses. Within `transaction`. */
+  saveEvidence(rows: readonly EvidenceRow[]): void {
+    for (const [version, own] of Map.groupBy(rows, (row) => row.version)) addEvidenceRows(this.#database, version, own);
   }
 
   /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */

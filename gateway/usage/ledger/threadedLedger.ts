@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../shared/packageFiles.ts';
-import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { OutageNotices, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { newSalt } from './store.ts';
@@ -174,6 +174,10 @@ export class ThreadedLedger implements WritableLedger {
     if (!this.#closing) this.#send({ kind: 'brownouts', records });
   }
 
+  saveEvidence(rows: readonly EvidenceRow[]): void {
+    if (!this.#closing) this.#send({ kind: 'evidence', rows });
+  }
+
   maintain(now: number): void {
     this.#send({ kind: 'maintain', now });
   }
@@ -204,7 +208,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   get #unansweredRows(): number {
-    return this.#unanswered.reduce((sum, { command }) => sum + rowsIn(command), 0);
+    return this.#unanswered.reduce((sum, { command: one }) => sum + (one.kind === 'write' ? one.batch.length : 0), 0);
   }
 
   #isOverdue(): boolean {
@@ -293,8 +297,4 @@ async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boo
   const inTime = await Promise.race([settled, late]);
   clearTimeout(timer);
   return inTime;
-}
-
-function rowsIn(command: LedgerCommand): number {
-  return command.kind === 'write' ? command.batch.length : 0;
 }

@@ -33,6 +33,7 @@ parentPort?.on('message', (command: LedgerCommand) => {
   else if (command.kind === 'sent') ledger.removeSent(command.epoch, command.seq);
   else if (command.kind === 'adoptSalt') ledger.adoptSalt(command.salt);
   else if (command.kind === 'brownouts') ledger.saveBrownouts(command.records);
+  else if (command.kind === 'evidence') ledger.saveEvidence(command.rows);
   else if (command.kind === 'maintain') ledger.maintain(command.now);
   else ledger.close();
   report(command.number);

@@ -1,5 +1,5 @@
 import type { UsageSettings } from '../../config/snapshot.ts';
-import type { BrownoutRecord, UsageBatch } from '../usageRow.ts';
+import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import type { NameLimits } from './nameLimits.ts';
 import type { OutboxState } from './outbox.ts';
 
@@ -45,6 +45,8 @@ export interface WritableLedger extends LedgerState {
   add(batch: UsageBatch): void;
   /** Stores what was decided about brownouts. A brownout that is over stays so. */
   saveBrownouts(records: readonly BrownoutRecord[]): void;
+  /** Adds to the evidence about responses. What cannot be written is lost. */
+  saveEvidence(rows: readonly EvidenceRow[]): void;
   /** Resolves once every batch added before is written, or is kept because it cannot be. */
   flush(): Promise<void>;
   /** Deletes what is older than the retention, and applies the limits exactly. `now`: epoch ms. */
@@ -78,6 +80,7 @@ export type LedgerCommand =
   | { readonly kind: 'sent'; readonly number: number; readonly epoch: number; readonly seq: number }
   | { readonly kind: 'adoptSalt'; readonly number: number; readonly salt: string }
   | { readonly kind: 'brownouts'; readonly number: number; readonly records: readonly BrownoutRecord[] }
+  | { readonly kind: 'evidence'; readonly number: number; readonly rows: readonly EvidenceRow[] }
   | { readonly kind: 'maintain'; readonly number: number; readonly now: number }
   | { readonly kind: 'close'; readonly number: number };
 
