@@ -58,7 +58,7 @@ export function tablesIn(file: string): ReadonlyMap<string, Rows> {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    const names = tables.map(({ name }) => String(name)).filter((name) => !/^(?:sqlite_|outbox)/.test(name));
+    const names = tables.map(({ name }) => String(name)).filter((name) => !/^(?:sqlite_|outbox|evidence)/.test(name));
     return new Map(names.map((name) => [name, database.prepare(`SELECT * FROM ${name}`).all()]));
   } finally {
     database.close();
