@@ -87,7 +87,8 @@ export class ResponseValidator {
     const { refs, schemas } = this.#ajv;
     const all = [...Object.values(refs), ...Object.values(schemas)];
     for (const one of [...all, ...Object.values(schemas['contract']?.refs ?? {})])
-      if (typeof one === 'object' && 'validate' in one && typeof one.validate === 'function') one.validate.errors = null;
+      if (typeof one === 'object' && 'validate' in one && typeof one.validate === 'function')
+        one.validate.errors = null;
   }
 
   #nameIn(alternative: unknown): string | undefined {
