@@ -1,9 +1,38 @@
 import { measureVariants } from '../support/variants.ts';
+import { clients } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
 /** The target: the CPU time with all features, as a multiple of that without them. */
 const most = 1.15;
 const least = 'version-gateway, records nothing';
+
+export const restrictions: Scenario = {
+  name: 'restrictions',
+  title: 'What do rules for single clients cost?',
+  runs: 'named',
+  needs: ['wrk'],
+  async run(options) {
+    const { figures, notes } = await measureVariants('restrictionVariants.ts', options, [], {
+      mix: { clients, routes: 1 },
+    });
+    const rows = figures.map(({ name, threadMicros, requests }) => {
+      return { name: `version-gateway, ${name}`, samples: [threadMicros / requests] };
+    });
+    return {
+      text: 'The workload of the first question, from 50 clients, with metrics and ledger. All requests are forwarded. One gateway changes its rules every 0.6 s. A rule should add at most 1 µs, and nothing to other versions.',
+      tables: [
+        {
+          figure: 'CPU time per request of the serving thread, µs',
+          digits: 2,
+          baseline: rows[0]?.name ?? '',
+          rows,
+          targets: [],
+        },
+      ],
+      notes,
+    };
+  },
+};
 
 export const features: Scenario = {
   name: 'features',

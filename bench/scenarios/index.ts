@@ -1,7 +1,7 @@
 import { bodies } from './bodies.ts';
 import { idleConnections } from './connections.ts';
 import { exportOverOtlp } from './export.ts';
-import { features } from './features.ts';
+import { features, restrictions } from './features.ts';
 import { handshakes, http2 } from './h2load.ts';
 import { latency } from './latency.ts';
 import { accessLog, fastLane, post, smallJson, tls, varied } from './requests.ts';
@@ -31,5 +31,6 @@ export const scenarios: readonly Scenario[] = [
   fastLane,
   features,
   exportOverOtlp,
+  restrictions,
   soakRss,
 ];

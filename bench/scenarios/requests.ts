@@ -9,7 +9,7 @@ import { createCertificate } from '../support/certificate.ts';
 import { comparePerRequest, type SameLoad } from '../support/compare.ts';
 import { checkResponse } from '../support/response.ts';
 import { selectProxies, startProxies } from '../support/runningProxies.ts';
-import { connections, path } from '../support/workload.ts';
+import { clients, connections, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
 interface Setting {
@@ -47,7 +47,7 @@ export const varied: Scenario = {
   runs: 'full',
   needs: ['wrk'],
   async run(options) {
-    const load = { mix: { clients: 50, routes: 20 } };
+    const load = { mix: { clients, routes: 20 } };
     return {
       text: `The same response ${onConnections}. Every request is one of 1,000: 20 paths, and 50 values of a field that names the client.`,
       ...(await compare({ peers: servers, load, targets: times(1.6) }, options)),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
 import { createClientListener, listen } from '../../gateway/pipeline/clientListener.ts';
+import type { RestrictionUpdate } from '../../gateway/restrictions/restriction.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 
 // A request is recorded some time after it has ended, perhaps in the interval of the next variant. So an interval is several
@@ -31,10 +32,16 @@ export interface VariantFigure {
  * Serves with one variant after the other, in random order. Writes the figures to `folder`/figures.json once a second;
  * SIGUSR2 resets them.
  */
-export async function alternate(variants: readonly [Variant, ...Variant[]], folder: string): Promise<void> {
+export async function alternate(
+  variants: readonly [Variant, ...Variant[]],
+  folder: string,
+  restrictions: RestrictionUpdate = {},
+): Promise<void> {
   const figures = variants.map((variant) => ({ variant, cpuMicros: 0, threadMicros: 0, requests: 0 }));
   const recorders = new Map(figures.map((figure) => [figure, countInto(figure, figure.variant.recorder)]));
   const dataPlane = new DataPlane(variants[0].snapshot);
+  // Of all variants. It is kept when the snapshot changes.
+  await dataPlane.restrict(restrictions);
   const server = createClientListener(variants[0].snapshot.gateway, dataPlane.context);
   const shuffled = () => figures.toSorted(() => Math.random() - 0.5);
   let order = shuffled();

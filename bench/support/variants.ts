@@ -6,7 +6,7 @@ import type { Options } from '../options.ts';
 import type { VariantFigure } from './alternation.ts';
 import { startJsonBackend } from './backends.ts';
 import { startServer, temporaryFolder } from './children.ts';
-import { runLoad } from './load.ts';
+import { type Load, runLoad } from './load.ts';
 import { freePort } from './ports.ts';
 import { connections, path } from './workload.ts';
 
@@ -15,12 +15,14 @@ export async function measureVariants(
   probe: string,
   { quick, rounds, seconds }: Options,
   args: readonly string[] = [],
+  request: Pick<Load, 'mix'> = {},
 ): Promise<{ readonly figures: readonly VariantFigure[]; readonly notes: readonly string[] }> {
   const [port, backend, folder] = [await freePort(), await startJsonBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
   const all = [file, String(port), String(backend), folder, ...args];
   const server = await startServer({ program: process.execPath, args: all }, port, 'proxy');
-  const load = (length: number) => runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length });
+  const load = (length: number) =>
+    runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length, ...request });
   try {
     await load(quick ? 2 : 5); // compilers warm up
     process.kill(server.pid, 'SIGUSR2');

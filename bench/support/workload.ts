@@ -14,3 +14,5 @@ export const body = emptyBody.replace('""', `"${'x'.repeat(256 - emptyBody.lengt
 
 export const path = '/json';
 export const connections = 64;
+/** How many clients a mixed load has: `X-Client-Id: client-1` to `client-50`. */
+export const clients = 50;

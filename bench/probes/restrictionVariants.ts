@@ -1,0 +1,74 @@
+/**
+ * node restrictionVariants.ts PORT BACKEND_PORT FOLDER: one gateway that changes every 0.6 s the rules of /v1 that restrict
+ * clients. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets them.
+ */
+
+import { join } from 'node:path';
+import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { brownoutKey } from '../../gateway/lifecycle/brownouts.ts';
+import { freezeKey } from '../../gateway/restrictions/knownClients.ts';
+import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
+import { Telemetry } from '../../gateway/runtime/telemetry.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { ClientIdentification, namingOf } from '../../gateway/usage/counting/identification.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { alternate, type Variant } from '../support/alternation.ts';
+import { clients as clientCount, dates } from '../support/workload.ts';
+
+const [port = '', backendPort, folder = ''] = process.argv.slice(2);
+const upstream = `http://127.0.0.1:${backendPort}`;
+const hourMs = 3_600_000;
+const knownClients = 50_000;
+
+keepYoungGenerationSmall();
+const notice = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const clients = Array.from({ length: clientCount }, (_one, index) => `client-${index + 1}`);
+const others = (count: number): string[] => Array.from({ length: count }, (_one, index) => `other-${index}`);
+const waivers = [...clients, ...others(100 - clients.length)].map((client) => {
+  return { client, until: '2029-01-01', reason: 'benchmark' };
+});
+const freeze = { from: new Date(systemClock.now() - hourMs).toISOString(), mode: 'refuse' };
+// No client of the load is chosen, so that every request is forwarded.
+const spare = clients;
+const brownouts = [{ at: new Date(systemClock.now() - hourMs).toISOString(), for: '24h', clients: '25%' }];
+
+/** Every variant counts in a ledger on disk, as in production. Counting finds the client, too. */
+function variant(name: string, v1: object, v2: object = {}): Variant {
+  const snapshot = snapshotFrom({
+    routes: { '/v1': { upstream, ...dates, ...v1 }, '/v2': { upstream, ...v2 }, '/v3': upstream },
+    gateway: { listen: `127.0.0.1:${port}` },
+    usage: { store: join(folder, `${name}.db`), identify: ['header:x-client-id'] },
+    brownout: { spare },
+  });
+  const usage = sinkOf(Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice }));
+  const identification = new ClientIdentification(snapshot.usage.identify, '');
+  const options = { clock: systemClock, notice, usage, logs: false };
+  return { name, snapshot, recorder: new Telemetry({ current: snapshot, identification }, options).recorder };
+}
+
+const base = variant('no rules', {});
+const frozen = variant('a freeze with 50,000 known clients', { freeze });
+const brownout = variant('a brownout', { brownouts });
+const all = { freeze, brownouts, ...dates };
+const variants: readonly [Variant, ...Variant[]] = [
+  base,
+  variant('no rules, but another version has all', {}, all),
+  variant('100 waivers of a retired version', { retired: true, waivers }),
+  frozen,
+  brownout,
+];
+
+const known = [...clients, ...others(knownClients - clients.length)].map((client) => `x-client-id:${client}`);
+const freezes = frozen.snapshot.byMajor.flatMap(({ name, freeze }) => (freeze ? [freezeKey(name, freeze)] : []));
+const windows = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
+  brownouts.map((at) => brownoutKey(name, at)),
+);
+await alternate(variants, folder, {
+  known: {
+    naming: namingOf(base.snapshot.usage.identify, ''),
+    lines: new Map(freezes.map((key) => [key, known.join('\n')])),
+  },
+  brownouts: new Set(windows),
+});
