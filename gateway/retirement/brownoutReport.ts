@@ -2,7 +2,6 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { inWholeUnits, plural } from '../shared/text.ts';
 import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { ignoredBy } from './countedUsage.ts';
 import type { Remark } from './facts.ts';
 import { secondOf } from './words.ts';
 
@@ -75,21 +74,17 @@ export async function brownoutReport(
   const period = chosen && periodOf(chosen, version, successor);
   const refused = period ? await queries.brownouts.refused(period) : [];
   const clients = refused.filter(isSingleClient);
-  const notRefused = period && !isBrief ? await queries.brownouts.notRefused(period) : [];
   const isOver = chosen !== undefined && chosen.end <= now;
   const classes = new Map(
     clients.map((one) => [one, isOver ? brownoutClass(one, chosen.isPartial ? chosen.end : 0) : null]),
   );
   const waivers = snapshot.versions.get(version)?.waivers ?? [];
   const waived = waivers.flatMap(({ clients: own }) => own);
-  const isSpared = ignoredBy([...snapshot.retire.ignoreClients, ...snapshot.brownout.spared, ...waived]);
-  // Spared clients first: they are few, and the list is cut.
-  const others = notRefused
-    .map((one) => ({ ...one, spared: isSpared(one) }))
-    .sort((a, b) => Number(b.spared) - Number(a.spared));
-  const counts = brownoutClasses.map((name): [BrownoutClass, number] => {
-    return [name, classes.values().reduce((sum, one) => sum + (one === name ? 1 : 0), 0)];
-  });
+  const spared = [...new Set([...snapshot.brownout.spared, ...waived])];
+  const others =
+    period && !isBrief ? await queries.brownouts.notRefused(period, spared, maxListed) : { count: 0, clients: [] };
+  const counts = new Map(brownoutClasses.map((name) => [name, 0]));
+  for (const one of classes.values()) if (one !== null) counts.set(one, (counts.get(one) ?? 0) + 1);
   const notes = chosen ? [...(await notesOn(chosen, queries, question)), ...remarks] : [];
   return {
     kind: 'brownout report' as const,
@@ -125,8 +120,8 @@ export async function brownoutReport(
       last_call: secondOf(one.lastCall),
       successor_use: one.successorUse >= one.first ? secondOf(one.successorUse) : null,
     })),
-    not_refused_count: others.length,
-    not_refused: others.slice(0, maxListed).map((one) => ({
+    not_refused_count: others.count,
+    not_refused: others.clients.map((one) => ({
       client: one.client,
       name: one.name ?? null,
       requests: one.requests,

@@ -226,8 +226,15 @@ export interface BrownoutQueries {
   decisions(version: string): Promise<readonly Omit<BrownoutRecord, 'version'>[]>;
   /** The clients that a brownout refused, most refused requests first. Includes a row for `other clients`, if there are any. */
   refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]>;
-  /** The clients that called the version on the days (UTC) of a brownout and were not refused, most requests first. */
-  notRefused(period: BrownoutPeriod): Promise<readonly NotRefusedClient[]>;
+  /**
+   * The clients that called the version on the days (UTC) of a brownout and were not refused: those in `spared` (names in the
+   * ledger) first, then most requests first, at most `limit`. `count`: of all.
+   */
+  notRefused(
+    period: BrownoutPeriod,
+    spared: readonly string[],
+    limit: number,
+  ): Promise<{ readonly count: number; readonly clients: readonly NotRefusedClient[] }>;
 }
 
 /** A brownout that has refused requests. Instants in epoch ms. */
@@ -261,9 +268,9 @@ export interface RefusedClient {
   readonly last: number;
   /** The last request to the version, refused or not, over the whole ledger. */
   readonly lastCall: number;
-  /** Its last request to the version before `soon`. */
+  /** Its last request to the version before `soon`. May be 0 for a client that used the successor. */
   readonly soonCall: number;
-  /** Its last use of the successor before `moving`; 0: none since the day of the start. */
+  /** Its last use of the successor before `moving`; 0: none since the day of the start. An earlier one may be given, too. */
   readonly successorUse: number;
 }
 
@@ -272,4 +279,5 @@ export interface NotRefusedClient {
   readonly name: string | undefined;
   /** On the days of the brownout. */
   readonly requests: number;
+  readonly spared: boolean;
 }

@@ -920,7 +920,10 @@ describe('the brownout report', () => {
     ],
     decisions: async () => [],
     refused: async (period) => (period.at === at ? refused : refused.slice(4)),
-    notRefused: async () => [{ client: 'user-agent:probe', name: undefined, requests: 9 }],
+    notRefused: async () => ({
+      count: 1,
+      clients: [{ client: 'user-agent:probe', name: undefined, requests: 9, spared: false }],
+    }),
   };
   const withBrownouts = () =>
     Object.assign(scene(undefined, routes), { usage: { ...sampleUsage(now), brownouts } satisfies UsageQueries });

@@ -165,7 +165,12 @@ export const noUsage: UsageQueries = {
   folded: async () => 0,
   acceptedUse: async () => undefined,
   ofRoutes: async () => noUsage,
-  brownouts: { totals: async () => [], decisions: async () => [], refused: async () => [], notRefused: async () => [] },
+  brownouts: {
+    totals: async () => [],
+    decisions: async () => [],
+    refused: async () => [],
+    notRefused: async () => ({ count: 0, clients: [] }),
+  },
   problem: undefined,
   problems: [],
   waitingRows: 0,

@@ -21,6 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+// Longer than a brownout may be, so that it has several calls.
+const brownout = { version: 'v1', at: now - 90 * day, end: now - 70 * day, soon: now - 40 * day };
+const period = { ...brownout, moving: now - 20 * day, successor: 'v2' };
+
 /** Calls of 150 days. Some clients began late, some stopped, and one always fails. */
 function calls(): UsageRow[] {
   return Array.from({ length: 600 }, (_one, index) => {
@@ -31,7 +35,10 @@ function calls(): UsageRow[] {
     const at = now - (isBegun && !isStopped ? age : isBegun ? 70 * day : 50 * day);
     const requests = 1 + ((index * index) % 997);
     const failing = client === 12 ? requests : index % 5 === 0 ? 1 : 0;
-    return row(versions[index % 3] ?? '', `client ${client}`, at, {
+    const version = versions[index % 3] ?? '';
+    const isRefused = version === 'v1' && at >= brownout.at && at < brownout.end && client < 7;
+    return row(version, `client ${client}`, at, {
+      ...(isRefused && { brownout: brownout.at, refused: requests }),
       requests,
       failing,
       errors: failing,
@@ -67,6 +74,12 @@ async function answers(queries: UsageQueries): Promise<Record<string, readonly u
       days: await queries.series('day', since),
       clientDays: inOrder(await queries.clientSeries('v3', ['client 1', 'client 2', 'client 12'], since)),
       past: inOrder(await queries.pastClients('v1', since, now, 7 * day)),
+      refused: inOrder(await queries.brownouts.refused(period)),
+      refusedWithoutSuccessor: inOrder(await queries.brownouts.refused({ ...period, successor: undefined })),
+      notRefused: inOrder((await queries.brownouts.notRefused(period, ['client 8'], 3)).clients),
+      notRefusedOnDay: [
+        await queries.brownouts.notRefused({ ...period, at: now - 95 * day, end: now - 95 * day + 1 }, [], 3),
+      ],
       movement: inOrder(await queries.movement('v1', 'v2', since)),
       folded: [await queries.folded(since)],
     });

@@ -45,7 +45,8 @@ export class BrownoutReads implements BrownoutQueries {
 
   async refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]> {
     if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
-    const id = await this.#idOf(period.version);
+    const { version, successor, soon, moving } = period;
+    const [id, next] = [await this.#idOf(version), successor === undefined ? 0 : await this.#idOf(successor)];
     // A gateway of an earlier release may have deleted the name of a client that it folded.
     const rows = await this.#database.all<{
       id: number;
@@ -54,57 +55,90 @@ export class BrownoutReads implements BrownoutQueries {
       first: number;
       last: number;
       called: number;
+      came: number;
+      used: number;
     }>(
       `SELECT one.client AS id, COALESCE(name, '${otherClients}') AS client, refused, one.first AS first, one.last AS last,
-        COALESCE(seen.last, one.last) AS called
+        COALESCE(seen.last, one.last) AS called, COALESCE(moved.first, 0) AS came, COALESCE(moved.used, 0) AS used
         FROM brownout_client AS one LEFT JOIN clients ON clients.id = one.client
         LEFT JOIN version_client AS seen ON seen.version = one.version AND seen.client = one.client
+        LEFT JOIN version_client AS moved ON moved.version = ? AND moved.client = one.client
         WHERE one.version = ? AND brownout = ? ORDER BY refused DESC, name`,
-      [id, period.at],
+      [next, id, period.at],
     );
-    const { version, successor, soon, moving } = period;
-    const calls = await this.#latestCalls(version, period, soon);
-    const uses = successor === undefined ? new Map() : await this.#latestCalls(successor, period, moving, isUse);
-    return rows.map(({ id: client, called, ...row }) => ({
-      ...row,
+    // The days are read only for clients whose last request of all does not answer the question.
+    const laterUsers = rows.filter(({ came, used }) => came < moving && used >= moving);
+    const uses = await this.#latestCalls(next, laterUsers, period.at, moving, isUse);
+    const useOf = ({ id: client, used }: (typeof rows)[number]) => (used < moving ? used : (uses.get(client) ?? 0));
+    const laterCallers = rows.filter((row) => row.called >= soon && useOf(row) < row.first);
+    const calls = await this.#latestCalls(id, laterCallers, period.at, soon);
+    return rows.map((row) => ({
+      client: row.client,
       name: this.#nameOf(row.client),
-      lastCall: called,
-      soonCall: calls.get(client) ?? 0,
-      successorUse: uses.get(client) ?? 0,
+      refused: row.refused,
+      first: row.first,
+      last: row.last,
+      lastCall: row.called,
+      soonCall: row.called < soon ? row.called : (calls.get(row.id) ?? 0),
+      successorUse: useOf(row),
     }));
   }
 
-  async notRefused({ version, at, end }: BrownoutPeriod): Promise<readonly NotRefusedClient[]> {
+  async notRefused(
+    { version, at, end }: BrownoutPeriod,
+    spared: readonly string[],
+    limit: number,
+  ): Promise<{ readonly count: number; readonly clients: readonly NotRefusedClient[] }> {
     const id = await this.#idOf(version);
     const days = daysFrom(at, end - 1);
     // Clients that called only before or only after the brownout on these days were not spared.
-    const requests = `SELECT item, SUM(requests) AS requests FROM client_day
-      WHERE version = ? AND span ${this.#database.isInList} AND item NOT IN (${refusedBy})
-      GROUP BY item HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ?`;
-    const rows = await this.#database.all<{ client: string; requests: number }>(
-      `SELECT name AS client, requests FROM (${requests}) AS sums JOIN clients ON clients.id = item
-        WHERE name <> '${otherClients}' ORDER BY requests DESC, item`,
-      [id, days, id, at, at, end],
+    const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.isInList} AND item NOT IN (${refusedBy})`;
+    // Most brownouts are on one day, and grouping takes half of the time.
+    const requests =
+      days.length === 1
+        ? `SELECT item, requests ${onDays} AND ${begin} + last >= ? AND ${begin} + first < ?`
+        : `SELECT item, SUM(requests) AS requests ${onDays}
+            GROUP BY item HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ?`;
+    const isSpared = `item IN (SELECT id FROM clients WHERE name ${this.#database.isInList})`;
+    const order = 'spared DESC, requests DESC, item';
+    // There may be thousands. Only the listed ones are named.
+    const rows = await this.#database.all<{ client: string; requests: number; spared: number; total: number }>(
+      `SELECT name AS client, requests, spared, total FROM (
+          SELECT item, requests, CASE WHEN ${isSpared} THEN 1 ELSE 0 END AS spared, COUNT(*) OVER () AS total
+          FROM (${requests}) AS sums WHERE item IS DISTINCT FROM ${othersId} ORDER BY ${order} LIMIT ?
+        ) AS listed JOIN clients ON clients.id = item ORDER BY ${order}`,
+      [spared, id, days, id, at, at, end, limit],
     );
-    return rows.map((row) => ({ ...row, name: this.#nameOf(row.client) }));
+    const clients = rows.map(({ client, requests, spared }) => {
+      return { client, requests, spared: spared === 1, name: this.#nameOf(client) };
+    });
+    return { count: rows[0]?.total ?? 0, clients };
   }
 
-  /** By the id of a client that the brownout refused: its last request to `called` since the day of the start and before `until`. */
+  /** By the id of a client: its last request to a version since the day of `at` and before `until`. */
   async #latestCalls(
-    called: string,
-    { version, at }: BrownoutPeriod,
+    version: number,
+    clients: readonly { readonly id: number }[],
+    at: number,
     until: number,
     condition = '',
   ): Promise<ReadonlyMap<number, number>> {
     const [first, last] = [`${begin} + first`, `${begin} + last`];
-    // On the last day, the client may have called before and after `until`. Its first request is then later than all of the days before.
-    const rows = await this.#database.all<{ id: number; called_at: number }>(
-      `SELECT item AS id, MAX(CASE WHEN ${last} < ? THEN ${last} ELSE ${first} END) AS called_at FROM client_day
-        WHERE version = ? AND span ${this.#database.isInList} AND item IN (${refusedBy}) AND ${first} < ? ${condition}
-        GROUP BY item`,
-      [until, await this.#idOf(called), daysFrom(at, until), await this.#idOf(version), at, until],
-    );
-    return new Map(rows.map((row) => [row.id, row.called_at]));
+    const found = new Map<number, number>();
+    let open = clients.map(({ id }) => id);
+    // The last day first: most clients that still call have called on it, and are not looked for on earlier days.
+    for (const day of daysFrom(at, until).reverse()) {
+      if (open.length === 0) break;
+      // On the last day, the client may have called before and after `until`.
+      const rows = await this.#database.all<{ id: number; called_at: number }>(
+        `SELECT item AS id, CASE WHEN ${last} < ? THEN ${last} ELSE ${first} END AS called_at FROM client_day
+          WHERE version = ? AND span = ? AND item ${this.#database.isInList} AND ${first} < ? ${condition}`,
+        [until, version, day, open, until],
+      );
+      for (const row of rows) found.set(row.id, row.called_at);
+      open = open.filter((id) => !found.has(id));
+    }
+    return found;
   }
 
   /** 0 if the version has no requests. */
