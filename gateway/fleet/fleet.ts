@@ -64,7 +64,8 @@ export class Fleet {
   /** Each is called once, when the state of the ledger or of the store has changed. */
   #waiting: (() => void)[] = [];
   #salt: string | undefined;
-  #adoptedAt = 0;
+  /** By the clock of the process, which begins at 0 when it starts. */
+  #adoptedAt = Number.NEGATIVE_INFINITY;
   readonly #unsent = new UnsentCounts();
   #folded = 0;
   /** The oldest batch that the thread knows of. */

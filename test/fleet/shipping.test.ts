@@ -1,7 +1,9 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { migrate } from '../../gateway/fleet/schema.ts';
 import { tag } from '../../gateway/usage/counting/identification.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -231,6 +233,23 @@ it('counts one key on two gateways as one client, and keeps the salt of the flee
   expect(Object.values(await sumsIn(store))).toEqual([2]);
   const again = await startMember(store.replace(/\/test.*/, '/missing'), { usage: second.usage });
   expect(again.ledger.salt).toBe(first.ledger.salt);
+});
+
+it('counts the first calls of two gateways that start at once on an empty store as those of one client', async () => {
+  const store = await server.database();
+  // A gateway does not wait long for the store, and creating the tables may take that long on a slow machine.
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  await migrate(postgres);
+  await postgres.close();
+  // As in a process that has just started, also on a slow machine.
+  const begun = performance.now();
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now() - begun) / 100);
+  onTestFinished(() => clock.mockRestore());
+  const both = await Promise.all([startMember(store), startMember(store)]);
+  for (const { ledger } of both) ledger.add([row({ client: `x-api-key:${tag(ledger.salt, 'secret')}` })]);
+  await Promise.all(both.map((one) => one.stop()));
+  expect(Object.keys(await sumsIn(store))).toEqual([expect.stringMatching(/^v1 x-api-key:#\w+ GET/)]);
 });
 
 it('counts tags from before the first contact as other clients', async () => {
