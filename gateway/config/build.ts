@@ -8,6 +8,7 @@ import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiable, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/settings.ts';
+import { shadowOf } from './rules/shadow.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
@@ -95,6 +96,7 @@ function versionOf(
       ...waiver,
       clients: identifiable(clientsOf(waiver.client), draft.usage.identify),
     })),
+    shadow: shadowOf(route),
     contract: isUnusable(contract) ? undefined : contract,
     adapter: adapterOf({ key, route }),
     timeouts: {

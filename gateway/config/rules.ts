@@ -59,6 +59,14 @@ import {
   telemetryNeedsCollector,
   unboundedTrust,
 } from './rules/settings.ts';
+import {
+  shadowHasLimits,
+  shadowHasTarget,
+  shadowIsOver,
+  shadowNeedsEnd,
+  shadowRoutes,
+  shadowWithoutContract,
+} from './rules/shadow.ts';
 import { unknownKeys } from './rules/unknownKeys.ts';
 import {
   contractWithoutCounterpart,
@@ -100,6 +108,10 @@ export const rules = {
   'adapter-without-version': adapterNeedsVersion,
   'adapter-without-contract': adapterNeedsContracts,
   'adapter-route': adapterRoutes,
+  'shadow-target': shadowHasTarget,
+  'shadow-end': shadowNeedsEnd,
+  'shadow-limits': shadowHasLimits,
+  'shadow-route': shadowRoutes,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,
@@ -131,6 +143,8 @@ export const warningRules = {
   'moved-without-successor': movedWithoutSuccessor,
   'rules-without-tag-key': rulesNeedTagKey,
   'claimable-waiver': waiversAreNotClaimable,
+  'shadow-over': shadowIsOver,
+  'shadow-without-contract': shadowWithoutContract,
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,
   'nothing-in-service': nothingInService,

@@ -2,6 +2,7 @@ import type { PathTable } from '../shared/pathTable.ts';
 import type { AdapterSettings } from './adapterSettings.ts';
 import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
+import type { ShadowSettings } from './shadowSettings.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
 export interface Snapshot {
@@ -55,6 +56,8 @@ export interface Version {
   readonly brownouts: readonly BrownoutWindow[];
   readonly freeze: FreezeSettings | undefined;
   readonly waivers: readonly Waiver[];
+  /** Undefined: no request is copied to another version. */
+  readonly shadow: ShadowSettings | undefined;
   readonly contract: Contract | undefined;
   /** Undefined: the version has a backend of its own, and nothing is adapted. */
   readonly adapter: AdapterSettings | undefined;

@@ -50,7 +50,7 @@ export function validate(
   const { draft, faults: typeFaults } = checkTypes(source);
   const context = contextOf(source, draft, parsed);
   const applicableRules = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
-  const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context));
+  const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context, now));
   // An unset variable or a misspelt key is one fault. The value that is missing because of it is not reported again.
   const reported = new Set([
     ...faults.map(({ path }) => path).filter((path) => path !== ''),

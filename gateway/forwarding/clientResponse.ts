@@ -34,6 +34,13 @@ export class ClientResponse {
 
   /** Sends a response that arrived as a whole. `bodyUnread`: the client is still sending its body. */
   sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
+    const { observer } = this.#outbound;
+    if (observer !== undefined) {
+      // First, because the exchange may be closed while the response is sent.
+      observer.onHead(head);
+      observer.onBody(body);
+      observer.onComplete();
+    }
     this.#writeHead(head, bodyUnread);
     this.#outbound.stats.bytesOut += body.length;
     this.#outbound.res.end(body, 'latin1');
@@ -41,6 +48,7 @@ export class ClientResponse {
   }
 
   start(head: ResponseHead, bodyUnread: boolean): void {
+    this.#outbound.observer?.onHead(head);
     const { streamIdle, idle } = this.#outbound.timeouts;
     const events = isEventStream(head);
     // A response with Content-Length cannot end early.
@@ -54,15 +62,17 @@ export class ClientResponse {
 
   /** False if the kernel has not accepted all of it, because the client reads too slowly: wait for `onDrain`. */
   write(chunk: Buffer): boolean {
-    const { res, stats } = this.#outbound;
+    const { res, stats, observer } = this.#outbound;
     stats.bytesOut += chunk.length;
+    observer?.onBody(chunk);
     res.write(chunk, this.#onWritten);
     this.#unsent = res.writableLength > 0;
     return !this.#unsent;
   }
 
   end(trailers: readonly string[]): void {
-    const { res, req } = this.#outbound;
+    const { res, req, observer } = this.#outbound;
+    observer?.onComplete();
     if (trailers.length > 0 && req.httpVersion !== '1.0') res.addTrailers(forwardableTrailers(trailers));
     res.end();
     this.#destroyUnlessRead();

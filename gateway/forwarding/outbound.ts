@@ -10,6 +10,7 @@ import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ServerSpan } from './correlationIds.ts';
 import type { EarlyData } from './earlyData.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
 import type { RenderedHead } from './renderedHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
 
@@ -86,6 +87,18 @@ export interface OutgoingResponse {
   emit(event: 'close'): boolean;
 }
 
+/** Sees the response of a target while it is passed on. */
+export interface ResponseObserver {
+  /** The head of the final response, as received. */
+  onHead(head: ResponseHead): void;
+  /** A part of the body, which is valid only during the call. Text is latin1. */
+  onBody(part: Buffer | string): void;
+  /** The target has sent all of the response. */
+  onComplete(): void;
+  /** The exchange has ended. `isDelivered`: the client has the whole response. */
+  onClose(isDelivered: boolean): void;
+}
+
 /** What forwarding needs from an exchange. */
 export interface Outbound {
   readonly req: IncomingRequest;
@@ -117,6 +130,8 @@ export interface Outbound {
   readonly stats: ExchangeStats;
   /** Undefined: no span of the exchange is exported. */
   readonly span: ServerSpan | undefined;
+  /** Undefined for nearly all exchanges. */
+  readonly observer: ResponseObserver | undefined;
   /**
    * The target has failed: replaces `target` by the one for the retry, which may be the same. False: no retry, because the
    * budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.

@@ -6,8 +6,8 @@ import type { Draft, SchemaNode } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
-/** Checks a document without type errors and returns its faults; never throws. */
-export type ConfigRule = (context: RuleContext) => Fault[];
+/** Checks a document without type errors and returns its faults; never throws. `now` in epoch milliseconds. */
+export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;

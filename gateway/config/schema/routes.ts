@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { adapter } from './adapter.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
+import { shadow } from './shadow.ts';
 import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
 
@@ -256,6 +257,7 @@ export const route = section({
       `Clients that are still served after the version is retired, each until a date and with a reason; at most ${maxWaivers}. The version keeps its upstream. A waiver is a policy and not access control.`,
     ),
   adapter: adapter.optional(),
+  shadow: shadow.optional(),
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
   limits: routeLimits.optional().describe('Overrides `defaults`.'),
   retries: routeRetries.optional().describe('Overrides `defaults`.'),

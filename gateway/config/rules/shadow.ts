@@ -1,0 +1,111 @@
+import { isUnusable } from '../contracts.ts';
+import type { Fault } from '../fault.ts';
+import type { ShadowSettings } from '../shadowSettings.ts';
+import { faultAt, has } from '../source.ts';
+import { isRoute, routeIn } from './lifecycle.ts';
+import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
+
+const yearMs = 366 * 86_400_000;
+// A process keeps up to this much of some dozens of responses in memory.
+const largestBody = 8 * 1024 * 1024;
+const highestRate = 1000;
+
+type DraftShadow = NonNullable<RouteEntry['route']['shadow']>;
+
+/** A fault of one key of a shadow. */
+type ShadowFault = readonly [key: keyof DraftShadow, message: string, remedy: string];
+
+/** Undefined without a shadow, or if it is not complete. */
+export function shadowOf({ shadow }: RouteEntry['route']): ShadowSettings | undefined {
+  if (shadow?.to === undefined || shadow.until === undefined) return undefined;
+  const { to, sample, rate, in_flight: inFlight, timeout, body, control, credentials, routes, until } = shadow;
+  const deny = routes.deny.map(routeIn);
+  return { to: to.slice(1), sample, rate, inFlight, timeout, body, control, credentials, deny, until };
+}
+
+function eachShadow(
+  { source, entries }: RuleContext,
+  check: (shadow: DraftShadow, entry: RouteEntry) => ShadowFault | undefined,
+): Fault[] {
+  return entries.flatMap((entry) => {
+    const found = entry.route.shadow && check(entry.route.shadow, entry);
+    if (found === undefined) return [];
+    const [key, message, remedy] = found;
+    const path = ['routes', entry.key, 'shadow'];
+    return [faultAt(source, has(source, [...path, key]) ? [...path, key] : path, message, remedy)];
+  });
+}
+
+/** The copies go to another version of the file that has a backend. */
+export const shadowHasTarget: ConfigRule = (context) =>
+  eachShadow(context, ({ to }, { key, route }) => {
+    const { entries, source } = context;
+    const others = entries.filter((entry) => entry.key !== key && entry.route.upstream !== undefined);
+    const remedy =
+      others.length === 0 ? 'Add a version with an upstream.' : `Write ${others.map((one) => one.key).join(' or ')}.`;
+    // A value of a wrong type is a fault of its own.
+    if (to === undefined && has(source, ['routes', key, 'shadow', 'to'])) return undefined;
+    if (to === undefined) return ['to', `The shadow of ${key} does not name the version that gets the copies.`, remedy];
+    if (route.upstream === undefined)
+      return ['to', `${key} has no upstream, so there are no responses to compare.`, 'Remove shadow.'];
+    if (to === key) return ['to', `${key} cannot be its own shadow.`, remedy];
+    const target = entries.find((entry) => entry.key === to);
+    if (target === undefined) return ['to', `${to} is not in this file.`, remedy];
+    return target.route.upstream === undefined ? ['to', `${to} has no upstream.`, remedy] : undefined;
+  });
+
+/** A shadow that nobody thinks of any more must not send copies for ever. */
+export const shadowNeedsEnd: ConfigRule = (context, now) =>
+  eachShadow(context, ({ until }, { key }) => {
+    if (until === undefined && has(context.source, ['routes', key, 'shadow', 'until'])) return undefined;
+    const latest = dateText(Math.floor((now + yearMs) / 86_400_000) * 86_400_000);
+    const remedy = `Write a date of the next months, at most ${latest}.`;
+    if (until === undefined) return ['until', `The shadow of ${key} has no end.`, remedy];
+    return until > now + yearMs ? ['until', `${dateText(until)} is more than a year ahead.`, remedy] : undefined;
+  });
+
+export const shadowHasLimits: ConfigRule = (context) =>
+  eachShadow(context, ({ body, rate }) => {
+    if (body > largestBody) return ['body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.'];
+    if (rate > highestRate)
+      return ['rate', `The rate is more than ${highestRate}/s.`, `Write ${highestRate}/s or less.`];
+    return rate > 0
+      ? undefined
+      : ['rate', 'A rate of 0 copies nothing.', 'Write a rate such as 5/s, or remove shadow.'];
+  });
+
+/** The denied routes are routes of the version. */
+export const shadowRoutes: ConfigRule = ({ source, entries, contracts }) =>
+  entries.flatMap(({ key, route }) =>
+    (route.shadow?.routes.deny ?? []).flatMap((name, index): Fault[] => {
+      const at = ['routes', key, 'shadow', 'routes', 'deny', index];
+      const { method, path } = routeIn(name);
+      if (!isRoute({ method, path }) || !['GET', 'HEAD'].includes(method)) {
+        const remedy = 'Write GET or HEAD and a path below the version, such as "GET /export".';
+        return [faultAt(source, at, `${name} is not a route that could be copied.`, remedy)];
+      }
+      const contract = contracts.get(key);
+      if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
+      const message = `The contract of ${key} has no path ${path}.`;
+      return [faultAt(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
+    }),
+  );
+
+export const shadowIsOver: WarningRule = (context, now) =>
+  eachShadow(context, ({ until }, { key }) =>
+    until === undefined || until > now
+      ? undefined
+      : [
+          'until',
+          `The shadow of ${key} ended on ${dateText(until)}, so nothing is copied.`,
+          'Move until, or remove shadow.',
+        ],
+  );
+
+/** Without both contracts, no difference is declared, and none violates a contract. */
+export const shadowWithoutContract: WarningRule = (context) =>
+  eachShadow(context, ({ to }, { key }) => {
+    const lacking = [key, to ?? ''].filter((one) => !context.contracts.has(one));
+    const message = `${lacking.join(' and ')} ${lacking.length > 1 ? 'have' : 'has'} no contract, so differences cannot be classified.`;
+    return lacking.length === 0 ? undefined : ['to', message, 'Add contract.'];
+  });

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { section } from './scalar.ts';
+import { instant, rate, share, size, timer } from './units.ts';
+import { integer, oneOf, text, versionName } from './words.ts';
+
+const routes = section({
+  deny: z
+    .array(text('a route such as "GET /export"'))
+    .prefault([])
+    .describe('Routes whose requests are never copied, such as "GET /export". A GET includes HEAD.'),
+});
+
+/** Copies of the requests of a version to another one. */
+export const shadow = section({
+  to: versionName.optional().describe('The version that gets the copies, such as /v2. Required.'),
+  sample: share
+    .prefault('1%')
+    .describe('The share of GET and HEAD requests that are copied. Rare clients and routes are preferred.'),
+  rate: rate.prefault('5/s').describe('The maximum of copies, those for `control` included.'),
+  in_flight: integer(1, 1000).prefault(4).describe('The maximum of copies that have no complete response yet.'),
+  timeout: timer.prefault('5s').describe('The longest time until the response to a copy is complete.'),
+  body: size
+    .prefault('256KiB')
+    .describe('The largest response body that is compared, before and after it is decoded; at most 8MiB.'),
+  control: share
+    .prefault('10%')
+    .describe(
+      'The share of copied requests that are also sent to this version a second time, to find the fields that differ between two of its own responses.',
+    ),
+  credentials: oneOf(['drop', 'pass'])
+    .prefault('drop')
+    .describe(
+      'drop: copies carry no Authorization, Cookie, API key, address or field of `usage.identify`. pass: they carry all of them, so both backends need the same trust.',
+    ),
+  routes: routes.prefault({}).describe('Which routes are copied. By default, all.'),
+  until: instant.optional().describe('From then on nothing is copied; at most a year ahead. Required.'),
+}).describe(
+  'Sends copies of some GET and HEAD requests to another version after the client has its response, and compares the two responses. See docs/shadow.md.',
+);

@@ -1,0 +1,23 @@
+/** Copies of the requests of a version to another one, to compare the responses. Durations in ms, sizes in bytes. */
+export interface ShadowSettings {
+  /** The version that gets the copies, as a segment: `v2`. */
+  readonly to: string;
+  /** The share of requests that are copied, 0 to 1. */
+  readonly sample: number;
+  /** Copies per second, those for `control` included. */
+  readonly rate: number;
+  /** The maximum of copies that have no complete response yet. */
+  readonly inFlight: number;
+  /** The longest time until a response to a copy is complete. */
+  readonly timeout: number;
+  /** The largest response body that is compared, before and after it is decoded. */
+  readonly body: number;
+  /** The share of samples that are also sent to the same version again, 0 to 1. */
+  readonly control: number;
+  /** `drop`: copies carry nothing that identifies the client. */
+  readonly credentials: 'drop' | 'pass';
+  /** The routes whose requests are never copied. A GET includes HEAD. */
+  readonly deny: readonly { readonly method: string; readonly path: string }[];
+  /** Nothing is sent at or after this instant, epoch ms. */
+  readonly until: number;
+}

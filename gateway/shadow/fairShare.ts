@@ -1,0 +1,95 @@
+// Samples that may be saved up while there are only requests of a client or route that has its share already.
+const mostSavedUp = 8;
+const periodMs = 600_000;
+// More clients and routes than this share one entry for each route.
+const maxEntries = 1024;
+
+/** What a client or a route has of the sample. */
+interface FairShareSettings {
+  /** The share of requests that are sampled, 0 to 1. */
+  readonly sample: number;
+  /** Samples per second. */
+  readonly rate: number;
+}
+
+/**
+ * Chooses requests for the sample so that no client and no route fills it. Two budgets limit the sample: a share of the requests,
+ * and a rate. A part of both is reserved for the entries (a client on a route) with fewer samples than the average entry. Any other entry
+ * gets a sample only if more than the reserve is left. So the rare clients of a version are nearly all sampled, and a
+ * client that sends nearly all requests gets what they leave.
+ */
+export class FairShare {
+  readonly #sample: number;
+  readonly #rate: number;
+  readonly #mostPerSecond: number;
+  readonly #random: () => number;
+  /** Samples that the share of requests allows now. */
+  #byShare = 0;
+  /** Samples that the rate allows now. */
+  #byRate: number;
+  #refilledAt = Number.NaN;
+  #periodEndsAt = Number.NaN;
+  /** The samples of this period by entry. */
+  readonly #taken = new Map<string, number>();
+  #total = 0;
+
+  /** `random`: from 0 to 1. Tests replace it. */
+  constructor({ sample, rate }: FairShareSettings, random: () => number = Math.random) {
+    this.#sample = sample;
+    this.#rate = rate;
+    this.#mostPerSecond = Math.max(2, rate);
+    this.#byRate = this.#mostPerSecond;
+    this.#random = random;
+  }
+
+  /** Counts a request. @returns whether `take` may sample it. `now`: monotonic ms */
+  admits(now: number): boolean {
+    // At random, because clients may repeat their requests in an order that a fixed interval would always hit at the same place.
+    if (this.#random() < this.#sample) this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
+    if (this.#byShare < 1) return false;
+    this.#refill(now);
+    return this.#byRate >= 1;
+  }
+
+  /** Called for a request that was admitted. `client` and `route` name its entry. @returns whether it is sampled */
+  take(client: string, route: string): boolean {
+    const entry = this.#entryOf(client, route);
+    const taken = this.#taken.get(entry) ?? 0;
+    // With an entry that has no request yet, so that the only entry so far does not take all.
+    const isAverage = taken * (this.#taken.size + 1) > this.#total;
+    if (isAverage && this.#isReserved()) return false;
+    this.#taken.set(entry, taken + 1);
+    this.#total += 1;
+    this.#byShare -= 1;
+    this.#byRate -= 1;
+    return true;
+  }
+
+  /** A sample could not be used. Its entry keeps it, so that requests which never give a sample are not tried again and again. */
+  giveBack(): void {
+    this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
+    this.#byRate = Math.min(this.#mostPerSecond, this.#byRate + 1);
+  }
+
+  /** If every request may be sampled, there is nothing to reserve. */
+  #isReserved(): boolean {
+    const ofShare = (mostSavedUp / 2) * (1 - this.#sample);
+    const ofRate = this.#mostPerSecond / 4;
+    return this.#byShare < 1 + ofShare || this.#byRate < Math.min(this.#mostPerSecond, 1 + ofRate);
+  }
+
+  #refill(now: number): void {
+    const elapsed = Number.isNaN(this.#refilledAt) ? 0 : now - this.#refilledAt;
+    this.#refilledAt = now;
+    this.#byRate = Math.min(this.#mostPerSecond, this.#byRate + (elapsed / 1000) * this.#rate);
+    if (now < this.#periodEndsAt) return;
+    this.#periodEndsAt = now + periodMs;
+    this.#taken.clear();
+    this.#total = 0;
+  }
+
+  #entryOf(client: string, route: string): string {
+    const entry = `${client} ${route}`;
+    return this.#taken.size < maxEntries || this.#taken.has(entry) ? entry : route;
+  }
+}
