@@ -55,8 +55,9 @@ export class FairShare {
   take(client: string, route: string): boolean {
     const entry = this.#entryOf(client, route);
     const taken = this.#taken.get(entry) ?? 0;
-    // With an entry that has no request yet, so that the only entry so far does not take all.
-    const isAverage = taken * (this.#taken.size + 1) > this.#total;
+    // Slightly more than there are, so that the only entry so far does not take all.
+    const entries = this.#taken.size + 0.1;
+    const isAverage = taken * entries > this.#total;
     if (isAverage && this.#isReserved()) return false;
     this.#taken.set(entry, taken + 1);
     this.#total += 1;
