@@ -10,7 +10,6 @@ import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ServerSpan } from './correlationIds.ts';
 import type { EarlyData } from './earlyData.ts';
-import type { ResponseHead } from '../http1/responseHead.ts';
 import type { RenderedHead } from './renderedHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
 

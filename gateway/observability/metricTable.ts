@@ -59,6 +59,21 @@ export const metricTable = {
     labels: ['version', 'route'],
     help: 'Responses that an adapter could not change into one that the contract of the version allows, by route of the adapter. They are answered 502.',
   },
+  version_gateway_shadow_running: {
+    type: 'gauge',
+    labels: byVersion,
+    help: '1 while copies of requests of the version are sent to another one; 0 while its shadow is stopped, over or broken.',
+  },
+  version_gateway_shadow_copies_total: {
+    type: 'counter',
+    labels: ['version', 'kind', 'outcome'],
+    help: 'Copies that were sent, by kind (shadow: to the other version, control: to the same one) and by what became of them.',
+  },
+  version_gateway_shadow_dropped_total: {
+    type: 'counter',
+    labels: ['version', 'reason'],
+    help: 'Sampled requests that were not sent or not compared, by reason.',
+  },
   version_gateway_freeze_active: {
     type: 'gauge',
     labels: byVersion,

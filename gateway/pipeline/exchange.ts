@@ -47,6 +47,8 @@ export interface GatewayContext {
   draining: boolean;
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
+  /** Undefined: no version has a shadow. */
+  shadow?: { observe(exchange: Exchange): Outbound['observer'] } | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
   /** Undefined: the gateway keeps no ledger. */
   readonly selfService: SelfService | undefined;
@@ -104,6 +106,8 @@ export class Exchange implements Outbound, InFlight {
   chosenTarget: Target | undefined;
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
+  /** Undefined: the request is not sampled for a comparison of versions. */
+  observer: Outbound['observer'];
   counted: OpenRequest | undefined;
   /** Undefined if the version restricts no clients. */
   identified: CountedExchange['identified'];

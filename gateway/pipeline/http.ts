@@ -155,6 +155,7 @@ function resume(exchange: Exchange, admitted: boolean): void {
 }
 
 function forward(exchange: Exchange): void {
+  exchange.observer = exchange.context.shadow?.observe(exchange);
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
   exchange.activeVersion?.use.enter(exchange);
@@ -183,6 +184,7 @@ function onClose(this: TrackedResponse): void {
   if (!exchange) return;
   this[tracked] = undefined;
   exchange.forwarding?.abort();
+  exchange.observer?.onClose(exchange.res.writableFinished);
   endExchange(exchange);
   exchange.context.unrecorded -= 1;
 }

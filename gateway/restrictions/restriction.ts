@@ -56,12 +56,15 @@ export interface RestrictionState {
   readonly brownouts: ReadonlySet<string>;
   /** Those that were skipped or stopped, so that they are not announced any more. */
   readonly cancelled: CancelledBrownouts;
+  /** The shadows that an operator has stopped, by the key of their settings. */
+  readonly stoppedShadows: ReadonlySet<string>;
 }
 
 export const noRestrictionState: RestrictionState = {
   known: new Map(),
   brownouts: new Set(),
   cancelled: new Map(),
+  stoppedShadows: new Set(),
 };
 
 /** What the operating side tells every process that serves clients. A structured clone preserves it. */

@@ -12,6 +12,7 @@ export const threads = [
   'fleet/worker',
   'notify/worker',
   'otlp/thread',
+  'shadow/worker',
   'usage/ledger/worker',
 ] as const;
 

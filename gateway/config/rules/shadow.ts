@@ -9,6 +9,7 @@ const yearMs = 366 * 86_400_000;
 // A process keeps up to this much of some dozens of responses in memory.
 const largestBody = 8 * 1024 * 1024;
 const highestRate = 1000;
+const longestTimeoutMs = 60_000;
 
 type DraftShadow = NonNullable<RouteEntry['route']['shadow']>;
 
@@ -65,8 +66,9 @@ export const shadowNeedsEnd: ConfigRule = (context, now) =>
   });
 
 export const shadowHasLimits: ConfigRule = (context) =>
-  eachShadow(context, ({ body, rate }) => {
+  eachShadow(context, ({ body, rate, timeout }) => {
     if (body > largestBody) return ['body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.'];
+    if (timeout > longestTimeoutMs) return ['timeout', 'The timeout is longer than a minute.', 'Write 1m or less.'];
     if (rate > highestRate)
       return ['rate', `The rate is more than ${highestRate}/s.`, `Write ${highestRate}/s or less.`];
     return rate > 0

@@ -18,7 +18,7 @@ export const shadow = section({
     .describe('The share of GET and HEAD requests that are copied. Rare clients and routes are preferred.'),
   rate: rate.prefault('5/s').describe('The maximum of copies, those for `control` included.'),
   in_flight: integer(1, 1000).prefault(4).describe('The maximum of copies that have no complete response yet.'),
-  timeout: timer.prefault('5s').describe('The longest time until the response to a copy is complete.'),
+  timeout: timer.prefault('5s').describe('The longest time until the response to a copy is complete; at most 1m.'),
   body: size
     .prefault('256KiB')
     .describe('The largest response body that is compared, before and after it is decoded; at most 8MiB.'),

@@ -1,0 +1,147 @@
+import type { RequestOptions } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import type { Version } from '../config/snapshot.ts';
+import { http } from '../shared/builtinHttp.ts';
+import { readRegularFile } from '../shared/fileSystem.ts';
+import type { Exchanged } from './sample.ts';
+import type { CopyAddress } from './shadowBatch.ts';
+
+const https = process.getBuiltinModule('node:https');
+
+/**
+ * The result of a copy. `failed`: no complete response, or a status that says that the backend is overloaded or down. `body`: the
+ * response is too large. `coding`: its content coding is unknown or wrong. `aborted`: the shadow was stopped.
+ */
+export type CopyResult = Exchanged | 'failed' | 'timeout' | 'body' | 'coding' | 'aborted';
+
+/** What a version says about itself, and not about the request. */
+const overloadedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+interface CopyLimits {
+  /** For the whole response, ms. */
+  readonly timeout: number;
+  /** Bytes, before and after decoding. */
+  readonly body: number;
+}
+
+/** Sends copies to one version, on connections of its own: those of the clients' requests are never used. */
+export class CopySender {
+  readonly #agents: {
+    readonly http: InstanceType<typeof http.Agent>;
+    readonly https: InstanceType<typeof https.Agent>;
+  };
+  readonly #limits: CopyLimits;
+  readonly #stop = new AbortController();
+
+  constructor({ tls }: Version, limits: CopyLimits) {
+    const { servername, verify, ca } = tls;
+    this.#limits = limits;
+    this.#agents = {
+      http: new http.Agent({ keepAlive: true }),
+      https: new https.Agent({
+        keepAlive: true,
+        rejectUnauthorized: verify,
+        ...(servername !== undefined && { servername }),
+        ...(ca !== undefined && { ca: readRegularFile(ca) }),
+      }),
+    };
+  }
+
+  /** `fields`: alternating names and values. Never rejects. */
+  async send(method: string, address: CopyAddress, fields: readonly string[]): Promise<CopyResult> {
+    const received = await this.#receive(method, address, fields);
+    if (typeof received === 'string') return received;
+    if (overloadedStatuses.has(received.status)) return 'failed';
+    const body = method === 'HEAD' ? received.body : await decoded(received.body, received.coding, this.#limits.body);
+    return typeof body === 'string' ? body : { status: received.status, contentType: received.contentType, body };
+  }
+
+  /** Ends all copies that have no response yet. */
+  close(): void {
+    this.#stop.abort();
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  #receive(method: string, address: CopyAddress, fields: readonly string[]) {
+    const { protocol, hostname, port } = new URL(address.target);
+    const isSecure = protocol === 'https:';
+    const prefix = address.prefix === '' ? [] : ['X-Forwarded-Prefix', address.prefix];
+    const options: RequestOptions = {
+      agent: isSecure ? this.#agents.https : this.#agents.http,
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+      method,
+      path: address.path,
+      headers: ['Host', address.host, ...fields, ...prefix],
+    };
+    const { promise, resolve } = Promise.withResolvers<
+      Exclude<CopyResult, Exchanged> | (Exchanged & { readonly coding: string })
+    >();
+    if (this.#stop.signal.aborted) return Promise.resolve('aborted' as const);
+    const request = (isSecure ? https : http).request(options);
+    const end = (result: Awaited<typeof promise>): void => {
+      clearTimeout(timer);
+      this.#stop.signal.removeEventListener('abort', onStop);
+      resolve(result);
+      if (typeof result === 'string') request.destroy();
+    };
+    const onStop = (): void => end('aborted');
+    const timer = setTimeout(end, this.#limits.timeout, 'timeout' as const);
+    this.#stop.signal.addEventListener('abort', onStop, { once: true });
+    request.on('error', () => end('failed'));
+    request.on('response', (response) => {
+      const parts: Buffer[] = [];
+      let length = 0;
+      response.on('data', (part: Buffer) => {
+        length += part.length;
+        if (length > this.#limits.body) end('body');
+        else parts.push(part);
+      });
+      response.on('error', () => end('failed'));
+      response.on('close', () => end('failed'));
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response;
+        const contentType = headers['content-type'];
+        if (!response.complete) end('failed');
+        else end({ status, contentType, coding: headers['content-encoding'] ?? '', body: Buffer.concat(parts) });
+      });
+    });
+    request.end();
+    return promise;
+  }
+}
+
+const decoders = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
+
+/** `coding`: the value of Content-Encoding. @returns why the body cannot be decoded, or what it contains */
+export async function decoded(
+  body: Uint8Array,
+  coding: string | undefined,
+  mostBytes: number,
+): Promise<Uint8Array | 'body' | 'coding'> {
+  const codings = (coding ?? '').toLowerCase().split(',');
+  let result = body;
+  // The coding that was applied last is the last one.
+  for (const name of codings.map((one) => one.trim()).reverse()) {
+    if (name === '' || name === 'identity') continue;
+    if (!isKnown(name)) return 'coding';
+    try {
+      result = await decoders[name](result, { maxOutputLength: mostBytes });
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'body' : 'coding';
+    }
+  }
+  return result;
+}
+
+function isKnown(name: string): name is keyof typeof decoders {
+  return Object.hasOwn(decoders, name);
+}

@@ -1,0 +1,84 @@
+import type { ResponseObserver } from '../forwarding/outbound.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
+import type { ShadowDrop } from './shadowBatch.ts';
+
+/** The part of a response that is compared. */
+export interface TakenResponse {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  readonly body: Uint8Array;
+}
+
+// They depend on what the client has or asked for, and copies ask for the whole response.
+const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
+
+/** Copies a response while it is passed on, up to a size. */
+export class ResponseCopy implements ResponseObserver {
+  readonly #mostBytes: number;
+  readonly #isHead: boolean;
+  #onEnd: ((taken: TakenResponse | ShadowDrop) => void) | undefined;
+  #head: ResponseHead | undefined;
+  #parts: (Buffer | string)[] = [];
+  #length = 0;
+  #isComplete = false;
+
+  /** `onEnd`: called once. */
+  constructor(method: string, mostBytes: number, onEnd: (taken: TakenResponse | ShadowDrop) => void) {
+    this.#isHead = method === 'HEAD';
+    this.#mostBytes = mostBytes;
+    this.#onEnd = onEnd;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    if (head.status >= 500 || partialStatuses.has(head.status)) this.#end('status');
+    else if (/^text\/event-stream\b/i.test(fieldOf(head, 'content-type') ?? '')) this.#end('stream');
+    else if (!this.#isHead && head.contentLength > this.#mostBytes) this.#end('body');
+  }
+
+  onBody(part: Buffer | string): void {
+    if (this.#onEnd === undefined || part.length === 0) return;
+    this.#length += part.length;
+    if (this.#length > this.#mostBytes) this.#end('body');
+    else this.#parts.push(typeof part === 'string' ? part : Buffer.from(part));
+  }
+
+  onComplete(): void {
+    this.#isComplete = true;
+  }
+
+  onClose(isDelivered: boolean): void {
+    const head = this.#head;
+    if (!head || !this.#isComplete || !isDelivered) {
+      this.#end('incomplete');
+      return;
+    }
+    const { status } = head;
+    const [contentType, contentEncoding] = [fieldOf(head, 'content-type'), fieldOf(head, 'content-encoding')];
+    this.#end({ status, contentType, contentEncoding, body: this.#body() });
+  }
+
+  /** In memory of its own: a Buffer may share its memory with others, and all of it would be sent. */
+  #body(): Uint8Array {
+    const body = new Uint8Array(this.#length);
+    let at = 0;
+    for (const part of this.#parts) {
+      body.set(typeof part === 'string' ? Buffer.from(part, 'latin1') : part, at);
+      at += part.length;
+    }
+    return body;
+  }
+
+  #end(taken: TakenResponse | ShadowDrop): void {
+    const onEnd = this.#onEnd;
+    this.#onEnd = undefined;
+    this.#parts = [];
+    onEnd?.(taken);
+  }
+}
+
+function fieldOf({ names, fields }: ResponseHead, name: string): string | undefined {
+  const at = names.indexOf(name);
+  return at === -1 ? undefined : fields[at * 2 + 1];
+}

@@ -1,0 +1,163 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { ResponseObserver } from '../forwarding/outbound.ts';
+import type { RequestFields } from '../forwarding/requestHead.ts';
+import { followPath } from '../lifecycle/stage.ts';
+import type { Target } from '../upstream/target.ts';
+import { foldPath } from '../usage/counting/routeNames.ts';
+import { type CopyPlan, copiedFields, hasSecret, isDenied, planOf } from './copyPlan.ts';
+import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
+import type { CopyAddress, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
+
+// Each sample that is being taken, or is on its way to the primary, has at most `shadow.body` bytes in memory.
+const mostOpen = 16;
+const mostUnsent = 8;
+const noticeDropsMs = 1000;
+
+/** What sampling needs from an exchange. */
+export interface ObservedExchange {
+  readonly active: {
+    readonly snapshot: Snapshot;
+    readonly versions: ReadonlyMap<string, { readonly pool: { readonly targets: readonly Target[] } }>;
+  };
+  readonly context: { readonly restrictionState: { readonly stoppedShadows: ReadonlySet<string> } };
+  readonly versionName: string;
+  readonly method: string;
+  readonly resource: string;
+  readonly originForm: string;
+  readonly pathEnd: number;
+  readonly path: string;
+  readonly host: string;
+  readonly id: string;
+  readonly hasBody: boolean;
+  readonly upgrade: object | undefined;
+  readonly fields: RequestFields;
+  readonly peer: { readonly scheme: string };
+  readonly clientAddress: string;
+  readonly chosenTarget: Target | undefined;
+  readonly now: number;
+  identify(): string;
+}
+
+/** Takes samples in a process that serves clients. It reads responses as they pass, and sends nothing itself. */
+export class Sampler {
+  readonly #send: (batch: ShadowBatch) => Promise<void> | void;
+  #snapshot: Snapshot | undefined;
+  #plans: ReadonlyMap<string, CopyPlan> = new Map();
+  #open = 0;
+  #unsent = 0;
+  readonly #dropped = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `send`: resolves when the batch has left this process. */
+  constructor(send: (batch: ShadowBatch) => Promise<void> | void) {
+    this.#send = send;
+  }
+
+  /** `fields`: of `usage.identify`, in lower case. */
+  configure(snapshot: Snapshot, fields: readonly string[]): void {
+    const plans = snapshot.byMajor.flatMap((version): [string, CopyPlan][] => {
+      const plan = planOf(version, snapshot, fields, this.#plans.get(version.name));
+      return plan ? [[version.name, plan]] : [];
+    });
+    this.#snapshot = snapshot;
+    this.#plans = new Map(plans);
+  }
+
+  /** Called before the request is forwarded. @returns what sees its response; undefined: it is not sampled */
+  observe(exchange: ObservedExchange): ResponseObserver | undefined {
+    const { method, now } = exchange;
+    const plan = this.#plans.get(exchange.versionName);
+    if (plan === undefined || (method !== 'GET' && method !== 'HEAD') || now >= plan.settings.until) return undefined;
+    if (exchange.hasBody || exchange.upgrade !== undefined || exchange.active.snapshot !== this.#snapshot)
+      return undefined;
+    if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
+    if (!plan.share.admits(performance.now())) return undefined;
+    const { resource } = exchange;
+    if (isDenied(plan, method, resource) || /^x-shadow:/im.test(exchange.fields.passed)) return undefined;
+    const path = followPath(plan.successorPath, resource);
+    if (path === undefined) return this.#drop(plan, 'no-counterpart');
+    if (hasSecret(plan, exchange.originForm.slice(exchange.pathEnd + 1))) return this.#drop(plan, 'secret');
+    const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
+    const client = exchange.identify();
+    if (!plan.share.take(client, template)) return undefined;
+    if (this.#open >= mostOpen || this.#unsent >= mostUnsent) {
+      plan.share.giveBack();
+      return this.#drop(plan, 'busy');
+    }
+    this.#open += 1;
+    const end = (taken: TakenResponse | ShadowDrop): void => {
+      this.#open -= 1;
+      const unusable =
+        typeof taken === 'string' ? taken : this.#pass(plan, exchange, taken, { path, template, client });
+      if (unusable === undefined) return;
+      plan.share.giveBack();
+      this.#drop(plan, unusable);
+    };
+    return new ResponseCopy(method, plan.settings.body, end);
+  }
+
+  /** Counts a sample that is not compared. */
+  #drop({ version }: CopyPlan, reason: ShadowDrop): undefined {
+    const key = `${version.name} ${reason}`;
+    this.#dropped.set(key, (this.#dropped.get(key) ?? 0) + 1);
+    this.#timer ??= setTimeout(() => void this.#sendOff([]), noticeDropsMs).unref();
+  }
+
+  /** @returns why the sample cannot be used */
+  #pass(
+    plan: CopyPlan,
+    exchange: ObservedExchange,
+    taken: TakenResponse,
+    found: { readonly path: string; readonly template: string; readonly client: string },
+  ): ShadowDrop | undefined {
+    const { settings, version, to } = plan;
+    const { active, chosenTarget } = exchange;
+    if (this.#plans.get(version.name) !== plan) return 'changed';
+    const healthy = (active.versions.get(to.name)?.pool.targets ?? []).filter(
+      ({ health }) => health.state === 'healthy',
+    );
+    const target = healthy[Math.floor(Math.random() * healthy.length)];
+    if (target === undefined) return 'unhealthy';
+    const query = exchange.originForm.slice(exchange.pathEnd);
+    const { basePath } = active.snapshot.gateway;
+    const addressOf = ({ name, prefix }: Version, { url, authority }: Target, path: string): CopyAddress => ({
+      target: url,
+      host: exchange.host === '' ? authority : exchange.host,
+      path,
+      prefix: prefix === 'strip' ? `${basePath}/${name}` : basePath,
+    });
+    const below = found.path.startsWith('/') ? found.path : `/${found.path}`;
+    const isControlled = Math.random() < settings.control && chosenTarget?.health.state === 'healthy';
+    const sample: ShadowSample = {
+      version: version.name,
+      key: plan.key,
+      method: exchange.method,
+      template: found.template,
+      toTemplate: to.contract?.paths.find(found.path)?.template,
+      client: found.client,
+      fields: copiedFields(plan, exchange),
+      to: addressOf(to, target, (to.prefix === 'strip' ? below : `/${to.name}${below}`) + query),
+      control: isControlled ? addressOf(version, chosenTarget, exchange.path) : undefined,
+      ...taken,
+      at: exchange.now,
+    };
+    void this.#sendOff([sample]);
+    return undefined;
+  }
+
+  async #sendOff(samples: readonly ShadowSample[]): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const dropped = [...this.#dropped].map(([key, count]) => {
+      const [version = '', reason] = key.split(' ');
+      return [version, reason as ShadowDrop, count] as const;
+    });
+    this.#dropped.clear();
+    this.#unsent += 1;
+    try {
+      await this.#send({ samples, dropped });
+    } finally {
+      this.#unsent -= 1;
+    }
+  }
+}

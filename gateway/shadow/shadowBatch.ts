@@ -1,0 +1,55 @@
+/** Why a sample was not compared. `docs/shadow.md` explains each. */
+export type ShadowDrop =
+  | 'status'
+  | 'stream'
+  | 'body'
+  | 'incomplete'
+  | 'busy'
+  | 'secret'
+  | 'no-counterpart'
+  | 'unhealthy'
+  | 'changed'
+  | 'coding'
+  | 'queue'
+  | 'late'
+  | 'breaker';
+
+/** Where a copy is sent. */
+export interface CopyAddress {
+  /** `http://127.0.0.1:3002` */
+  readonly target: string;
+  readonly host: string;
+  /** With the query. */
+  readonly path: string;
+  /** `X-Forwarded-Prefix`; '' for none. */
+  readonly prefix: string;
+}
+
+/** A request and its response, whose copy is to be sent. It is never written to a file or a log. */
+export interface ShadowSample {
+  readonly version: string;
+  /** Identifies the settings of the shadow. */
+  readonly key: string;
+  readonly method: string;
+  readonly template: string;
+  readonly toTemplate: string | undefined;
+  readonly client: string;
+  /** Alternating names and values, without those of an address. */
+  readonly fields: readonly string[];
+  readonly to: CopyAddress;
+  /** Undefined: no second request to the same version. */
+  readonly control: CopyAddress | undefined;
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** As received. */
+  readonly body: Uint8Array;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** What a serving process passes on. `dropped`: by version and reason, since the last batch. */
+export interface ShadowBatch {
+  readonly samples: readonly ShadowSample[];
+  readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];
+}

@@ -1,0 +1,185 @@
+import type { ShadowSettings } from '../config/shadowSettings.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type CopyResult, CopySender, decoded } from './copySender.ts';
+import type { ResponsePair } from './sample.ts';
+import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
+
+const mostWaiting = 32;
+// The two responses to compare must not be far apart, and bodies must not stay in memory.
+const longestWaitMs = 10_000;
+const checkMs = 1_000;
+// A timer is late by some milliseconds. The copies that it delayed are sent at once.
+const catchUpMs = 50;
+// More clients and routes are forgotten all at once.
+const mostEntries = 1024;
+const failuresUntilOpen = 5;
+const openMs = 30_000;
+
+/** What became of a copy. */
+export type CopyOutcome = Exclude<CopyResult, object> | 'compared';
+
+/** Takes what a queue finds out. */
+export interface ShadowSink {
+  readonly pair: (pair: ResponsePair) => void;
+  readonly copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => void;
+  readonly drop: (reason: ShadowDrop) => void;
+}
+
+/** A copy that is to be sent. */
+interface Copy {
+  readonly kind: 'shadow' | 'control';
+  readonly sample: ShadowSample;
+  readonly address: CopyAddress;
+  /** Monotonic ms. */
+  readonly since: number;
+}
+
+/** Sends the copies of one version within its limits, and passes on the pairs of responses. */
+export class ShadowQueue {
+  readonly #settings: ShadowSettings;
+  readonly #sink: ShadowSink;
+  readonly #senders: Readonly<Record<Copy['kind'], CopySender>>;
+  readonly #breakers: Readonly<Record<Copy['kind'], CircuitBreaker>> = {
+    shadow: new CircuitBreaker(),
+    control: new CircuitBreaker(),
+  };
+  #waiting: Copy[] = [];
+  #inFlight = 0;
+  /** Monotonic ms. */
+  #nextAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** By client and route: the copies that were sent. */
+  readonly #sent = new Map<string, number>();
+
+  constructor(version: Version, { versions }: Snapshot, settings: ShadowSettings, sink: ShadowSink) {
+    this.#settings = settings;
+    this.#sink = sink;
+    const to = versions.get(settings.to) ?? version;
+    this.#senders = { shadow: new CopySender(to, settings), control: new CopySender(version, settings) };
+  }
+
+  /** Whether copies are not sent, because the version that gets them fails. */
+  get isBroken(): boolean {
+    return this.#breakers.shadow.isOpen(performance.now());
+  }
+
+  add(sample: ShadowSample): void {
+    const since = performance.now();
+    this.#enqueue({ kind: 'shadow', sample, address: sample.to, since });
+    if (sample.control) this.#enqueue({ kind: 'control', sample, address: sample.control, since });
+    this.#run();
+  }
+
+  /** Nothing is sent from now on. */
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const _ of this.#waiting) this.#sink.drop('changed');
+    this.#waiting = [];
+    this.#senders.shadow.close();
+    this.#senders.control.close();
+  }
+
+  #enqueue(copy: Copy): void {
+    this.#waiting.push(copy);
+    if (this.#waiting.length <= mostWaiting) return;
+    const counts = Map.groupBy(this.#waiting, entryOf);
+    const [most = []] = [...counts.values()].sort((a, b) => b.length - a.length);
+    const last = most.at(-1) ?? copy;
+    this.#waiting.splice(this.#waiting.lastIndexOf(last), 1);
+    this.#sink.drop('queue');
+  }
+
+  #run(): void {
+    clearTimeout(this.#timer);
+    const now = performance.now();
+    this.#dropUnusable(now);
+    while (this.#inFlight < this.#settings.inFlight && this.#waiting.length > 0 && now >= this.#nextAt) {
+      const copy = this.#takeNext();
+      if (this.#breakers[copy.kind].allows(now)) {
+        this.#nextAt = Math.max(this.#nextAt, now - catchUpMs) + 1000 / this.#settings.rate;
+        void this.#send(copy);
+      } else this.#sink.drop('breaker');
+    }
+    if (this.#waiting.length === 0) return;
+    const pause = now < this.#nextAt ? this.#nextAt - now : checkMs;
+    this.#timer = setTimeout(() => this.#run(), Math.min(checkMs, pause));
+  }
+
+  /** Bodies that wait for nothing must not stay in memory. */
+  #dropUnusable(now: number): void {
+    const isOver = Date.now() >= this.#settings.until;
+    this.#waiting = this.#waiting.filter(({ kind, since }) => {
+      const isLate = now - since > longestWaitMs;
+      const reason = isOver ? 'changed' : isLate ? 'late' : this.#breakers[kind].isOpen(now) ? 'breaker' : undefined;
+      if (reason !== undefined) this.#sink.drop(reason);
+      return reason === undefined;
+    });
+  }
+
+  /** The oldest copy of the client and route that had the fewest. */
+  #takeNext(): Copy {
+    const sentOf = (copy: Copy): number => this.#sent.get(entryOf(copy)) ?? 0;
+    const next = this.#waiting.reduce((best, one) => (sentOf(one) < sentOf(best) ? one : best));
+    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    return next;
+  }
+
+  async #send(copy: Copy): Promise<void> {
+    const { kind, sample, address } = copy;
+    const { body: mostBytes, credentials } = this.#settings;
+    this.#inFlight += 1;
+    if (this.#sent.size >= mostEntries) this.#sent.clear();
+    this.#sent.set(entryOf(copy), (this.#sent.get(entryOf(copy)) ?? 0) + 1);
+    const result = await this.#senders[kind].send(sample.method, address, sample.fields);
+    this.#inFlight -= 1;
+    this.#breakers[kind].record(result, performance.now());
+    const body = sample.method === 'HEAD' ? sample.body : await decoded(sample.body, sample.contentEncoding, mostBytes);
+    if (typeof body === 'string') this.#sink.drop(body);
+    this.#sink.copy(kind, typeof result === 'string' ? result : 'compared');
+    if (typeof result !== 'string' && typeof body !== 'string') {
+      this.#sink.pair({
+        kind,
+        method: sample.method,
+        template: sample.template,
+        toTemplate: kind === 'control' ? sample.template : sample.toTemplate,
+        old: { status: sample.status, contentType: sample.contentType, body },
+        new: result,
+        withoutCredentials: credentials === 'drop',
+        at: sample.at,
+      });
+    }
+    this.#run();
+  }
+}
+
+function entryOf({ sample: { client, method, template } }: Copy): string {
+  return `${client} ${method} ${template}`;
+}
+
+/** Stops the copies to a version that fails, and sends a single one after a pause. */
+class CircuitBreaker {
+  #failures = 0;
+  /** Monotonic ms. */
+  #openUntil = Number.NEGATIVE_INFINITY;
+  #isTrying = false;
+
+  isOpen(now: number): boolean {
+    return this.#failures >= failuresUntilOpen && (now < this.#openUntil || this.#isTrying);
+  }
+
+  allows(now: number): boolean {
+    if (this.isOpen(now)) return false;
+    this.#isTrying = this.#failures >= failuresUntilOpen;
+    return true;
+  }
+
+  record(result: CopyResult, now: number): void {
+    this.#isTrying = false;
+    if (result === 'aborted') return;
+    if (result !== 'failed' && result !== 'timeout') this.#failures = 0;
+    else {
+      this.#failures += 1;
+      if (this.#failures >= failuresUntilOpen) this.#openUntil = now + openMs;
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import type { PlainSnapshot } from '../config/transfer.ts';
+import { fromPlain } from '../config/transfer.ts';
+import { shadowKey } from './copyPlan.ts';
+import type { ShadowDrop, ShadowSample } from './shadowBatch.ts';
+import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
+
+// The entry point of the thread that sends copies and compares responses. Both may take long; here they delay no request.
+
+/** A message to this thread. */
+export type ShadowCommand =
+  /** `stopped`: the keys of the shadows that an operator has stopped. Answered by `configured` with its number. */
+  | {
+      readonly kind: 'configure';
+      readonly number: number;
+      /** Undefined: it has not changed. */
+      readonly snapshot: PlainSnapshot | undefined;
+      readonly stopped: readonly string[];
+    }
+  | { readonly kind: 'sample'; readonly sample: ShadowSample };
+
+/** What has happened since the last report of this thread. */
+export interface ShadowCounts {
+  readonly kind: 'counts';
+  readonly copies: readonly (readonly [
+    version: string,
+    kind: 'shadow' | 'control',
+    outcome: CopyOutcome,
+    count: number,
+  ])[];
+  readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];
+  /** The versions whose copies are not sent, because the version that gets them fails. */
+  readonly broken: readonly string[];
+  /** The bytes of the bodies that it has taken. */
+  readonly takenBytes: number;
+}
+
+/** A message of this thread. */
+export type ShadowReport = ShadowCounts | { readonly kind: 'configured'; readonly number: number };
+
+const reportMs = 250;
+
+try {
+  // Requests take precedence if both threads share a core. Only Linux has a priority per thread.
+  if (process.platform === 'linux') setPriority(5);
+} catch {
+  // A sandbox may forbid this call.
+}
+
+/** The queue of one shadow. */
+interface RunningShadow {
+  /** Equal as long as nothing has changed that the queue uses. */
+  readonly identity: string;
+  readonly queue: ShadowQueue;
+}
+
+let plain: PlainSnapshot | undefined;
+/** By version. */
+const running = new Map<string, RunningShadow>();
+const counts = new Map<string, number>();
+let timer: NodeJS.Timeout | undefined;
+let takenBytes = 0;
+
+parentPort?.on('message', (command: ShadowCommand) => {
+  if (command.kind === 'sample') take(command.sample);
+  else {
+    configure(command.snapshot, new Set(command.stopped));
+    post({ kind: 'configured', number: command.number });
+  }
+});
+
+function take(sample: ShadowSample): void {
+  takenBytes += sample.body.length;
+  reportSoon();
+  const shadow = running.get(sample.version);
+  if (shadow?.identity.startsWith(`${sample.key} `)) shadow.queue.add(sample);
+  else count(`dropped ${sample.version} changed`);
+}
+
+function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>): void {
+  plain = next ?? plain;
+  if (plain === undefined) return;
+  const snapshot = fromPlain(plain);
+  const wanted = new Map(
+    snapshot.byMajor.flatMap((version) => {
+      const { shadow: settings } = version;
+      const key = shadowKey(version);
+      if (settings === undefined || stopped.has(key)) return [];
+      const to = snapshot.versions.get(settings.to);
+      const used = [version, to].map((one) => [one?.tls, one?.contract?.digest]);
+      return [[version.name, { version, settings, identity: `${key} ${JSON.stringify(used)}` }] as const];
+    }),
+  );
+  for (const [name, { identity, queue }] of running) {
+    if (wanted.get(name)?.identity === identity) continue;
+    queue.close();
+    running.delete(name);
+  }
+  for (const [name, { version, settings, identity }] of wanted) {
+    if (running.has(name)) continue;
+    const sink = {
+      pair: () => {},
+      copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => count(`copies ${name} ${kind} ${outcome}`),
+      drop: (reason: ShadowDrop) => count(`dropped ${name} ${reason}`),
+    };
+    running.set(name, { identity, queue: new ShadowQueue(version, snapshot, settings, sink) });
+  }
+}
+
+function count(key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+  reportSoon();
+}
+
+function reportSoon(): void {
+  if (timer === undefined) timer = setTimeout(report, reportMs);
+}
+
+function report(): void {
+  timer = undefined;
+  const rows = [...counts].map(([key, value]) => [key.split(' '), value] as const);
+  counts.clear();
+  const broken = [...running].filter(([, { queue }]) => queue.isBroken).map(([name]) => name);
+  post({
+    kind: 'counts',
+    copies: rows.flatMap(([[group, version = '', kind, outcome], value]) =>
+      group === 'copies' ? [[version, kind as 'shadow', outcome as CopyOutcome, value] as const] : [],
+    ),
+    dropped: rows.flatMap(([[group, version = '', reason], value]) =>
+      group === 'dropped' ? [[version, reason as ShadowDrop, value] as const] : [],
+    ),
+    broken,
+    takenBytes,
+  });
+  takenBytes = 0;
+  // Its end is reported, too.
+  if (broken.length > 0) timer = setTimeout(report, 1000).unref();
+}
+
+function post(message: ShadowReport): void {
+  parentPort?.postMessage(message);
+}
