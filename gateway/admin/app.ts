@@ -11,6 +11,7 @@ import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
 import { operatorRoutes } from './operatorRoutes.ts';
+import { shadowRoutes } from './shadowRoutes.ts';
 import { statusOf } from './status.ts';
 
 export interface Readiness {
@@ -52,6 +53,7 @@ export function createAdmin(
   const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), admits, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));
+  app.use(shadowRoutes(context));
   app.use(metricsRoute(context));
   app.use(notFound);
   app.use(onError(notice));

@@ -31,6 +31,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...freezeGauges(operations.freezes?.() ?? []),
       ...ledgerGauges(operations.usage),
       brownoutGauge(operations.brownouts?.status() ?? []),
+      ...(operations.shadow?.()?.metrics() ?? []),
       ...fleetGauges(operations.fleet, operations.spool),
     ];
     const text = await exposition([...counts, state, operations.exported?.() ?? []]);

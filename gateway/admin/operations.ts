@@ -6,6 +6,7 @@ import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
 import type { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
+import type { ShadowControl } from '../shadow/shadowControl.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Admits } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
@@ -41,6 +42,8 @@ export interface Operations {
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway has no brownouts. */
   readonly brownouts?: Pick<BrownoutControl, 'status' | 'stop'>;
+  /** Undefined: no version has had a shadow since the start. */
+  readonly shadow?: () => Pick<ShadowControl, 'status' | 'stop' | 'metrics'> | undefined;
   /** The freezes of the versions. */
   readonly freezes?: () => readonly FreezeStatus[];
   /** Absent: the gateway is on its own. */

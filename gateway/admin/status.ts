@@ -22,6 +22,7 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     versions: versionsStatus(source.current, report, clock.now(), operations.fleet),
     brownouts: operations.brownouts?.status() ?? [],
     freezes: (operations.freezes?.() ?? []).map(freezeStatus),
+    shadows: operations.shadow?.()?.status() ?? [],
     traffic: trafficStatus(traffic.recent),
     notify: operations.notifier?.()?.status() ?? null,
     fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,

@@ -34,6 +34,7 @@ const selfExplanatory: ReadonlySet<unknown> = new Set([
   'ROUTE_ENDED',
   'NO_LEDGER',
   'NO_BROWNOUT',
+  'NO_SHADOW',
   'NO_FLEET',
   'NO_RECEIVER',
   'NOT_FORGOTTEN',

@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   digest: async () => (await import('./commands/digest.ts')).addDigest,
   notify: async () => (await import('./commands/digest.ts')).addNotify,
   brownout: async () => (await import('./commands/brownout.ts')).addBrownout,
+  shadow: async () => (await import('./commands/shadow.ts')).addShadow,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };
 

@@ -23,6 +23,7 @@ import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';
 import type { SelfService } from '../selfService/selfService.ts';
+import type { Sampler } from '../shadow/sampler.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
@@ -48,7 +49,7 @@ export interface GatewayContext {
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
   /** Undefined: no version has a shadow. */
-  shadow?: { observe(exchange: Exchange): Outbound['observer'] } | undefined;
+  shadow?: Sampler | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
   /** Undefined: the gateway keeps no ledger. */
   readonly selfService: SelfService | undefined;

@@ -250,6 +250,11 @@ export const catalogue = {
     title: 'There is no such brownout to stop',
     detail: 'No brownout of the version is running, or the one that was named is over.',
   },
+  NO_SHADOW: {
+    status: 409,
+    title: 'There is no such shadow to stop',
+    detail: 'The version has no shadow, or its shadow is over or was stopped before.',
+  },
   NO_FLEET: {
     status: 503,
     title: 'No fleet',

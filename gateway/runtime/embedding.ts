@@ -196,6 +196,8 @@ function ignoredSections(
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
   if (byMajor.some(({ brownouts }) => brownouts.length > 0))
     lines.push('brownouts are ignored: an embedded gateway refuses nobody in a brownout.  Run version-gateway start.');
+  if (byMajor.some(({ shadow }) => shadow))
+    lines.push('shadow is ignored: an embedded gateway copies no requests.  Run version-gateway start.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
   if (byMajor.some(({ freeze }) => freeze))
     lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');

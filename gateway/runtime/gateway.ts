@@ -11,6 +11,7 @@ import { rotateTicketKeys } from '../pipeline/certificate.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
 import { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import { FreezeWatch } from '../restrictions/freezeWatch.ts';
+import type { ShadowControl } from '../shadow/shadowControl.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
@@ -86,12 +87,33 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       });
     notifier?.configure();
   };
+  let shadow: ShadowControl | undefined;
+  const configureShadow = async (): Promise<void> => {
+    const { usage: ledgerSettings, byMajor } = serving.current;
+    if (!shadow && byMajor.some((version) => version.shadow))
+      shadow = new (await import('../shadow/shadowControl.ts')).ShadowControl({
+        source: serving,
+        clock,
+        notice,
+        file: ledger && ledgerSettings.store.replace(/(?:\.db)?$/, '-stopped-shadows.json'),
+        restrict: (stoppedShadows) => serving.restrict({ stoppedShadows }),
+      });
+    shadow?.configure();
+  };
   const otlp: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
   await member?.announce(snapshot, clock.now());
   const ownUsage =
     ledgerReader && ((client: string) => ledgerReader.query('ownUsage', serving.current, { client, now: clock.now() }));
-  const serving: Serving = await serve(snapshot, { clock, notice, usage, otlp, ownUsage, logs: options.logs ?? false });
+  const serving: Serving = await serve(snapshot, {
+    clock,
+    notice,
+    usage,
+    otlp,
+    ownUsage,
+    shadow: (batch) => shadow?.take(batch),
+    logs: options.logs ?? false,
+  });
   const flush = async (): Promise<boolean> => {
     const isComplete = await serving.flush();
     await options.fleet?.flush();
@@ -110,6 +132,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       const unconfirmed = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
       await configureNotify();
+      await configureShadow();
       ledger?.configure(next.usage);
       member?.accept(next);
       onAccepted(next);
@@ -168,6 +191,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         exported: () => exporter?.metrics() ?? [],
         notifier: () => (serving.current.notify.length > 0 ? notifier : undefined),
         brownouts,
+        shadow: () => shadow,
         freezes: () => freezes.status(),
         fleet: member,
         spool: options.fleet,
@@ -189,6 +213,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const stopRotation = snapshot.gateway.tls
     ? rotateTicketKeys((keys) => void serving.rekey(keys), options.ticketKeysMs)
     : undefined;
+  await configureShadow();
   const stopMonitor = monitorStoppedVersions(serving, clock, notice);
   const stopMaintenance =
     ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
@@ -209,7 +234,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       brownouts.close();
       stopMaintenance?.();
       const closed = serving.close().then(() => exporter?.close());
-      await Promise.all([closed, closeListener(admin), notifier?.close(), ledgerReader?.close()]);
+      await Promise.all([closed, closeListener(admin), notifier?.close(), shadow?.close(), ledgerReader?.close()]);
     },
   };
 }

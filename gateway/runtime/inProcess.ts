@@ -30,11 +30,20 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   // Loaded by the first request for a discovery page, which usually comes long after the start.
   const discovery: Discovery = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
-  const { usage, restrictions, ownUsage } = options;
+  const { usage, restrictions, ownUsage, shadow } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
   await telemetry.applyCurrent();
+  const configureSampling = async (): Promise<void> => {
+    const hasShadow = dataPlane.current.byMajor.some((version) => version.shadow);
+    // Without a shadow in the configuration, the module is not even loaded.
+    const sampler =
+      shadow && hasShadow ? (context.shadow ?? new (await import('../shadow/sampler.ts')).Sampler(shadow)) : undefined;
+    sampler?.configure(dataPlane.current, dataPlane.identification.fields);
+    context.shadow = sampler;
+  };
+  await configureSampling();
   const listener = createClientListener(snapshot.gateway, context, options.ticketKeys);
   try {
     await (options.listen ?? listen)(listener, snapshot.gateway.listen);
@@ -58,6 +67,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       dataPlane.apply(next);
       adjustClientListener(listener, next);
       files.adjust(next);
+      await configureSampling();
       await telemetry.applyCurrent();
       return [];
     },

@@ -4,6 +4,7 @@ import type { ServingReport } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { AskOwnUsage } from '../selfService/selfService.ts';
+import type { ShadowBatch } from '../shadow/sample.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
@@ -45,6 +46,8 @@ export interface ServeOptions {
   readonly ownUsage?: AskOwnUsage | undefined;
   /** Takes spans and durations for export; undefined: nothing is exported. */
   readonly otlp?: OtlpSink | undefined;
+  /** Takes requests and responses whose copies are to be sent; undefined: no request is sampled. Resolves when they have left. */
+  readonly shadow?: ((batch: ShadowBatch) => Promise<void> | void) | undefined;
   /** Whether the access log of `log:` is written. A library does not write files unasked. */
   readonly logs: boolean;
   /** How `server` listens; default: on a new socket. */

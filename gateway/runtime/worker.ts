@@ -9,7 +9,7 @@ import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import { serveInProcess } from './inProcess.ts';
-import type { Serving, UsageSink } from './serving.ts';
+import type { ServeOptions, Serving, UsageSink } from './serving.ts';
 import type {
   WireError,
   WorkerAnswer,
@@ -18,6 +18,7 @@ import type {
   WorkerQuestion,
   WorkerReply,
   WorkerRequest,
+  WorkerShadow,
   WorkerUsage,
 } from './workerMessages.ts';
 
@@ -67,12 +68,13 @@ class Worker {
       const take: UsageSink['take'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });
       const usage = request.salt === undefined ? undefined : this.#sink(request.salt, take);
       const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
+      const shadow: ServeOptions['shadow'] = (batch) => send({ kind: 'shadow', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {
         await listenOn(handle, server, address);
         if (handle === undefined) this.#opened = handleOf(server);
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
-      const options = { clock: systemClock, notice, usage, otlp, logs: true, listen, ticketKeys };
+      const options = { clock: systemClock, notice, usage, otlp, shadow, logs: true, listen, ticketKeys };
       const ownUsage = usage && ((client: string) => this.#ask(client));
       const snapshot = await fromPlainInSlices(request.snapshot);
       const restrictions = { ...request.restrictions, ...this.#earlyRestrictions };
@@ -149,7 +151,7 @@ function handleOf(server: Server): SendHandle {
 
 /** Resolves when the message was sent. Closing the channel earlier would drop queued messages. */
 function send(
-  message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion,
+  message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion | WorkerShadow,
   handle?: SendHandle,
 ): Promise<void> {
   return new Promise((resolve) => {

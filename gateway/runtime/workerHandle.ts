@@ -11,6 +11,7 @@ import type {
   WorkerQuestion,
   WorkerReply,
   WorkerRequest,
+  WorkerShadow,
   WorkerUsage,
 } from './workerMessages.ts';
 
@@ -75,15 +76,19 @@ export class WorkerHandle {
     shared: () => SharedState,
   ) {
     this.#options = options;
-    const { clock, notice, usage, otlp } = options;
+    const { clock, notice, usage, otlp, shadow } = options;
     this.since = clock.now();
     this.#worker = cluster.fork();
     this.#worker.on(
       'message',
-      (message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion, handle: SendHandle) => {
+      (
+        message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion | WorkerShadow,
+        handle: SendHandle,
+      ) => {
         if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
         else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
         else if (message.kind === 'otlp') void otlp?.(message.batch);
+        else if (message.kind === 'shadow') void shadow?.(message.batch);
         else if (message.kind === 'question') void this.#answer(message);
         else if (message.kind === 'reply') {
           this.socket ??= handle;

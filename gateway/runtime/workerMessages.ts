@@ -3,6 +3,7 @@ import type { ServingReport } from '../observability/report.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { OwnUsageAnswer } from '../selfService/selfService.ts';
+import type { ShadowBatch } from '../shadow/sample.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */
@@ -65,6 +66,12 @@ export interface WorkerQuestion {
 export interface WorkerOtlp {
   readonly kind: 'otlp';
   readonly batch: OtlpBatch;
+}
+
+/** The requests that this worker has sampled, with their responses. */
+export interface WorkerShadow {
+  readonly kind: 'shadow';
+  readonly batch: ShadowBatch;
 }
 
 /** The parts of an error that the primary needs to report it. */

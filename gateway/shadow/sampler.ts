@@ -11,7 +11,7 @@ import type { CopyAddress, ShadowBatch, ShadowDrop, ShadowSample } from './shado
 // Each sample that is being taken, or is on its way to the primary, has at most `shadow.body` bytes in memory.
 const mostOpen = 16;
 const mostUnsent = 8;
-const noticeDropsMs = 1000;
+const noticeDropsMs = 250;
 
 /** What sampling needs from an exchange. */
 export interface ObservedExchange {

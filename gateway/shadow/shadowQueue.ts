@@ -1,7 +1,7 @@
 import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type CopyResult, CopySender, decoded } from './copySender.ts';
-import type { ResponsePair } from './sample.ts';
+import type { Exchanged, ResponsePair } from './sample.ts';
 import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
 const mostWaiting = 32;
@@ -30,6 +30,8 @@ interface Copy {
   readonly kind: 'shadow' | 'control';
   readonly sample: ShadowSample;
   readonly address: CopyAddress;
+  /** The response of the version, decoded. */
+  readonly old: Exchanged;
   /** Monotonic ms. */
   readonly since: number;
 }
@@ -48,6 +50,7 @@ export class ShadowQueue {
   /** Monotonic ms. */
   #nextAt = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
   /** By client and route: the copies that were sent. */
   readonly #sent = new Map<string, number>();
 
@@ -63,15 +66,22 @@ export class ShadowQueue {
     return this.#breakers.shadow.isOpen(performance.now());
   }
 
-  add(sample: ShadowSample): void {
-    const since = performance.now();
-    this.#enqueue({ kind: 'shadow', sample, address: sample.to, since });
-    if (sample.control) this.#enqueue({ kind: 'control', sample, address: sample.control, since });
+  async add(sample: ShadowSample): Promise<void> {
+    const { method, status, contentType, contentEncoding, control } = sample;
+    const body = method === 'HEAD' ? sample.body : await decoded(sample.body, contentEncoding, this.#settings.body);
+    if (typeof body === 'string' || this.#isClosed) {
+      this.#sink.drop(typeof body === 'string' ? body : 'changed');
+      return;
+    }
+    const copied = { sample, old: { status, contentType, body }, since: performance.now() };
+    this.#enqueue({ kind: 'shadow', address: sample.to, ...copied });
+    if (control) this.#enqueue({ kind: 'control', address: control, ...copied });
     this.#run();
   }
 
   /** Nothing is sent from now on. */
   close(): void {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const _ of this.#waiting) this.#sink.drop('changed');
     this.#waiting = [];
@@ -125,26 +135,23 @@ export class ShadowQueue {
   }
 
   async #send(copy: Copy): Promise<void> {
-    const { kind, sample, address } = copy;
-    const { body: mostBytes, credentials } = this.#settings;
+    const { kind, sample, address, old } = copy;
     this.#inFlight += 1;
     if (this.#sent.size >= mostEntries) this.#sent.clear();
     this.#sent.set(entryOf(copy), (this.#sent.get(entryOf(copy)) ?? 0) + 1);
     const result = await this.#senders[kind].send(sample.method, address, sample.fields);
     this.#inFlight -= 1;
     this.#breakers[kind].record(result, performance.now());
-    const body = sample.method === 'HEAD' ? sample.body : await decoded(sample.body, sample.contentEncoding, mostBytes);
-    if (typeof body === 'string') this.#sink.drop(body);
     this.#sink.copy(kind, typeof result === 'string' ? result : 'compared');
-    if (typeof result !== 'string' && typeof body !== 'string') {
+    if (typeof result !== 'string') {
       this.#sink.pair({
         kind,
         method: sample.method,
         template: sample.template,
         toTemplate: kind === 'control' ? sample.template : sample.toTemplate,
-        old: { status: sample.status, contentType: sample.contentType, body },
+        old,
         new: result,
-        withoutCredentials: credentials === 'drop',
+        withoutCredentials: this.#settings.credentials === 'drop',
         at: sample.at,
       });
     }
@@ -157,7 +164,7 @@ function entryOf({ sample: { client, method, template } }: Copy): string {
 }
 
 /** Stops the copies to a version that fails, and sends a single one after a pause. */
-class CircuitBreaker {
+export class CircuitBreaker {
   #failures = 0;
   /** Monotonic ms. */
   #openUntil = Number.NEGATIVE_INFINITY;

@@ -1,0 +1,75 @@
+import type { ShadowStatus } from '../../shadow/shadowControl.ts';
+import { grouped, printable } from '../../shared/text.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import {
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
+  formatOption,
+  versionArgument,
+} from '../options.ts';
+import { printedJson, table, widthOf } from '../output/terminal.ts';
+
+interface StatusOptions extends AdminTargetOptions {
+  readonly format: 'text' | 'json';
+}
+
+export const addShadow: AddCommand = (program, io, finish) => {
+  const command = program
+    .command('shadow')
+    .description('Show and stop the copies of requests that are sent to another version.');
+  addAdminTargetOptions(command.command('status'))
+    .description('List the shadows of the configuration, with the copies since the start.')
+    .addOption(formatOption(['text', 'json']))
+    .action(async (options: StatusOptions) => finish(await status(options, io)));
+  addAdminTargetOptions(command.command('stop'))
+    .description(
+      'Send no more copies, in all workers of this gateway. The shadow stays stopped until its settings change, also over restarts.',
+    )
+    .argument('<version>', 'version, such as /v1', versionArgument)
+    .action(async (version: string, options: AdminTargetOptions) => finish(await stop(version, options, io)));
+};
+
+/** @throws AdminError, UnreadableFileError */
+async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const found = await adminClient(target).get('/api/shadow');
+  const { shadows } = found;
+  if (!isStatusList(shadows)) throw notAGateway(target.name);
+  if (options.format === 'json') io.stdout.write(printedJson(found));
+  else if (shadows.length === 0) io.stdout.write('The configuration has no shadow.\n');
+  else {
+    const rows = shadows.map(({ version, to, state, until, copies, dropped }) => [
+      `/${version}`,
+      `/${to}`,
+      state,
+      until,
+      grouped(copies['shadow']?.['compared'] ?? 0),
+      grouped(sumOf(copies['shadow'] ?? {}) - (copies['shadow']?.['compared'] ?? 0)),
+      grouped(sumOf(dropped)),
+    ]);
+    const headings = ['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'];
+    io.stdout.write(`${table([headings, ...rows], widthOf(io.stdout)).join('\n')}\n`);
+  }
+  return 0;
+}
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function isStatusList(value: unknown): value is readonly ShadowStatus[] {
+  return Array.isArray(value) && value.every((one) => isRecord(one) && isRecord(one['copies']));
+}
+
+/** @throws AdminError, UnreadableFileError */
+async function stop(version: string, options: AdminTargetOptions, io: Io): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const { shadow, stored } = await adminClient(target).post('/api/shadow/stop', { version });
+  if (!isRecord(shadow)) throw notAGateway(target.name);
+  io.stdout.write(`/${version}: the shadow to /${printable(String(shadow['to']))} is stopped\n`);
+  if (stored === true) return 0;
+  io.stderr.write('The stop could not be stored: the shadow starts again when this gateway restarts.\n');
+  return 1;
+}

@@ -1,0 +1,71 @@
+import { expect, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import type { ShadowStatus } from '../../gateway/shadow/shadowControl.ts';
+import { type Answer, answer, type Backend, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { fastLane } from '../support/gateway.ts';
+
+export const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+
+/** Every request is sampled, and no request is sent a second time to the same version. */
+export const everything = { to: '/v2', sample: '100%', rate: '1000/s', control: '0%', until: tomorrow };
+
+export interface ShadowedOptions {
+  /** Added to `everything`. */
+  readonly shadow?: object | undefined;
+  /** Keys of `/v1`. */
+  readonly v1?: object;
+  readonly v2?: object;
+  readonly v1Answer?: Answer;
+  readonly v2Answer?: Answer;
+  readonly [section: string]: unknown;
+}
+
+const ok = answer(200, '{"a":1}', 'Content-Type: application/json');
+
+/** A gateway in this process whose `/v1` has a shadow to `/v2`. */
+export async function startShadowed(options: ShadowedOptions = {}) {
+  const { shadow, v1: routeOfV1, v2: routeOfV2, v1Answer = ok, v2Answer = ok, ...sections } = options;
+  const [v1, v2]: Backend[] = await Promise.all([startBackend(v1Answer), startBackend(v2Answer)]);
+  if (!v1 || !v2) throw new Error('no backend');
+  const snapshotWith = (settings: object | undefined) =>
+    snapshotFrom({
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...fastLane },
+      routes: {
+        '/v1': { upstream: v1.url, ...(settings && { shadow: { ...everything, ...settings } }), ...routeOfV1 },
+        '/v2': { upstream: v2.url, ...routeOfV2 },
+      },
+      ...sections,
+    });
+  let current = snapshotWith(shadow ?? {});
+  const notices: string[] = [];
+  const running = await startGateway(current, { notice: (line) => notices.push(line), load: () => current });
+  onTestFinished(() => running.close());
+  const admin = `http://127.0.0.1:${running.adminPort}`;
+  return {
+    ...running,
+    admin,
+    v1,
+    v2,
+    notices,
+    /** The shadow of `/v1`, as the admin API shows it. */
+    shadow: async (): Promise<ShadowStatus | undefined> => {
+      const { shadows } = (await (await fetch(`${admin}/api/shadow`)).json()) as { shadows: ShadowStatus[] };
+      return shadows[0];
+    },
+    /** Replaces the shadow; undefined: none. */
+    edit: async (settings: object | undefined): Promise<void> => {
+      current = snapshotWith(settings);
+      await running.reload('admin');
+    },
+  };
+}
+
+/** Waits until samples were dropped for these reasons. */
+export async function droppedFor(
+  gateway: { shadow(): Promise<ShadowStatus | undefined> },
+  reasons: Readonly<Record<string, number>>,
+): Promise<void> {
+  await eventually(async () => expect((await gateway.shadow())?.dropped).toEqual(reasons));
+}
