@@ -4,7 +4,7 @@ import type { ServingReport } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { AskOwnUsage } from '../selfService/selfService.ts';
-import type { ShadowBatch } from '../shadow/sample.ts';
+import type { ShadowBatch } from '../shadow/shadowBatch.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 

@@ -3,7 +3,7 @@ import type { ServingReport } from '../observability/report.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { OwnUsageAnswer } from '../selfService/selfService.ts';
-import type { ShadowBatch } from '../shadow/sample.ts';
+import type { ShadowBatch } from '../shadow/shadowBatch.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */

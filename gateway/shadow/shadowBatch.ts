@@ -12,7 +12,8 @@ export type ShadowDrop =
   | 'coding'
   | 'queue'
   | 'late'
-  | 'breaker';
+  | 'breaker'
+  | 'defect';
 
 /** Where a copy is sent. */
 export interface CopyAddress {

@@ -8,6 +8,7 @@ import type { Clock } from '../shared/clock.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
+import type { EvidenceRow } from '../usage/usageRow.ts';
 import { shadowKey } from './copyPlan.ts';
 import type { ShadowBatch, ShadowSample } from './shadowBatch.ts';
 import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
@@ -24,6 +25,8 @@ export interface ShadowControlOptions {
   readonly notice: (line: string) => void;
   /** Remembers what was stopped; undefined: nothing is remembered over restarts. */
   readonly file: string | undefined;
+  /** Stores what comparisons have found. */
+  readonly save: (rows: readonly EvidenceRow[]) => void;
   /** Tells the processes that serve clients what is stopped. */
   readonly restrict: (stopped: ReadonlySet<string>) => Promise<void>;
 }
@@ -223,6 +226,10 @@ export class ShadowControl {
   #onReport(report: ShadowReport): void {
     if (report.kind === 'configured') {
       this.#unconfirmed.get(report.number)?.();
+      return;
+    }
+    if (report.kind === 'evidence') {
+      this.#options.save(report.rows);
       return;
     }
     this.#threadNotices.recovered('copies are sent again.');

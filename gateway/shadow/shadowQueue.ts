@@ -148,7 +148,7 @@ export class ShadowQueue {
         kind,
         method: sample.method,
         template: sample.template,
-        toTemplate: kind === 'control' ? sample.template : sample.toTemplate,
+        toTemplate: sample.toTemplate,
         old,
         new: result,
         withoutCredentials: this.#settings.credentials === 'drop',

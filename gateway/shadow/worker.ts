@@ -2,7 +2,10 @@ import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { PlainSnapshot } from '../config/transfer.ts';
 import { fromPlain } from '../config/transfer.ts';
+import type { EvidenceRow } from '../usage/usageRow.ts';
+import { EvidenceCollector, evidenceHash } from './collector.ts';
 import { shadowKey } from './copyPlan.ts';
+import type { ResponsePair } from './sample.ts';
 import type { ShadowDrop, ShadowSample } from './shadowBatch.ts';
 import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
 
@@ -37,9 +40,15 @@ export interface ShadowCounts {
 }
 
 /** A message of this thread. */
-export type ShadowReport = ShadowCounts | { readonly kind: 'configured'; readonly number: number };
+export type ShadowReport =
+  | ShadowCounts
+  /** What the comparisons since the last message have found. */
+  | { readonly kind: 'evidence'; readonly rows: readonly EvidenceRow[] }
+  | { readonly kind: 'configured'; readonly number: number };
 
 const reportMs = 100;
+// The ledger adds the rows of one message in one transaction.
+const evidenceMs = 2_000;
 
 try {
   // Requests take precedence if both threads share a core. Only Linux has a priority per thread.
@@ -53,6 +62,7 @@ interface RunningShadow {
   /** Equal as long as nothing has changed that the queue uses. */
   readonly identity: string;
   readonly queue: ShadowQueue;
+  readonly collector: Promise<EvidenceCollector>;
 }
 
 let plain: PlainSnapshot | undefined;
@@ -61,6 +71,7 @@ const running = new Map<string, RunningShadow>();
 const counts = new Map<string, number>();
 let timer: NodeJS.Timeout | undefined;
 let takenBytes = 0;
+let evidenceTimer: NodeJS.Timeout | undefined;
 
 parentPort?.on('message', (command: ShadowCommand) => {
   if (command.kind === 'sample') take(command.sample);
@@ -79,6 +90,7 @@ function take(sample: ShadowSample): void {
 }
 
 function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>): void {
+  void passEvidence();
   plain = next ?? plain;
   if (plain === undefined) return;
   const snapshot = fromPlain(plain);
@@ -99,12 +111,39 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   }
   for (const [name, { version, settings, identity }] of wanted) {
     if (running.has(name)) continue;
+    const { to } = settings;
+    const { contract } = version;
+    const toContract = snapshot.versions.get(to)?.contract;
+    const hash = evidenceHash(contract?.digest, toContract?.digest);
+    const compared = { version: name, to, hash, contract: contract?.file, toContract: toContract?.file };
+    const collector = EvidenceCollector.open(compared);
+    // Handled for each pair.
+    collector.catch(() => {});
     const sink = {
-      pair: () => {},
+      pair: (pair: ResponsePair) => void compare(name, collector, pair),
       copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => count(`copies ${name} ${kind} ${outcome}`),
       drop: (reason: ShadowDrop) => count(`dropped ${name} ${reason}`),
     };
-    running.set(name, { identity, queue: new ShadowQueue(version, snapshot, settings, sink) });
+    running.set(name, { identity, collector, queue: new ShadowQueue(version, snapshot, settings, sink) });
+  }
+}
+
+/** Never rejects. The message of an error may contain a part of a body, so it is not reported. */
+async function compare(version: string, collector: Promise<EvidenceCollector>, pair: ResponsePair): Promise<void> {
+  try {
+    (await collector).add(pair);
+  } catch {
+    count(`dropped ${version} defect`);
+  }
+  if (evidenceTimer === undefined) evidenceTimer = setTimeout(() => void passEvidence(), evidenceMs);
+}
+
+async function passEvidence(): Promise<void> {
+  evidenceTimer = undefined;
+  // A shadow that ends meanwhile is included.
+  for (const { collector } of [...running.values()]) {
+    const rows = await collector.then((one) => one.take()).catch(() => []);
+    if (rows.length > 0) post({ kind: 'evidence', rows });
   }
 }
 
