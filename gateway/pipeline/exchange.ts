@@ -23,7 +23,6 @@ import type { Recorder } from '../observability/exchangeRecord.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../restrictions/restriction.ts';
 import type { SelfService } from '../selfService/selfService.ts';
-import type { Sampler } from '../shadow/sampler.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
@@ -49,7 +48,7 @@ export interface GatewayContext {
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
   /** Undefined: no version has a shadow. */
-  shadow?: Sampler | undefined;
+  shadow?: { observe(exchange: Exchange): Outbound['observer'] } | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
   /** Undefined: the gateway keeps no ledger. */
   readonly selfService: SelfService | undefined;
@@ -107,7 +106,6 @@ export class Exchange implements Outbound, InFlight {
   chosenTarget: Target | undefined;
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
-  /** Undefined: the request is not sampled for a comparison of versions. */
   observer: Outbound['observer'];
   counted: OpenRequest | undefined;
   /** Undefined if the version restricts no clients. */

@@ -11,6 +11,7 @@ import {
   portOf,
 } from '../pipeline/clientListener.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
+import type { Sampler } from '../shadow/sampler.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
 import { DataPlane } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
@@ -35,13 +36,13 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { context, draining } = dataPlane;
   const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
   await telemetry.applyCurrent();
+  let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {
     const hasShadow = dataPlane.current.byMajor.some((version) => version.shadow);
     // Without a shadow in the configuration, the module is not even loaded.
-    const sampler =
-      shadow && hasShadow ? (context.shadow ?? new (await import('../shadow/sampler.ts')).Sampler(shadow)) : undefined;
+    if (shadow && hasShadow) sampler ??= new (await import('../shadow/sampler.ts')).Sampler(shadow);
     sampler?.configure(dataPlane.current, dataPlane.identification.fields);
-    context.shadow = sampler;
+    context.shadow = hasShadow ? sampler : undefined;
   };
   await configureSampling();
   const listener = createClientListener(snapshot.gateway, context, options.ticketKeys);
