@@ -82,15 +82,17 @@ export function mask(text: string): string {
   return text.replace(userinfo, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
 }
 
+const plainWebhookKeys: ReadonlySet<unknown> = new Set(['format', 'events', 'digest']);
+
 export function isSecret(path: Path): boolean {
-  // The path of a webhook often is a secret.
-  if (path[0] === 'notify' && path[2] === 'url') return true;
+  // The path of a webhook often is a secret. An unknown key may be a misspelt `url`.
+  if (path[0] === 'notify' && typeof path[2] === 'string') return !plainWebhookKeys.has(path[2]);
   return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
 }
 
 /**
  * Hides the secrets of one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. `isNotify`:
- * the line belongs to `notify`, so all of a `url` is hidden. One with a mistake may have no scheme, or have a blank.
+ * the line belongs to `notify`, so all of a `url` is hidden, also if the key is misspelt. The URL may have no scheme, or a blank.
  */
 export function maskLine(line: string, isNotify = false): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
@@ -98,7 +100,9 @@ export function maskLine(line: string, isNotify = false): string {
   const isUrl = /\burl["']?\s*:/.test(line);
   const masked = mask(isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked);
   const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
-  const secret = keys.find(([, key]) => isSecret(isNotify ? ['notify', 0, key ?? ''] : [key ?? '']));
+  const secret = keys.find(([, key]) =>
+    isSecret(isNotify && key !== 'notify' ? ['notify', 0, key ?? ''] : [key ?? '']),
+  );
   return secret ? `${masked.slice(0, secret.index + secret[0].length)}***` : masked;
 }
 

@@ -31,7 +31,7 @@ export function redactQuery(query: string, names: SecretNames): string {
 
 /** The same for path parameters (RFC 3986 §3.3): `/cart;jsessionid=1` and `/token=1`. */
 export function redactPath(path: string, names: SecretNames): string {
-  return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names, () => false) : path;
+  return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names, holdsSecret) : path;
 }
 
 // Splits instead of matching pairs: a match would be tried at every character of text that a client controls.

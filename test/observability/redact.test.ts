@@ -60,6 +60,9 @@ describe('the value of a path parameter', () => {
     ['/v1/cart%253Bjsessionid%253DA1B2', '/v1/cart%253Bjsessionid%253D***'],
     ['/v1/token=A1B2/x', '/v1/token=***/x'],
     ['/v1/cart;v=2/items;author=me', '/v1/cart;v=2/items;author=me'],
+    ['/v1/cart;next=https%3A%2F%2Fann:pw@a.example/x', '/v1/cart;next=***/x'],
+    ['/v1/cart;next=%2Flogin%3Ftoken%3DA1B2', '/v1/cart;next=***'],
+    ['/v1/cart;next=%2Fdrinks%3Fpage%3D2', '/v1/cart;next=%2Fdrinks%3Fpage%3D2'],
     ['/v1/cart;sid', '/v1/cart;sid'],
     ['/v1/drinks/7', '/v1/drinks/7'],
   ])('in %s: %s', (path, expected) => expect(redactPath(path, none)).toBe(expected));

@@ -211,8 +211,9 @@ function continuesSecret(lines: readonly string[], index: number): boolean {
   const indent = indentOf(lines[index] ?? '');
   const opener = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);
   if (opener === undefined) return false;
-  const url = /^[\s-]*(?=["']?url["']?\s*:)/.exec(opener)?.[0].length ?? indent;
-  return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (url < indent && isNotify(lines, index));
+  const [, before = '', key = ''] = /^([\s-]*)["']?([\w-]+)["']?\s*:/.exec(opener) ?? [];
+  const isWebhook = key !== '' && key !== 'notify' && before.length < indent && isNotify(lines, index);
+  return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (isWebhook && isSecret(['notify', 0, key]));
 }
 
 /** Whether the line belongs to `notify`: no key with the same indentation or less follows that one. */

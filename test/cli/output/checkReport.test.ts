@@ -33,6 +33,15 @@ it.each([
     ['  3 |     { "url": ***', '    |     ^'],
   ],
   ['no webhook on a line of its own', 'notify:\n  - url: >-\n      a/abc', 3, 7, ['  3 | ***']],
+  ['no webhook of a misspelt key', 'notify:\n  - ulr: https://a/abc', 2, 5, ['  2 |   - ulr: ***', '    |     ^']],
+  ['no webhook of a misspelt key below it', 'notify:\n  - uri: >-\n      a/abc', 3, 7, ['  3 | ***']],
+  [
+    'no webhook after a plain key',
+    'notify: [{ digest: x, hook: a/abc }]',
+    1,
+    12,
+    ['  1 | notify: [{ digest: x, hook: ***', '    |            ^'],
+  ],
   [
     'other keys of a webhook',
     'notify:\n  - url: a\n    digest: x',
