@@ -96,7 +96,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         clock,
         notice,
         file: ledger && ledgerSettings.store.replace(/(?:\.db)?$/, '-stopped-shadows.json'),
-        save: () => {},
+        save: (rows) => ledger?.saveEvidence(rows),
         restrict: (stoppedShadows) => serving.restrict({ stoppedShadows }),
       });
     shadow?.configure();

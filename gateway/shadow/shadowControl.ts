@@ -113,20 +113,7 @@ export class ShadowControl {
   }
 
   metrics(): MetricValues[] {
-    const samples = (counts: ReadonlyMap<string, number>, names: readonly string[]) =>
-      [...counts].map(([key, value]) => {
-        const labels = Object.fromEntries(key.split(' ').map((word, index) => [names[index] ?? '', word]));
-        return { labels, value };
-      });
-    const running = this.status().map(({ version, state }) => ({
-      labels: { version },
-      value: state === 'running' ? 1 : 0,
-    }));
-    return [
-      metricOf('version_gateway_shadow_running', running),
-      metricOf('version_gateway_shadow_copies_total', samples(this.#copies, ['version', 'kind', 'outcome'])),
-      metricOf('version_gateway_shadow_dropped_total', samples(this.#dropped, ['version', 'reason'])),
-    ];
+    return shadowMetrics(this.status());
   }
 
   async close(): Promise<void> {
@@ -263,6 +250,23 @@ export class ShadowControl {
       return false;
     }
   }
+}
+
+export function shadowMetrics(shadows: readonly ShadowStatus[]): MetricValues[] {
+  const running = shadows.map(({ version, state }) => ({ labels: { version }, value: state === 'running' ? 1 : 0 }));
+  const copies = shadows.flatMap(({ version, copies }) =>
+    Object.entries(copies).flatMap(([kind, outcomes]) =>
+      Object.entries(outcomes).map(([outcome, value]) => ({ labels: { version, kind, outcome }, value })),
+    ),
+  );
+  const dropped = shadows.flatMap(({ version, dropped }) =>
+    Object.entries(dropped).map(([reason, value]) => ({ labels: { version, reason }, value })),
+  );
+  return [
+    metricOf('version_gateway_shadow_running', running),
+    metricOf('version_gateway_shadow_copies_total', copies),
+    metricOf('version_gateway_shadow_dropped_total', dropped),
+  ];
 }
 
 function add(counts: Map<string, number>, key: string, count: number): void {

@@ -10,6 +10,7 @@ import type { ServingReport } from '../../gateway/observability/report.ts';
 import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { WorkerTotals } from '../../gateway/runtime/workerTotals.ts';
+import { shadowMetrics } from '../../gateway/shadow/shadowControl.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
@@ -105,7 +106,10 @@ describe('the text of the metrics', () => {
     const frozen = { version: 'v1', from: now, mode: 'report', state: 'active', known: 1, newcomers: 2 } as const;
     const freezes = freezeGauges([{ ...frozen, reason: undefined }]);
     const brownouts = brownoutGauge([{ version: 'v1', state: 'running' }]);
-    const state = [...gauges(snapshot, report, config, now), ...freezes, brownouts, ...ledgerGauges(ledger), ...fleet];
+    const copies = { shadow: { compared: 2 }, control: { failed: 1 } };
+    const shadow = { version: 'v1', to: 'v2', state: 'running', until: '', copies, dropped: { queue: 1 } } as const;
+    const features = [...freezes, brownouts, ...shadowMetrics([shadow])];
+    const state = [...gauges(snapshot, report, config, now), ...features, ...ledgerGauges(ledger), ...fleet];
     const { families } = parseMetrics(await exposition([await ofProcess(), state, otlp]));
     for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
       const family = families.get(name);
