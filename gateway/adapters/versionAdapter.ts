@@ -82,7 +82,10 @@ export class AdapterUse {
 
   /** The adapter of a snapshot: the former one, if nothing has changed. */
   adapterFor(scope: AdapterScope): VersionAdapter {
-    if (this.#adapter?.compiled.hash !== scope.hash) this.#adapter = new VersionAdapter(scope);
+    if (this.#adapter?.compiled.hash !== scope.hash) {
+      this.#adapter = new VersionAdapter(scope);
+      this.#failures.clear();
+    }
     return this.#adapter;
   }
 
