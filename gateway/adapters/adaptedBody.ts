@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
-import { parseExact } from './exactJson.ts';
+import { hasRespelled, parseKeeping } from './exactJson.ts';
 import { AdaptationError } from './transform.ts';
 
 /** A body cannot be adapted, or the result violates the contract. `pointer`: the place in the result. */
@@ -68,9 +68,10 @@ export function changeBody(bytes: Buffer, { transform, isEmpty, violation }: Bod
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const text = bytes.toString('utf8', hasMark ? 3 : 0);
   try {
-    const value = transform(parseExact(text));
+    const keepsNumbers = hasRespelled(text);
+    const value = transform(keepsNumbers ? parseKeeping(text) : (JSON.parse(text) as JsonValue));
     const adapted = JSON.stringify(value);
-    const pointer = violation?.(checkable(value, adapted));
+    const pointer = violation && violationIn(value, adapted, keepsNumbers, violation);
     if (pointer !== undefined) return { pointer, cause: 'the adapted body violates the contract' };
     return isEmpty && !hasMark ? bytes : Buffer.from(isEmpty ? text : adapted);
   } catch (error) {
@@ -83,15 +84,11 @@ export function changeBody(bytes: Buffer, { transform, isEmpty, violation }: Bod
   }
 }
 
-/** The validator sees numbers that were kept by their text as numbers. */
-function checkable(value: JsonValue, text: string): unknown {
-  return hasKeptNumbers(value) ? JSON.parse(text) : value;
-}
-
-function hasKeptNumbers(value: JsonValue): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (JSON.isRawJSON(value)) return true;
-  return Array.isArray(value) ? value.some(hasKeptNumbers) : Object.values(value).some(hasKeptNumbers);
+/** To the validator, a number that was kept by its text is an object, so it gets such a value as parsed from its text. */
+function violationIn(value: JsonValue, text: string, keepsNumbers: boolean, violation: Violation): string | undefined {
+  const pointer = keepsNumbers ? '' : violation(value);
+  // A conversion may have kept a number, too.
+  return pointer === undefined ? undefined : violation(JSON.parse(text));
 }
 
 type Violation = (value: unknown) => string | undefined;

@@ -17,7 +17,16 @@ const respelled = /[[:,\s]-?\d+(?:\.\d*0(?!\d)|(?:\.\d+)?[eE])|[[:,\s]-?(?:\d\.?
  * 12345678901234567890 and 9.50 stay as they are. @throws SyntaxError
  */
 export function parseExact(text: string): JsonValue {
-  if (!respelled.test(text)) return JSON.parse(text) as JsonValue;
+  return hasRespelled(text) ? parseKeeping(text) : (JSON.parse(text) as JsonValue);
+}
+
+/** Whether `parseExact` may keep numbers of the text by their text. */
+export function hasRespelled(text: string): boolean {
+  return respelled.test(text);
+}
+
+/** Keeps each number whose text would change. @throws SyntaxError */
+export function parseKeeping(text: string): JsonValue {
   return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;
     if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
