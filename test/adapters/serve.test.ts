@@ -235,7 +235,11 @@ describe('the body of an adapted response', () => {
     ['a stream', 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n', ''],
     ['no content type', answer(200, cocktail), ''],
     ['an empty body', answer(200, '', json), ''],
-    ['deep nesting', answer(200, `{"title":"a","price":1,"x":${deep}}`, json), ''],
+    [
+      'deep nesting around a number that is kept by its text',
+      answer(200, `{"title":"a","price":1.0,"x":${deep}}`, json),
+      '',
+    ],
     ['an unknown coding', answer(200, cocktail, json, 'Content-Encoding: compress'), ''],
     ['a broken coding', answer(200, cocktail, json, 'Content-Encoding: gzip'), ''],
   ])('is refused: %s', async (_name, script, pointer) => {
