@@ -70,13 +70,13 @@ interface Decimal {
   readonly fraction: string;
 }
 
-const jsonNumber = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+const decimalText = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 // A longer exponent would fill the memory with zeros.
 const largestExponent = 400;
 
-/** A number of JSON without its exponent; undefined if the text is none, or if it is too large or too small. */
+/** A decimal number without its exponent and leading zeros; undefined if the text is none, or if it is too large or too small. */
 export function decimalOf(text: string): Decimal | undefined {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = jsonNumber.exec(text) ?? [];
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = decimalText.exec(text) ?? [];
   if (whole === '' || Math.abs(Number(exponent)) > largestExponent) return undefined;
   const point = whole.length + Number(exponent);
   const digits = whole + fraction;

@@ -231,7 +231,8 @@ export const conversionOf: Readonly<
 > = {
   number: (value) => {
     if (typeof value !== 'string') return numberText(value) === undefined ? undefined : value;
-    return decimalOf(value) && numberOf(value);
+    const decimal = decimalOf(value);
+    return decimal && numberOf(`${decimal.sign}${decimal.whole}${decimal.fraction && `.${decimal.fraction}`}`);
   },
   integer: (value) => {
     const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));

@@ -165,7 +165,7 @@ export class LoadThread {
     if (this.#thread) return this.#thread;
     const { heapMiB } = this.#limits;
     const resourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 };
-    const thread = new Worker(threadFile('config/loadWorker'), { execArgv: [], resourceLimits });
+    const thread = new Worker(threadFile('runtime/loadWorker'), { execArgv: [], resourceLimits });
     this.#thread = thread;
     thread.on('message', (message: LoadReply) => {
       const pending = this.#pending;

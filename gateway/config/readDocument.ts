@@ -54,7 +54,7 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
     const written: unknown = isScalar(key) ? key.value : undefined;
     // An adapter has statuses and values of contracts as keys: 200, true.
     const isText = typeof written === 'string' || (isScalar(key) && path[0] === 'routes' && path[2] === 'adapter');
-    const name = isText ? String(written) : written;
+    const name = isText && isScalar(key) ? (key.source ?? String(written)) : written;
     const at = [...path, String(name ?? 'null')];
     if (typeof name === 'string' && name !== '__proto__') {
       map[name] = walk(walker, value, at, key);

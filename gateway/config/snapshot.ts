@@ -279,6 +279,12 @@ export interface TelemetrySettings {
   readonly metrics: boolean;
 }
 
+/** The snapshot with other versions, by name. */
+export function withVersions(snapshot: Snapshot, changed: ReadonlyMap<string, Version>): Snapshot {
+  const byMajor = snapshot.byMajor.map((version) => changed.get(version.name) ?? version);
+  return deepFreeze({ ...snapshot, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) });
+}
+
 /** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;

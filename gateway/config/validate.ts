@@ -18,6 +18,8 @@ import { faultAt, type Source, valueAt } from './source.ts';
 
 /** A snapshot, or the faults of the document. */
 export interface ConfigResult {
+  /** The document, for checks that follow. Undefined if it cannot be parsed. */
+  readonly source?: Source;
   readonly snapshot: Snapshot | undefined;
   /** In the order of the lines. */
   readonly faults: readonly Fault[];
@@ -63,7 +65,7 @@ export function validate(
   const changes = file === undefined ? [] : [file, ...referenced].map(changeOf).filter((at) => at !== undefined);
   const revised = changes.length === 0 ? now : Math.min(now, Math.max(...changes));
   const snapshot = buildSnapshot(context, revised);
-  return { snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
+  return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 
 /** An `Expanded` object is a text with variables, and not a map. */

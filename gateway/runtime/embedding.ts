@@ -4,7 +4,7 @@ import { loadSnapshot, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
 import { readRoutes } from '../config/location.ts';
 import { digestOf } from '../config/referencedFiles.ts';
-import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { Discovery } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
@@ -201,6 +201,8 @@ function ignoredSections(
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
   if (byMajor.some(({ freeze }) => freeze))
     lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');
+  if (byMajor.some(({ adapter }) => adapter))
+    lines.push('adapters are ignored: an embedded gateway serves each version from its own backend.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
@@ -217,7 +219,9 @@ function ignoredSections(
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
-  return { ...snapshot, telemetry: undefined, gateway };
+  const adapted = snapshot.byMajor.filter(({ adapter }) => adapter);
+  const own = new Map(adapted.map((version) => [version.name, { ...version, adapter: undefined }]));
+  return { ...withVersions(snapshot, own), telemetry: undefined, gateway };
 }
 
 /** Without discovery, no path serves a guide, so no link may point to one. */

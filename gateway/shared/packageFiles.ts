@@ -7,12 +7,12 @@ import { readFileSync } from 'node:fs';
 export const threads = [
   'adapters/worker',
   'admin/reading/worker',
-  'config/loadWorker',
   'discovery/guideThread',
   'fleet/worker',
   'notify/worker',
   'otlp/thread',
   'shadow/worker',
+  'runtime/loadWorker',
   'usage/ledger/worker',
 ] as const;
 

@@ -6,6 +6,7 @@ import { readProject } from '../../config/compose/project.ts';
 import { parseConfig } from '../../config/load.ts';
 import { decode, readRoutes, realPathOf, replacedLink } from '../../config/location.ts';
 import { servedStage } from '../../lifecycle/stage.ts';
+import { withAdapters } from '../../runtime/adapterCheck.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { AdminError, type AdminTarget, adminClient, askForPlan, isRecord, notAGateway } from '../adminClient.ts';
@@ -31,7 +32,11 @@ interface CheckOptions {
   readonly admin?: string;
   readonly compose?: readonly string[];
   readonly composeService?: string;
+  readonly adapters?: boolean;
 }
+
+/** Generated responses for each adapted route with `--adapters`. */
+const adapterSamples = 1000;
 
 export const addCheck: AddCommand = (program, io, finish) => {
   addAdminOption(program.command('check'))
@@ -45,6 +50,7 @@ export const addCheck: AddCommand = (program, io, finish) => {
       '--against-running',
       'also ask the running gateway what a reload of this file would change, and which clients would lose requests',
     )
+    .option('--adapters', `check each adapted route with ${adapterSamples} generated responses, instead of a few`)
     .addOption(
       new Option(
         '--compose <file>',
@@ -74,9 +80,10 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const compose = options.compose
     ? await checkWithCompose({ ...options, compose: options.compose }, bytes, io, now)
     : undefined;
-  const found =
+  const parsed =
     compose?.result ??
     parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
+  const found = await withAdapters(parsed, options.adapters ? adapterSamples : undefined);
   const replaced = replacedLink(config, resolve(io.cwd, config));
   const result = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
   const report = { file: config, text, result, now };

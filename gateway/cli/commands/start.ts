@@ -60,7 +60,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   // Without a handler these signals end the process, before it serves or while it drains.
   for (const name of ['SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const file = new RoutesFile(options, io);
-  const snapshot = file.read();
+  const snapshot = await file.read();
   if (snapshot === undefined) return 1;
   keepYoungGenerationSmall();
   const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);

@@ -7,6 +7,7 @@ import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { WatchedFiles } from '../../config/watchedFiles.ts';
 import type { Trigger } from '../../observability/report.ts';
+import { withAdapters } from '../../runtime/adapterCheck.ts';
 import type { RunningGateway } from '../../runtime/gateway.ts';
 import { outcomeLines } from '../../runtime/reload.ts';
 import type { Io } from '../io.ts';
@@ -32,11 +33,12 @@ export class RoutesFile {
   }
 
   /** For the start, on the main thread. Prints faults and warnings; undefined if there are faults. @throws UnreadableFileError */
-  read(): Snapshot | undefined {
+  async read(): Promise<Snapshot | undefined> {
     const { config } = this.#options;
     const { env, cwd, stderr } = this.#io;
     const bytes = readRoutes(config, cwd);
-    const { snapshot, faults, warnings } = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
+    const parsed = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
+    const { snapshot, faults, warnings } = await withAdapters(parsed);
     const replaced = replacedLink(config, this.path);
     for (const warning of replaced ? [replaced, ...warnings] : warnings)
       stderr.write(`warning: ${formatFault(warning)}\n`);

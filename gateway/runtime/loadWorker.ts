@@ -1,17 +1,20 @@
 import { parentPort } from 'node:worker_threads';
-import { ParsedContracts } from './contracts.ts';
-import { UnreadableFileError } from './fault.ts';
-import { parseConfig } from './load.ts';
-import type { LoadReply, LoadRequest } from './loadThread.ts';
-import { readRoutes } from './location.ts';
-import { digestOf, digestOfFailure } from './referencedFiles.ts';
-import { fromPlain, toPlain } from './transfer.ts';
+import { ParsedContracts } from '../config/contracts.ts';
+import { UnreadableFileError } from '../config/fault.ts';
+import { parseConfig } from '../config/load.ts';
+import type { LoadReply, LoadRequest } from '../config/loadThread.ts';
+import { readRoutes } from '../config/location.ts';
+import { digestOf, digestOfFailure } from '../config/referencedFiles.ts';
+import { fromPlain, toPlain } from '../config/transfer.ts';
+import { withAdapters } from './adapterCheck.ts';
 
 // The entry point of the thread that loads a routes.yaml. It keeps the contracts that it has parsed.
 
 const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
 
-parentPort?.on('message', ({ options: { file, path, ...parseOptions }, text, before }: LoadRequest) => {
+parentPort?.on('message', (request: LoadRequest) => void load(request));
+
+async function load({ options: { file, path, ...parseOptions }, text, before }: LoadRequest): Promise<void> {
   if (before) parsed.add(fromPlain(before));
   let bytes: string | Uint8Array;
   try {
@@ -22,10 +25,10 @@ parentPort?.on('message', ({ options: { file, path, ...parseOptions }, text, bef
     const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
     return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
   }
-  const { snapshot, faults } = parseConfig(bytes, file, { ...parseOptions, parsed });
+  const { snapshot, faults } = await withAdapters(parseConfig(bytes, file, { ...parseOptions, parsed }));
   const plain = snapshot && toPlain(snapshot);
   send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
-});
+}
 
 function send(message: LoadReply): void {
   parentPort?.postMessage(message);

@@ -1,0 +1,119 @@
+import type { Change, PathStep } from '../compat/diff/change.ts';
+import type { Finding } from '../compat/judge/findings.ts';
+import { predicateOf, type RuleId } from '../compat/rules/rules.ts';
+import { subjectOf } from '../compat/rules/words.ts';
+
+/** A finding about an adapted route, in words for the author of the adapter. */
+export interface JudgedFinding {
+  readonly message: string;
+  readonly remedy: string;
+  readonly isWarning: boolean;
+  /** Below `request` or `response` of the row. */
+  readonly place: readonly string[];
+}
+
+// Compatible within a major as far as the rules go. Here clients of the version would get other results, or invalid ones.
+const alsoFaults: ReadonlySet<RuleId> = new Set([
+  'response-alternative-added',
+  'param-removed',
+  'request-field-removed',
+  'default-changed',
+]);
+
+/** Headers that the gateway writes anew for the clients of the version. */
+const translatedHeaders: ReadonlySet<string> = new Set(['location', 'link', 'content-location', 'set-cookie', 'etag']);
+
+/**
+ * Judges a difference. In a response, the version's contract is the old one, and the adapted contract the new one. In a
+ * request, the adapted requests are the old ones. Undefined: the difference does not matter.
+ */
+export function judged(
+  { source, level, rule }: Finding,
+  direction: 'request' | 'response',
+  { own, other }: { readonly own: string; readonly other: string },
+): JudgedFinding | undefined {
+  if (!source || level === 'info') return undefined;
+  const { change, occurrences } = source;
+  const { steps } = occurrences[0];
+  const isFault = level === 'error' || alsoFaults.has(rule) || change.kind === 'value' || change.kind === 'values';
+  if (isIrrelevant(change, steps)) return undefined;
+  const words = `${subjectOf(steps, change)} ${predicateOf(change)}`.trim();
+  const message =
+    direction === 'response'
+      ? `Compared with the contract of ${own}, an adapted response differs: ${words}.`
+      : `Compared with a request of ${own}, the contract of ${other} differs: ${words}.`;
+  const isRedirect = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
+  return {
+    message,
+    remedy: remedyFor(change, steps, direction, other),
+    isWarning: !isFault || isRedirect,
+    place: placeOf(change, steps),
+  };
+}
+
+/** Errors need not be declared by both, and generated values show which limits matter. */
+function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
+  const header = change.kind === 'header' ? change.name : steps.find(({ kind }) => kind === 'header');
+  const name = typeof header === 'object' && 'name' in header ? header.name : header;
+  if (change.kind === 'limit' && typeof name === 'string' && translatedHeaders.has(name.toLowerCase())) return true;
+  return change.kind === 'error_status' || (change.kind === 'limit' && change.effect === 'changed');
+}
+
+function placeOf(change: Change, steps: readonly PathStep[]): readonly string[] {
+  if (change.kind === 'status') return [change.name];
+  if (change.kind === 'parameter' && change.detail?.is === 'parameter') return [change.detail.in];
+  for (const step of steps) {
+    if (step.kind === 'response') return [step.status];
+    if (step.kind === 'parameter') return [step.in];
+    if (step.kind === 'request_body') return ['body'];
+  }
+  return change.kind === 'body' ? ['body'] : [];
+}
+
+function remedyFor(
+  change: Change,
+  steps: readonly PathStep[],
+  direction: 'request' | 'response',
+  other: string,
+): string {
+  const gone = 'or write gone: with the reason';
+  const inHeader = change.detail?.is === 'parameter' && /^(?:header|cookie)$/.test(change.detail.in);
+  const isHeader =
+    inHeader ||
+    change.kind === 'header' ||
+    steps.some((step) => step.kind === 'header' || (step.kind === 'parameter' && /^(?:header|cookie)$/.test(step.in)));
+  if (isHeader) return `Headers are not adapted: change the contract of ${other}, ${gone}.`;
+  const field = change.name || 'the field';
+  switch (change.kind) {
+    case 'field':
+      if (direction === 'response')
+        return `Use rename or move if ${other} has it under another name, default or const if not, ${gone}.`;
+      return change.effect === 'removed' || change.effect === 'refused'
+        ? 'Use rename if it has another name, or drop it if it has no effect.'
+        : 'Use rename or move if requests have it under another name, or default or const if not.';
+    case 'presence':
+      return `Use default to add it, ${gone}.`;
+    case 'type':
+      return `Use convert, wrap or head, ${gone}.`;
+    case 'null':
+      return `Use map with the key null, as in { ${lastField(steps)}: { "null": … } }, ${gone}.`;
+    case 'value':
+    case 'values':
+      return `Use map to name ${direction === 'response' ? 'a value of the older contract' : 'an accepted value'} for each, ${gone}.`;
+    case 'parameter':
+      return change.effect === 'removed'
+        ? `Use rename if ${field} has another name, or drop it if it has no effect.`
+        : 'Use const or default in request.query, or rename a parameter to it.';
+    case 'default':
+      return `Write default: { ${lastField(steps)}: … } in the request, so that the usual value is sent.`;
+    case 'status':
+      return 'An adapter does not change statuses: write gone: with the reason.';
+    default:
+      return `Correct the operations, ${gone}.`;
+  }
+}
+
+function lastField(steps: readonly PathStep[]): string {
+  const last = steps.findLast((step) => step.kind === 'field' || step.kind === 'parameter');
+  return last?.name ?? 'field';
+}

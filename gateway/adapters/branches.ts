@@ -1,0 +1,254 @@
+import { canonical, isEqual } from '../compat/schema/keywords.ts';
+import { type PlainSchema, refPrefix } from './bundle.ts';
+
+export type SubSchema = PlainSchema | boolean;
+
+/** The named schemas of a bundle. */
+export type Named = Readonly<Record<string, SubSchema>>;
+
+const mostBranches = 64;
+
+/** A schema has more alternatives than can be followed. */
+export class TooManyBranches extends Error {
+  override readonly name = 'TooManyBranches';
+}
+
+/**
+ * The schema without `$ref`, `allOf`, `oneOf` and `anyOf`: one schema per alternative. A value is valid if it is valid for
+ * one of them. A constraint that cannot be merged is left out, so the branches may allow more than the schema.
+ * @throws TooManyBranches
+ */
+export function branchesOf(schema: SubSchema, named: Named, seen: readonly string[] = []): PlainSchema[] {
+  if (schema === false) return [];
+  if (schema === true) return [{}];
+  const { $ref, allOf, oneOf, anyOf, ...own } = schema;
+  const parts: PlainSchema[][] = [[own]];
+  if (typeof $ref === 'string' && !seen.includes($ref))
+    parts.push(branchesOf(named[$ref.slice(refPrefix.length)] ?? {}, named, [...seen, $ref]));
+  for (const one of listOf(allOf)) parts.push(branchesOf(one, named, seen));
+  for (const choice of [oneOf, anyOf])
+    if (choice !== undefined) parts.push(listOf(choice).flatMap((one) => branchesOf(one, named, seen)));
+  return parts.reduce((lists, alternatives) => {
+    if (lists.length * alternatives.length > mostBranches) throw new TooManyBranches();
+    return lists.flatMap((one) => alternatives.map((other) => merged(one, other)).filter((both) => both !== undefined));
+  });
+}
+
+export function listOf(value: unknown): readonly SubSchema[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function propertiesOf(schema: PlainSchema): Readonly<Record<string, SubSchema>> {
+  const { properties } = schema;
+  return typeof properties === 'object' && properties !== null ? (properties as Record<string, SubSchema>) : {};
+}
+
+export function requiredOf(schema: PlainSchema): readonly string[] {
+  return Array.isArray(schema['required']) ? schema['required'] : [];
+}
+
+/** The types that a branch allows, with `null`; undefined: any. */
+export function typesOf(schema: PlainSchema): readonly string[] | undefined {
+  const { type, properties, items } = schema;
+  if (type !== undefined) return [type].flat().map(String);
+  const values = valuesOf(schema);
+  if (values) return [...new Set(values.map(typeOf))];
+  if (
+    properties !== undefined ||
+    schema['required'] !== undefined ||
+    typeof schema['additionalProperties'] === 'object'
+  )
+    return ['object'];
+  return items === undefined && schema['prefixItems'] === undefined ? undefined : ['array'];
+}
+
+/** The type of a value, as `type` names it. */
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
+}
+
+/** The values of `enum` and `const`. */
+export function valuesOf(schema: PlainSchema): readonly unknown[] | undefined {
+  if (Object.hasOwn(schema, 'const')) return [schema['const']];
+  return Array.isArray(schema['enum']) ? schema['enum'] : undefined;
+}
+
+export function hasType(schema: PlainSchema, type: string): boolean {
+  return typesOf(schema)?.includes(type) ?? false;
+}
+
+/** The branch without null; undefined: null is its only value. */
+export function withoutNull(branch: PlainSchema): PlainSchema | undefined {
+  const types = typesOf(branch);
+  const values = valuesOf(branch)?.filter((value) => value !== null);
+  if (values?.length === 0) return undefined;
+  const rest = types?.filter((type) => type !== 'null');
+  if (rest?.length === 0) return undefined;
+  const { const: _const, ...others } = branch;
+  const narrowed = values ? { ...others, enum: values } : branch;
+  return rest === undefined || branch['type'] === undefined ? narrowed : { ...narrowed, type: oneOrAll(rest) };
+}
+
+export function allowsNull(branch: PlainSchema): boolean {
+  return hasType(branch, 'null') && (valuesOf(branch)?.includes(null) ?? true);
+}
+
+function oneOrAll(types: readonly string[]): string | readonly string[] {
+  return types.length === 1 ? (types[0] ?? 'null') : types;
+}
+
+/** The schema of values that are valid for one of `branches`. Null becomes one of the types, as contracts write it. */
+export function joined(branches: readonly SubSchema[]): SubSchema {
+  const distinct = new Map(branches.map((branch) => [canonical(branch), branch]));
+  const isNull = (branch: SubSchema): boolean => typeof branch === 'object' && isEqual(typesOf(branch), ['null']);
+  const others = [...distinct.values()].filter((branch) => branch !== false && !isNull(branch));
+  const [only, ...more] = others;
+  const isNullable = [...distinct.values()].some(isNull);
+  if (only === undefined) return isNullable ? { type: 'null' } : false;
+  if (more.length > 0) return { anyOf: isNullable ? [...others, { type: 'null' }] : others };
+  if (!isNullable || typeof only !== 'object') return only;
+  const types = typesOf(only);
+  if (types === undefined || types.includes('null')) return only;
+  const { const: constant, ...rest } = only;
+  const values = constant === undefined ? only['enum'] : [constant];
+  return { ...rest, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+}
+
+/** A schema whose only valid value is this one. */
+export function constantSchema(value: unknown): PlainSchema {
+  if (Array.isArray(value)) {
+    const items = joined(value.map(constantSchema));
+    return { type: 'array', items: value.length === 0 ? {} : items, minItems: value.length, maxItems: value.length };
+  }
+  if (typeof value !== 'object' || value === null) return valuesSchema([value]);
+  const properties = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, constantSchema(item)]));
+  return { type: 'object', properties, required: Object.keys(value) };
+}
+
+/** A schema of these single values. */
+export function valuesSchema(values: readonly unknown[]): PlainSchema {
+  const distinct = [...new Set(values)];
+  return { type: oneOrAll([...new Set(distinct.map(typeOf))]), enum: distinct };
+}
+
+/** Larger and smaller limits: the stricter one counts. */
+const stricter: Readonly<Record<string, (a: number, b: number) => number>> = {
+  minimum: Math.max,
+  exclusiveMinimum: Math.max,
+  minLength: Math.max,
+  minItems: Math.max,
+  minProperties: Math.max,
+  maximum: Math.min,
+  exclusiveMaximum: Math.min,
+  maxLength: Math.min,
+  maxItems: Math.min,
+  maxProperties: Math.min,
+};
+
+/** The schema of values that are valid for both. Undefined: there are none. */
+function merged(a: PlainSchema, b: PlainSchema): PlainSchema | undefined {
+  if (Object.keys(a).length === 0) return b;
+  const result: Record<string, unknown> = { ...a };
+  for (const [key, value] of Object.entries(b)) {
+    const known = a[key];
+    if (known === undefined) result[key] = value;
+    else if (!isEqual(known, value)) {
+      const both = mergedKeyword(key, known, value);
+      if (both === null) return undefined;
+      if (both === undefined) delete result[key];
+      else result[key] = both;
+    }
+  }
+  // A closed part does not know the fields of the other one.
+  const isClosedTwice = [a, b].every((one) => one['additionalProperties'] !== undefined);
+  if (!isClosedTwice && (a['properties'] ?? b['properties']) !== undefined && isObjectPart(a) && isObjectPart(b))
+    delete result['additionalProperties'];
+  return result;
+}
+
+function isObjectPart(schema: PlainSchema): boolean {
+  return schema['properties'] !== undefined || schema['additionalProperties'] !== undefined;
+}
+
+/** Null: no value is valid for both. Undefined: cannot be merged. */
+function mergedKeyword(key: string, a: unknown, b: unknown): unknown {
+  const limit = stricter[key];
+  if (limit && typeof a === 'number' && typeof b === 'number') return limit(a, b);
+  if (key === 'type') {
+    const [own, other] = [[a].flat(), [b].flat()];
+    const both = own.filter((type) => other.includes(type) || (type === 'integer' && other.includes('number')));
+    if (own.includes('number') && other.includes('integer')) both.push('integer');
+    return both.length === 0 ? null : oneOrAll([...new Set(both)].map(String));
+  }
+  if (key === 'required') return [...new Set([...listOf(a), ...listOf(b)])];
+  if (key === 'enum') {
+    const both = listOf(a).filter((value) => listOf(b).some((other) => isEqual(value, other)));
+    return both.length === 0 ? null : both;
+  }
+  if (key === 'const') return null;
+  if (key === 'items' || key === 'additionalProperties') return { allOf: [a, b] };
+  if (key !== 'properties') return undefined;
+  const [own, other] = [propertiesOf({ properties: a }), propertiesOf({ properties: b })];
+  const names = new Set([...Object.keys(own), ...Object.keys(other)]);
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const both = [own, other].flatMap((map) => (Object.hasOwn(map, name) ? [map[name] ?? true] : []));
+      return [name, both.length === 1 || isEqual(both[0], both[1]) ? both[0] : { allOf: both }];
+    }),
+  );
+}
+
+export function fieldOf(object: PlainSchema, name: string): SubSchema | undefined {
+  const properties = propertiesOf(object);
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+export function withoutField(object: PlainSchema, name: string): PlainSchema | undefined {
+  if (fieldOf(object, name) === undefined) return undefined;
+  const { [name]: _dropped, ...properties } = propertiesOf(object);
+  const required = requiredOf(object).filter((other) => other !== name);
+  return { ...withoutConditions(object), properties, required };
+}
+
+export function withSchema(object: PlainSchema, name: string, schema: SubSchema): PlainSchema {
+  return { ...withoutConditions(object), properties: { ...propertiesOf(object), [name]: schema } };
+}
+
+export function withField(object: PlainSchema, name: string, schema: SubSchema, isRequired = true): PlainSchema {
+  const others = requiredOf(object).filter((other) => other !== name);
+  return { ...withSchema(object, name, schema), required: isRequired ? [...others, name] : others };
+}
+
+/** Conditions may name a field that an operation changes. Without them the schema allows more values. */
+function withoutConditions(object: PlainSchema): PlainSchema {
+  const names =
+    'if then else not dependentRequired dependentSchemas minProperties maxProperties propertyNames discriminator enum const';
+  const left = new Set(names.split(' '));
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !left.has(key)));
+}
+
+/** `a string or null`, `an array` */
+export function kindInWords(branches: readonly PlainSchema[]): string {
+  const types = new Set(branches.flatMap((branch) => typesOf(branch) ?? ['value of any type']));
+  const words = [...types].map((type) => (type === 'null' ? type : `${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`));
+  return words.join(' or ') || 'nothing';
+}
+
+/** Whether every valid value has the field. */
+export function isAlwaysPresent(schema: SubSchema, keys: readonly string[], named: Named): boolean {
+  const [key, ...rest] = keys;
+  if (key === undefined) return true;
+  return branchesOf(schema, named).every((branch) => {
+    const isOnlyObject = typesOf(branch)?.every((type) => type === 'object') ?? false;
+    const field = fieldOf(branch, key);
+    const isRequired = isOnlyObject && field !== undefined && requiredOf(branch).includes(key);
+    return isRequired && isAlwaysPresent(field, rest, named);
+  });
+}
+
+/** Whether no valid value is an empty array. */
+export function hasFirstItem(schema: SubSchema, named: Named): boolean {
+  return branchesOf(schema, named).every((branch) => !hasType(branch, 'array') || Number(branch['minItems'] ?? 0) > 0);
+}

@@ -1,0 +1,188 @@
+import type { Route } from '../compat/diff/routes.ts';
+import type { Documents } from '../compat/document/documents.ts';
+import {
+  below,
+  entriesOf,
+  isList,
+  isMap,
+  itemsOf,
+  type JsonMap,
+  type Located,
+  refOf,
+} from '../compat/document/located.ts';
+
+/** A JSON Schema (2020-12) as plain data. Its `$ref`s lead to the named schemas of its bundle. */
+export type PlainSchema = Readonly<Record<string, unknown>>;
+
+export const refPrefix = '#/components/schemas/';
+
+const schemaKeys: ReadonlySet<string> = new Set(
+  `items additionalProperties unevaluatedItems unevaluatedProperties propertyNames contains contentSchema not if then
+  else additionalItems`.split(/\s+/),
+);
+const listKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
+const mapKeys: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
+// Names that references were resolved with, and keywords without an effect on values.
+const leftOut: ReadonlySet<string> = new Set(
+  '$id $anchor $dynamicAnchor $schema $defs definitions nullable example examples description xml externalDocs'.split(
+    ' ',
+  ),
+);
+
+/** The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` in another file becomes a name, too. */
+export class Bundle {
+  /** By name. */
+  readonly named: Record<string, PlainSchema | boolean> = {};
+  readonly #documents: Documents;
+  readonly #names = new Map<unknown, string>();
+
+  constructor(documents: Documents) {
+    this.#documents = documents;
+  }
+
+  /** @throws CompareError for a `$ref` without a target */
+  schema(located: Located): PlainSchema | boolean {
+    const { value } = located;
+    if (typeof value === 'boolean') return value;
+    if (!isMap(value)) return {};
+    if (refOf(value) === undefined) return this.#converted(located, value);
+    const $ref = this.#ref(located);
+    if (this.#documents.isOpenApi30) return { $ref };
+    const { $ref: _ref, $dynamicRef: _dynamic, ...beside } = value;
+    return { ...this.#converted({ ...located, value: beside }, beside), $ref };
+  }
+
+  /** The value without `$ref`. */
+  resolved(located: Located): Located {
+    return this.#documents.resolve(located);
+  }
+
+  #ref(located: Located): string {
+    const target = this.#documents.resolve(located);
+    const known = this.#names.get(target.value);
+    if (known !== undefined) return `${refPrefix}${known}`;
+    const base = target.place.key.replace(/[^\w.-]/g, '_') || 'schema';
+    let name = base;
+    for (let count = 2; Object.hasOwn(this.named, name); count += 1) name = `${base}_${count}`;
+    this.#names.set(target.value, name);
+    // Reserved before the schema is converted, because it may contain itself.
+    this.named[name] = {};
+    this.named[name] = this.schema(target);
+    return `${refPrefix}${name}`;
+  }
+
+  #converted(located: Located, value: JsonMap): PlainSchema {
+    const result: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      if (leftOut.has(key)) continue;
+      const inner = below(located, key);
+      if (listKeys.has(key) && isList(inner.value)) result[key] = itemsOf(inner).map((item) => this.schema(item));
+      else if (mapKeys.has(key)) result[key] = this.#map(inner);
+      else if (schemaKeys.has(key)) result[key] = this.schema(inner);
+      else if (key === 'discriminator') result[key] = this.#discriminator(inner);
+      else result[key] = inner.value;
+    }
+    return this.#documents.isOpenApi30 ? upgraded(result, value['nullable'] === true) : result;
+  }
+
+  #map(located: Located): PlainSchema {
+    return fromEntries(entriesOf(located).map(([name, schema]) => [name, this.schema(schema)]));
+  }
+
+  #discriminator(located: Located): unknown {
+    const mapping = entriesOf(below(located, 'mapping')).map(([name, target]) => {
+      const ref = String(target.value);
+      const $ref = /^[\w.-]+$/.test(ref) ? `${refPrefix}${ref}` : ref;
+      return [name, this.#ref({ ...target, value: { $ref } })] as const;
+    });
+    return isMap(located.value) ? { ...located.value, mapping: Object.fromEntries(mapping) } : located.value;
+  }
+}
+
+/** Own members only, also for the name `__proto__`. */
+export function fromEntries(entries: Iterable<readonly [name: string, value: unknown]>): PlainSchema {
+  return Object.fromEntries(entries);
+}
+
+/** OpenAPI 3.0 has `nullable`, and limits that are exclusive by a flag. */
+function upgraded(schema: Record<string, unknown>, isNullable: boolean): PlainSchema {
+  for (const [flag, limit] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (typeof schema[flag] !== 'boolean') continue;
+    const isExclusive = schema[flag] && schema[limit] !== undefined;
+    delete schema[flag];
+    if (!isExclusive) continue;
+    schema[flag] = schema[limit];
+    delete schema[limit];
+  }
+  if (!isNullable) return schema;
+  const { type, enum: values } = schema;
+  if (type === undefined) return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
+  if (isList(values) && !values.includes(null)) schema['enum'] = [...values, null];
+  return { ...schema, type: [type, 'null'].flat() };
+}
+
+/** A response, a request body or a parameter as plain data. */
+export type PlainPart = Readonly<Record<string, unknown>>;
+
+/** The responses of an operation by status: `200`, `4XX`, `default`. */
+export function responsesOf({ operation }: Route, bundle: Bundle): Map<string, PlainPart> {
+  return new Map(
+    entriesOf(below(operation, 'responses'))
+      .filter(([status]) => !status.startsWith('x-'))
+      .map(([status, written]) => {
+        const response = bundle.resolved(written);
+        const headers = entriesOf(below(response, 'headers')).map(([name, at]) => {
+          const header = bundle.resolved(at);
+          return [name, { ...plain(header), ...schemaIn(header, bundle) }] as const;
+        });
+        const part = { description: '', headers: fromEntries(headers), content: contentOf(response, bundle) };
+        return [status === 'default' ? status : status.toUpperCase(), part] as const;
+      }),
+  );
+}
+
+export function requestBodyOf({ operation }: Route, bundle: Bundle): PlainPart | undefined {
+  const written = below(operation, 'requestBody');
+  if (!isMap(written.value)) return undefined;
+  const body = bundle.resolved(written);
+  return { required: below(body, 'required').value === true, content: contentOf(body, bundle) };
+}
+
+/** The parameters of an operation and of its path item, by place and name: `query limit`. */
+export function parametersOf({ item, operation }: Route, bundle: Bundle): Map<string, PlainPart> {
+  const lists = [bundle.resolved(item), operation].map((holder) => itemsOf(below(holder, 'parameters')));
+  return new Map(
+    lists.flat().map((written) => {
+      const parameter = bundle.resolved(written);
+      const part = { ...plain(parameter), ...schemaIn(parameter, bundle) };
+      return [`${part['in']} ${part['name']}`, part] as const;
+    }),
+  );
+}
+
+function plain({ value }: Located): PlainPart {
+  if (!isMap(value)) return {};
+  const { example: _example, examples: _examples, description: _description, ...rest } = value;
+  return rest;
+}
+
+function schemaIn(located: Located, bundle: Bundle): PlainPart {
+  const content = below(located, 'content');
+  if (isMap(content.value)) return { content: contentOf(located, bundle) };
+  const schema = below(located, 'schema');
+  return schema.value === undefined ? {} : { schema: bundle.schema(schema) };
+}
+
+function contentOf(holder: Located, bundle: Bundle): PlainPart {
+  return fromEntries(
+    entriesOf(below(holder, 'content')).map(([type, media]) => [type.toLowerCase(), schemaIn(media, bundle)]),
+  );
+}
+
+/** Whether bodies of a media type are JSON. */
+export function isJsonType(type: string): boolean {
+  return /^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i.test(type);
+}

@@ -1,0 +1,184 @@
+import type { JsonValue, Operation } from '../config/adapterSettings.ts';
+import { kindInWords, listOf, type SubSchema, typeOf, typesOf, valuesOf, valuesSchema } from './branches.ts';
+import type { PlainSchema } from './bundle.ts';
+import { decimalOf } from './exactJson.ts';
+import { limitsLength, textsFor } from './patternTexts.ts';
+import { conversionOf, mapKey, mapsOnlyNull } from './transform.ts';
+
+/** Reports a problem. Returns `true`, the schema of any value. */
+export type Report = (message: string, remedy: string, isWarning?: boolean) => true;
+
+type Conversion = Extract<Operation, { kind: 'convert' }>;
+
+const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
+
+/** The schema of the converted values of a branch, which does not allow null. */
+export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
+  const { to } = conversion;
+  const types = typesOf(branch);
+  if (types === undefined)
+    return report('The contract does not name the type of the value.', 'Add a type to the contract.');
+  const values = valuesOf(branch);
+  if (values) return convertedValues(values, conversion, report);
+  const [type = '', ...others] = types.filter((one) => one !== 'integer' || !types.includes('number'));
+  if (others.length > 0) {
+    const schemas = types.map((one) => convertedSchema({ ...branch, type: one }, conversion, report));
+    return { anyOf: schemas };
+  }
+  if (type === 'array' || type === 'object')
+    return report(
+      `${type === 'array' ? 'An array' : 'An object'} cannot be converted to ${to}.`,
+      'Name another field.',
+      false,
+    );
+  if (type === 'boolean') {
+    if (to === 'string') return { type: 'string', enum: ['true', 'false'] };
+    return to === 'boolean' ? unchanged(branch, to, report) : unconvertible('A boolean', to, report);
+  }
+  return type === 'string'
+    ? convertedText(branch, conversion, report)
+    : convertedNumber(branch, type, conversion, report);
+}
+
+function convertedValues(values: readonly unknown[], { to, digits }: Conversion, report: Report): SubSchema {
+  const results = values.map((value) => conversionOf[to](value as JsonValue, digits));
+  const index = results.indexOf(undefined);
+  if (index === -1) return valuesSchema(results);
+  return report(
+    `The value ${JSON.stringify(values[index])} of the contract cannot be converted to ${to}.`,
+    'Use map.',
+    false,
+  );
+}
+
+function unchanged(branch: PlainSchema, to: string, report: Report): SubSchema {
+  report(`The value is ${/^[aeiou]/.test(to) ? 'an' : 'a'} ${to} already.`, 'Remove convert.', true);
+  return branch;
+}
+
+function unconvertible(what: string, to: string, report: Report): true {
+  return report(`${what} cannot be converted to ${to}.`, 'Correct the conversion, or use map.');
+}
+
+function convertedNumber(branch: PlainSchema, type: string, conversion: Conversion, report: Report): SubSchema {
+  const { to, digits } = conversion;
+  const limits = Object.fromEntries(numeric.flatMap((key) => (branch[key] === undefined ? [] : [[key, branch[key]]])));
+  const step = decimalOf(String(branch['multipleOf'] ?? ''));
+  const decimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
+  switch (to) {
+    case 'number':
+      return type === 'number' ? unchanged(branch, to, report) : { ...limits, type: 'integer' };
+    case 'integer':
+      if (decimals === 0) return { ...limits, type };
+      return report(
+        'The number may have decimals.',
+        'Use a conversion that keeps them, or limit them by multipleOf in the contract.',
+        false,
+      );
+    case 'string':
+      return { type: 'string' };
+    case 'decimal_string':
+      if (decimals === undefined) {
+        const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if it never has more.`;
+        report(`The number may have more than ${digits} decimals. They are rounded.`, remedy, true);
+      } else if (decimals > digits) {
+        return report(
+          `The number has up to ${decimals} decimals, and ${digits} are kept.`,
+          `Write decimal_string(${decimals}), or gone.`,
+          false,
+        );
+      }
+      return decimalTexts(digits);
+    case 'date':
+    case 'date_time':
+      return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
+    default:
+      return unconvertible('A number', to, report);
+  }
+}
+
+function decimalTexts(digits: number): PlainSchema {
+  return { type: 'string', pattern: `^-?(0|[1-9][0-9]*)${digits === 0 ? '' : `\\.[0-9]{${digits}}`}$` };
+}
+
+function convertedText(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
+  const { to, digits } = conversion;
+  const { format, pattern } = branch;
+  if (to === 'string') return unchanged(branch, to, report);
+  const isDate = to === 'date' || to === 'date_time' || to === 'epoch_seconds';
+  if (isDate && dateFormats.has(format)) return textResult(conversion, {});
+  const texts = typeof pattern === 'string' ? textsFor(pattern) : undefined;
+  if (texts === undefined) {
+    const needed = isDate ? 'format: date-time or date' : 'a pattern';
+    const message = `The contract allows texts that cannot be converted to ${to}.`;
+    return report(message, `Add ${needed} to the contract, list the values as an enum, or use gone.`);
+  }
+  const wrong = texts.find((text) => conversionOf[to](text, digits) === undefined);
+  if (wrong !== undefined) {
+    const message = `The contract allows ${JSON.stringify(wrong)}, which cannot be converted to ${to}.`;
+    return report(message, 'Correct the pattern in the contract, or the conversion.');
+  }
+  const longest = Math.max(0, ...texts.map((text) => decimalOf(text)?.fraction.length ?? 0));
+  if (to === 'decimal_string' && longest > digits)
+    return report(
+      `The text has up to ${longest} decimals, and ${digits} are kept.`,
+      `Write decimal_string(${longest}).`,
+    );
+  return textResult(conversion, limitsLength(String(pattern)) ? rangeOf(texts) : {});
+}
+
+/** `range`: the limits of a number. */
+function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
+  if (to === 'decimal_string') return decimalTexts(digits);
+  if (to === 'boolean') return { type: to };
+  if (to === 'number' || to === 'integer') return { ...range, type: to };
+  if (to === 'epoch_seconds') return { type: 'integer' };
+  return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
+}
+
+/** The smallest and the largest number of some texts. If one is negative, so may be the largest. */
+function rangeOf(texts: readonly string[]): PlainSchema {
+  const numbers = texts.map(Number);
+  const maximum = Math.max(...numbers.map(Math.abs));
+  return { minimum: numbers.some((number) => number < 0) ? -maximum : Math.min(...numbers), maximum };
+}
+
+/** The schema of the first item of an array. */
+export function firstItem(branch: PlainSchema, { at }: Operation, hasFirst: boolean, report: Report): SubSchema {
+  if (typesOf(branch)?.join() !== 'array')
+    return report(`head needs an array, and this is ${kindInWords([branch])}.`, 'Remove head, or name another field.');
+  if (at.length === 0 && !hasFirst)
+    return report('The array may be empty, and then there is no value.', 'Write gone: with the reason.');
+  const [first] = listOf(branch['prefixItems']);
+  return first ?? (branch['items'] as SubSchema | undefined) ?? true;
+}
+
+/** The schema of the values that a map writes. The branch does not allow null. */
+export function mappedSchema(
+  branch: PlainSchema,
+  operation: Extract<Operation, { kind: 'map' }>,
+  report: Report,
+): SubSchema {
+  if (mapsOnlyNull(operation)) return branch;
+  const { values } = operation;
+  const types = typesOf(branch);
+  const known = valuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
+  if (types?.some((type) => type === 'object' || type === 'array') ?? known === undefined)
+    return report(`map needs single values, and this is ${kindInWords([branch])}.`, 'Name another field.');
+  if (known === undefined) {
+    const remedy = 'List the values in the contract as an enum, or remove map.';
+    report('The contract does not list the values. A response with another value is answered 502.', remedy, true);
+    return valuesSchema([...values].flatMap(([key, value]) => (key === 'null' ? [] : [value])));
+  }
+  const keys = known.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
+  const unmapped = keys.filter((key) => !values.has(key));
+  if (unmapped.length > 0) {
+    const message = `The contract has ${unmapped.length === 1 ? 'the value' : 'the values'} ${unmapped.join(', ')}, which map does not name.`;
+    return report(message, `Add ${unmapped.map((key) => `${key}: …`).join(', ')}.`);
+  }
+  const unused = [...values.keys()].filter((key) => key !== 'null' && !keys.includes(key));
+  if (unused.length > 0)
+    report(`map names ${unused.join(', ')}, which the contract does not have.`, 'Remove it, or correct it.', true);
+  return valuesSchema(keys.map((key) => values.get(key)));
+}

@@ -1,0 +1,214 @@
+import { type Route, routesOf } from '../compat/diff/routes.ts';
+import { Documents } from '../compat/document/documents.ts';
+import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
+import type { Path } from '../config/fault.ts';
+import { propertiesOf, requiredOf, type SubSchema } from './branches.ts';
+import {
+  Bundle,
+  fromEntries,
+  isJsonType,
+  type PlainPart,
+  type PlainSchema,
+  parametersOf,
+  requestBodyOf,
+  responsesOf,
+} from './bundle.ts';
+import { SchemaValidator } from './validator.ts';
+
+/** One side of an adapter: a contract with its routes. */
+export class AdapterSide {
+  readonly bundle: Bundle;
+  readonly validator: SchemaValidator;
+  readonly #documents: Documents;
+  readonly #routes: readonly Route[];
+
+  constructor(documents: Documents, version: string) {
+    this.bundle = new Bundle(documents);
+    this.validator = new SchemaValidator(this.bundle.named);
+    this.#documents = documents;
+    this.#routes = [...routesOf(documents, version).values()].filter(({ kind }) => kind === 'route');
+  }
+
+  /** The operation with this method and this template, whatever the names of its parameters. */
+  find({ method, path }: { readonly method: string; readonly path: string }): Route | undefined {
+    const shape = path.replace(/\{[^{}]*\}/g, '{}');
+    return this.#routes.find((one) => one.method === method && one.path.replace(/\{[^{}]*\}/g, '{}') === shape);
+  }
+
+  /** A contract with one operation, to be compared. */
+  withOperation(name: string, method: string, path: string, operation: PlainPart): Documents {
+    const root = {
+      openapi: '3.1.0',
+      info: { title: name, version: '1' },
+      paths: { [path]: { [method.toLowerCase()]: operation } },
+      components: { schemas: this.bundle.named, securitySchemes: this.#securitySchemes() },
+    };
+    return new Documents({ name, root }, () => {
+      throw new TypeError('a bundle refers to no other file');
+    });
+  }
+
+  #securitySchemes(): unknown {
+    const { value } = this.#documents.root;
+    const components = (value as { components?: { securitySchemes?: unknown } } | null)?.components;
+    return components?.securitySchemes ?? {};
+  }
+}
+
+/** A value that is transformed, and the schema that the result must satisfy. */
+export interface Passage {
+  readonly place: Path;
+  /** `response 200`, `request body`, `query`. */
+  readonly what: string;
+  readonly from: SubSchema;
+  readonly operations: readonly Operation[];
+  /** Undefined: the other contract does not describe it. */
+  readonly to: SubSchema | undefined;
+  readonly direction: 'request' | 'response';
+}
+
+/** Applies the operations of a passage to its schema. */
+export type ApplyToSchema = (passage: Passage) => SubSchema;
+
+export type Responses = ReadonlyMap<string, PlainPart>;
+
+/** The entry for a status: its own, that of its class, or the default. */
+export function entryFor<Entry>(entries: ReadonlyMap<string, Entry>, status: string): Entry | undefined {
+  return entries.get(status) ?? entries.get(`${status.slice(0, 1)}XX`) ?? entries.get('default');
+}
+
+/**
+ * The responses of the other version after the operations, by status. A row for one status of a class or of the default has
+ * an entry of its own. `own`: the responses of the adapted version.
+ */
+export function adaptedResponses(
+  route: AdaptedRoute,
+  { own, others }: { readonly own: Responses; readonly others: Responses },
+  placeOf: (status: string) => Path,
+  apply: ApplyToSchema,
+): Map<string, PlainPart> {
+  const statuses = new Set([...others.keys(), ...route.responses.keys()]);
+  return new Map(
+    [...statuses].flatMap((status) => {
+      const response = entryFor(others, status);
+      if (!response) return [];
+      const operations = entryFor(route.responses, status) ?? [];
+      const expected = contentOf(entryFor(own, status));
+      const content = Object.entries(contentOf(response)).map(([type, media]) => {
+        if (!isJsonType(type)) return [type, media] as const;
+        const to = expected[type] ?? Object.entries(expected).find(([other]) => isJsonType(other))?.[1];
+        const passage: Passage = {
+          place: placeOf(status),
+          what: `response ${status}`,
+          from: schemaOf(media) ?? {},
+          operations,
+          to: schemaOf(to),
+          direction: 'response',
+        };
+        return [type, { ...media, schema: apply(passage) }] as const;
+      });
+      return [[status, { ...response, content: fromEntries(content) }] as const];
+    }),
+  );
+}
+
+/** The operation that the requests of the adapted version, after the operations, are made for. */
+export function adaptedRequest(
+  route: AdaptedRoute,
+  { own, other }: { readonly own: RequestParts; readonly other: RequestParts },
+  placeOf: (part: string) => Path,
+  apply: ApplyToSchema,
+): PlainPart {
+  const parameters = (['path', 'query'] as const).flatMap((where) => {
+    const passage: Passage = {
+      place: placeOf(where),
+      what: where,
+      from: objectOf(own.parameters, where, where === 'path' ? route.path : ''),
+      operations: route.request[where],
+      to: undefined,
+      direction: 'request',
+    };
+    return parametersIn(apply(passage), where, other.parameters);
+  });
+  const unchanged = [...own.parameters].filter(([key]) => /^(?:header|cookie) /.test(key)).map(([, part]) => part);
+  const { body } = own;
+  const expected = contentOf(other.body);
+  const content = Object.entries(contentOf(body)).map(([type, media]) => {
+    if (!isJsonType(type)) return [type, media] as const;
+    const passage: Passage = {
+      place: placeOf('body'),
+      what: 'request body',
+      from: schemaOf(media) ?? {},
+      operations: route.request.body,
+      to: schemaOf(expected[type] ?? Object.entries(expected).find(([one]) => isJsonType(one))?.[1]),
+      direction: 'request',
+    };
+    return [type, { ...media, schema: apply(passage) }] as const;
+  });
+  const requestBody = body === undefined ? {} : { requestBody: { ...body, content: fromEntries(content) } };
+  return { parameters: [...parameters, ...unchanged], ...requestBody, responses: {} };
+}
+
+export interface RequestParts {
+  readonly parameters: ReadonlyMap<string, PlainPart>;
+  readonly body: PlainPart | undefined;
+}
+
+export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
+  return { parameters: parametersOf(route, side.bundle), body: requestBodyOf(route, side.bundle) };
+}
+
+export function responsesIn(route: Route, side: AdapterSide): Responses {
+  return responsesOf(route, side.bundle);
+}
+
+/** Path or query parameters as one object. A schema keeps how its parameter is written in `x-parameter`. */
+function objectOf(parameters: ReadonlyMap<string, PlainPart>, where: string, path: string): PlainSchema {
+  const properties: Record<string, PlainSchema> = {};
+  const required: string[] = [];
+  // A contract need not describe the parameters of a path.
+  for (const [, name = ''] of path.matchAll(/\{([^{}]*)\}/g)) {
+    properties[name] = { type: 'string' };
+    required.push(name);
+  }
+  const names = Object.keys(properties);
+  const own = [...parameters.values()].filter((part) => part['in'] === where);
+  for (const [index, { schema, name: written, in: _in, required: isRequired, ...rest }] of own.entries()) {
+    // Templates that differ only in the names of their parameters are the same route.
+    const name =
+      where === 'path' && !names.includes(String(written)) ? (names[index] ?? String(written)) : String(written);
+    properties[name] = { ...(typeof schema === 'object' ? schema : {}), 'x-parameter': rest };
+    if (isRequired === true && where === 'query') required.push(name);
+  }
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** The parameters of an object. A parameter that is always sent needs no default on the other side. */
+function parametersIn(schema: SubSchema, where: string, others: ReadonlyMap<string, PlainPart>): PlainPart[] {
+  if (typeof schema === 'boolean') return [...others.values()].filter((part) => part['in'] === where);
+  return Object.entries(propertiesOf(schema)).map(([name, property]) => {
+    const own = typeof property === 'object' ? property : {};
+    const rest = typeof own['x-parameter'] === 'object' && own['x-parameter'] !== null ? own['x-parameter'] : {};
+    const isSent = requiredOf(schema).includes(name);
+    const { 'x-parameter': _parameter, default: written, ...values } = own;
+    const other = schemaOf(others.get(`${where} ${name}`));
+    const theirs = typeof other === 'object' ? other['default'] : undefined;
+    const usual = isSent ? theirs : written;
+    return {
+      ...rest,
+      name,
+      in: where,
+      required: isSent,
+      schema: usual === undefined ? values : { ...values, default: usual },
+    };
+  });
+}
+
+function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {
+  const content = part?.['content'];
+  return typeof content === 'object' && content !== null ? (content as Record<string, PlainPart>) : {};
+}
+
+function schemaOf(media: PlainPart | undefined): SubSchema | undefined {
+  return media?.['schema'] as SubSchema | undefined;
+}

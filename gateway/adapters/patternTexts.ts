@@ -1,0 +1,186 @@
+/** A source of numbers from 0 up to 1, the same for the same seed. */
+export type Random = () => number;
+
+/** The generator mulberry32. */
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A part of a regular expression: a list of alternatives, each a sequence, or one set of characters. */
+type Part =
+  | { readonly kind: 'choice'; readonly sequences: readonly (readonly Part[])[] }
+  | { readonly kind: 'set'; readonly characters: readonly string[] }
+  | { readonly kind: 'repeat'; readonly part: Part; readonly min: number; readonly max: number };
+
+const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
+const digit = printable.filter((character) => /\d/.test(character));
+const word = printable.filter((character) => /\w/.test(character));
+const except = (set: readonly string[]): string[] => printable.filter((character) => !set.includes(character));
+const classes: Readonly<Record<string, readonly string[]>> = {
+  d: digit,
+  D: except(digit),
+  w: word,
+  W: except(word),
+  s: [' '],
+  S: except([' ']),
+};
+const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', 0: '\0' };
+// A longer text would be found in no contract.
+const mostRepeats = 3;
+
+class Unsupported extends Error {}
+
+/** Parses the common part of regular expressions. Look-around, back references and properties are not supported. */
+class PatternParser {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  parse(): Part {
+    const part = this.#choice();
+    if (this.#at < this.#text.length) throw new Unsupported();
+    return part;
+  }
+
+  #choice(): Part {
+    const sequences: Part[][] = [[]];
+    for (;;) {
+      const next = this.#text[this.#at];
+      if (next === undefined || next === ')') return { kind: 'choice', sequences };
+      this.#at += 1;
+      if (next === '|') sequences.push([]);
+      else if (next !== '^' && next !== '$') sequences.at(-1)?.push(this.#repeated(this.#atom(next)));
+    }
+  }
+
+  #atom(first: string): Part {
+    if (first === '(') {
+      if (this.#text.startsWith('?:', this.#at)) this.#at += 2;
+      else if (this.#text[this.#at] === '?') throw new Unsupported();
+      const part = this.#choice();
+      if (this.#text[this.#at] !== ')') throw new Unsupported();
+      this.#at += 1;
+      return part;
+    }
+    if (first === '[') return { kind: 'set', characters: this.#set() };
+    if (first === '.') return { kind: 'set', characters: printable };
+    if (first === '\\') return { kind: 'set', characters: this.#escaped() };
+    if ('*+?{'.includes(first)) throw new Unsupported();
+    return { kind: 'set', characters: [first] };
+  }
+
+  #escaped(): readonly string[] {
+    const name = this.#text[this.#at] ?? '';
+    this.#at += 1;
+    const known = classes[name] ?? (controls[name] === undefined ? undefined : [controls[name]]);
+    if (known) return known;
+    if (name === '' || /[\w]/.test(name)) throw new Unsupported();
+    return [name];
+  }
+
+  #set(): readonly string[] {
+    const isNegated = this.#text[this.#at] === '^';
+    if (isNegated) this.#at += 1;
+    const characters: string[] = [];
+    for (;;) {
+      const next = this.#text[this.#at];
+      if (next === undefined) throw new Unsupported();
+      this.#at += 1;
+      if (next === ']') break;
+      const from = next === '\\' ? this.#escaped() : [next];
+      if (this.#text[this.#at] === '-' && this.#text[this.#at + 1] !== ']') {
+        this.#at += 1;
+        const end = this.#text[this.#at] ?? '';
+        this.#at += 1;
+        const to = end === '\\' ? this.#escaped() : [end];
+        const [low, high] = [from[0]?.codePointAt(0) ?? 0, to[0]?.codePointAt(0) ?? 0];
+        for (let code = low; code <= Math.min(high, low + 127); code += 1) characters.push(String.fromCodePoint(code));
+      } else characters.push(...from);
+    }
+    const set = isNegated ? except(characters) : characters;
+    if (set.length === 0) throw new Unsupported();
+    return set;
+  }
+
+  #repeated(part: Part): Part {
+    const [whole = '', sign, least, comma, most] =
+      /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/.exec(this.#text.slice(this.#at)) ?? [];
+    if (whole === '') return part;
+    this.#at += whole.length;
+    const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0;
+    const isOpen = sign === undefined ? comma !== undefined && most === '' : sign !== '?';
+    const max = isOpen ? min + mostRepeats : sign === '?' ? 1 : Number(comma === undefined ? least : most);
+    return { kind: 'repeat', part, min, max };
+  }
+}
+
+function write(part: Part, random: Random): string {
+  switch (part.kind) {
+    case 'set':
+      return pick(part.characters, random);
+    case 'choice':
+      return pick(part.sequences, random)
+        .map((one) => write(one, random))
+        .join('');
+    case 'repeat': {
+      const count = part.min + Math.floor(random() * (part.max - part.min + 1));
+      return Array.from({ length: count }, () => write(part.part, random)).join('');
+    }
+  }
+}
+
+export function pick<Value>(values: readonly Value[], random: Random): Value {
+  const value = values[Math.floor(random() * values.length)];
+  if (value === undefined) throw new RangeError('nothing to pick from');
+  return value;
+}
+
+const parsed = new Map<string, Part | undefined>();
+
+/** A text that matches a pattern. Undefined: the pattern is not supported, or its texts are not found by chance. */
+export function textFor(pattern: string, random: Random): string | undefined {
+  if (!parsed.has(pattern)) {
+    if (parsed.size > 1000) parsed.clear();
+    parsed.set(pattern, partsOf(pattern));
+  }
+  const part = parsed.get(pattern);
+  const text = part && write(part, random);
+  // An anchor in the middle of a pattern is not followed.
+  return text !== undefined && new RegExp(pattern, 'u').test(text) ? text : undefined;
+}
+
+function partsOf(pattern: string): Part | undefined {
+  try {
+    new RegExp(pattern, 'u');
+    return new PatternParser(pattern).parse();
+  } catch (error) {
+    if (error instanceof Unsupported || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Texts that match a pattern, of all lengths; also with other text around them if the pattern is not anchored. */
+export function textsFor(pattern: string): string[] | undefined {
+  const random = randomFrom(1);
+  // The first and the last of all choices give the shortest and the longest text.
+  const sources = [() => 0, () => 0.999_999, ...Array.from({ length: 60 }, () => random)];
+  const texts = sources.map((source) => textFor(pattern, source)).filter((text) => text !== undefined);
+  if (texts.length === 0) return undefined;
+  const [first = ''] = texts;
+  const around = [`x${first}`, `${first}x`].filter((text) => new RegExp(pattern, 'u').test(text));
+  return [...new Set([...texts, ...around])];
+}
+
+/** Whether a pattern limits the length of its texts. */
+export function limitsLength(pattern: string): boolean {
+  return /^\^/.test(pattern) && /\$$/.test(pattern) && !/[*+]|,\}/.test(pattern.replace(/\\./g, ''));
+}

@@ -1,0 +1,35 @@
+import type { Named } from './branches.ts';
+import type { Passage } from './passages.ts';
+import { SchemaSampler } from './schemaSampler.ts';
+import { AdaptationError, compileOperations } from './transform.ts';
+import type { SchemaValidator } from './validator.ts';
+
+/**
+ * Generates values of a passage, runs the operations, and validates the results. Returns what is wrong with the first one that
+ * is not valid, without its content.
+ */
+export function sampleFault(
+  { what, from, operations, to, direction }: Passage,
+  named: Named,
+  validators: { readonly from: SchemaValidator; readonly to: SchemaValidator },
+  samples: number,
+): string | undefined {
+  if (to === undefined) return undefined;
+  const adapt = compileOperations(operations);
+  const sampler = new SchemaSampler(named, 1, direction);
+  for (let count = 0; count < samples; count += 1) {
+    const value = sampler.next(from);
+    if (value === undefined || !validators.from.isValid(from, value)) continue;
+    try {
+      // A number with more digits than a double is an object until it is written.
+      const result = JSON.parse(JSON.stringify(adapt(value)));
+      const fault = validators.to.faultOf(to, result);
+      if (fault)
+        return `A ${what} that the contract allows is not valid after the operations: ${fault.pointer || 'the body'} ${fault.message}.`;
+    } catch (error) {
+      if (!(error instanceof AdaptationError)) throw error;
+      return `A ${what} that the contract allows cannot be adapted: ${error.message}.`;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,190 @@
+import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
+import {
+  branchesOf,
+  listOf,
+  type Named,
+  propertiesOf,
+  requiredOf,
+  type SubSchema,
+  typesOf,
+  valuesOf,
+} from './branches.ts';
+import type { PlainSchema } from './bundle.ts';
+import { decimalOf, setMember } from './exactJson.ts';
+import { pick, type Random, randomFrom, textFor } from './patternTexts.ts';
+
+/** A schema whose values cannot be generated: recursive without an end, or a pattern that is not supported. */
+class Unsampled extends Error {}
+
+const deepest = 12;
+// Below this depth, optional fields and items are left out, so that recursive values end.
+const sparseFrom = 5;
+
+/** Generates values of schemas. The same seed gives the same values. */
+export class SchemaSampler {
+  readonly #named: Named;
+  readonly #random: Random;
+  readonly #leftOut: 'readOnly' | 'writeOnly';
+
+  /** Fields that are `readOnly` are left out of requests, and `writeOnly` ones out of responses. */
+  constructor(named: Named, seed: number, direction: 'request' | 'response') {
+    this.#named = named;
+    this.#random = randomFrom(seed);
+    this.#leftOut = direction === 'request' ? 'readOnly' : 'writeOnly';
+  }
+
+  /** A value that is probably valid. Conditions such as `if` and `not` are ignored. Undefined: none can be generated. */
+  next(schema: SubSchema): JsonValue | undefined {
+    try {
+      return this.#value(schema, 0);
+    } catch (error) {
+      if (error instanceof Unsampled) return undefined;
+      throw error;
+    }
+  }
+
+  #chance(share: number): boolean {
+    return this.#random() < share;
+  }
+
+  #value(schema: SubSchema, depth: number): JsonValue {
+    if (depth > deepest) throw new Unsampled();
+    const branches = branchesOf(schema, this.#named);
+    if (branches.length === 0) throw new Unsampled();
+    const scalar = branches.filter((branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'));
+    const branch = pick(depth > sparseFrom && scalar.length > 0 ? scalar : branches, this.#random);
+    const values = valuesOf(branch);
+    if (values) return pick(values, this.#random) as JsonValue;
+    const types = typesOf(branch) ?? ['string', 'integer', 'boolean'];
+    const own = types.filter((type) => type !== 'null');
+    const type = own.length === 0 || (types.includes('null') && this.#chance(0.2)) ? 'null' : pick(own, this.#random);
+    switch (type) {
+      case 'null':
+        return null;
+      case 'boolean':
+        return this.#chance(0.5);
+      case 'string':
+        return this.#text(branch);
+      case 'integer':
+      case 'number':
+        return this.#number(branch, type === 'integer');
+      case 'array':
+        return this.#list(branch, depth);
+      default:
+        return this.#members(branch, depth);
+    }
+  }
+
+  #members(branch: PlainSchema, depth: number): JsonValue {
+    const members: JsonMembers = {};
+    const required = new Set(requiredOf(branch));
+    for (const [name, schema] of Object.entries(propertiesOf(branch))) {
+      if (typeof schema === 'object' && schema[this.#leftOut] === true) continue;
+      const isPresent = required.has(name) || this.#chance(depth > sparseFrom ? 0 : 0.6);
+      if (isPresent && schema !== false) setMember(members, name, this.#value(schema, depth + 1));
+    }
+    const { additionalProperties, minProperties } = branch;
+    if (typeof additionalProperties !== 'object' || additionalProperties === null) return members;
+    const least = Math.max(0, Number(minProperties ?? 0) - Object.keys(members).length);
+    const count = least + (depth > sparseFrom ? 0 : Math.floor(this.#random() * 3));
+    for (let index = 0; index < count; index += 1)
+      setMember(members, `key_${index}`, this.#value(additionalProperties as PlainSchema, depth + 1));
+    return members;
+  }
+
+  #list(branch: PlainSchema, depth: number): JsonValue {
+    const items: JsonValue[] = listOf(branch['prefixItems']).map((item) => this.#value(item, depth + 1));
+    const least = Number(branch['minItems'] ?? 0);
+    const most = Math.min(Number(branch['maxItems'] ?? Number.POSITIVE_INFINITY), least + 3);
+    const isSparse = depth > sparseFrom;
+    const count = isSparse ? least : this.#between(least, most);
+    const schema = (branch['items'] ?? true) as SubSchema;
+    for (let tries = 0; items.length < count && tries < count * 10 && schema !== false; tries += 1) {
+      const item = this.#value(schema, depth + 1);
+      const isRepeated =
+        branch['uniqueItems'] === true && items.some((one) => JSON.stringify(one) === JSON.stringify(item));
+      if (!isRepeated) items.push(item);
+    }
+    return items;
+  }
+
+  /** The limits are the most likely values. */
+  #between(least: number, most: number): number {
+    const chance = this.#random();
+    if (chance < 0.15) return least;
+    if (chance < 0.3) return most;
+    return least + Math.floor(this.#random() * (most - least + 1));
+  }
+
+  #text(branch: PlainSchema): string {
+    const { pattern, format } = branch;
+    const least = Number(branch['minLength'] ?? 0);
+    const limit = Number(branch['maxLength'] ?? Number.POSITIVE_INFINITY);
+    if (typeof pattern === 'string') {
+      for (let tries = 0; tries < 20; tries += 1) {
+        const text = textFor(pattern, this.#random);
+        if (text === undefined) continue;
+        const padded = text.padEnd(least, 'x');
+        if (padded.length <= limit && new RegExp(pattern, 'u').test(padded)) return padded;
+      }
+      throw new Unsampled();
+    }
+    const known = typeof format === 'string' ? this.#formatted(format) : undefined;
+    if (known !== undefined && known.length >= least && known.length <= limit) return known;
+    const length = this.#between(least, limit <= 10_000 ? limit : least + 12);
+    return Array.from({ length }, () => pick(letters, this.#random)).join('');
+  }
+
+  #formatted(format: string): string | undefined {
+    const time = new Date(Math.floor(this.#random() * 4e9) * 1000).toISOString();
+    const hex = (length: number): string =>
+      Array.from({ length }, () => pick([...'0123456789abcdef'], this.#random)).join('');
+    switch (format) {
+      case 'date':
+        return time.slice(0, 10);
+      case 'date-time':
+        return time.replace('.000Z', this.#chance(0.2) ? '+02:00' : 'Z');
+      case 'time':
+        return time.slice(11, 19).concat('Z');
+      case 'uuid':
+        return [hex(8), hex(4), `4${hex(3)}`, `a${hex(3)}`, hex(12)].join('-');
+      case 'email':
+        return `${hex(6)}@example.com`;
+      case 'uri':
+      case 'url':
+        return `https://example.com/${hex(4)}`;
+      case 'uri-reference':
+        return `/${hex(4)}`;
+      case 'ipv4':
+        return `192.0.2.${this.#between(1, 254)}`;
+      case 'byte':
+        return Buffer.from(hex(6)).toString('base64');
+      default:
+        return undefined;
+    }
+  }
+
+  /** A number without `multipleOf` gets two decimals at most. */
+  #number(branch: PlainSchema, isInteger: boolean): number {
+    const step = typeof branch['multipleOf'] === 'number' ? branch['multipleOf'] : isInteger ? 1 : 0.01;
+    const decimals = decimalOf(String(step))?.fraction.length ?? 0;
+    const scale = 10 ** decimals;
+    const unit = Math.round(step * scale);
+    const limitOf = (key: string, exclusive: string, isLower: boolean): number | undefined => {
+      const [own, open] = [branch[key], branch[exclusive]];
+      if (typeof own !== 'number' && typeof open !== 'number') return undefined;
+      const value = typeof own === 'number' ? own : Number(open);
+      const steps = isLower ? Math.ceil((value * scale) / unit - 1e-9) : Math.floor((value * scale) / unit + 1e-9);
+      const isExcluded = typeof open === 'number' && (steps * unit) / scale === open;
+      return isExcluded ? steps + (isLower ? 1 : -1) : steps;
+    };
+    const wide = Math.ceil((1000 * scale) / unit);
+    const low = limitOf('minimum', 'exclusiveMinimum', true);
+    const high = limitOf('maximum', 'exclusiveMaximum', false);
+    const from = low ?? (high === undefined ? 0 : high - wide);
+    const steps = this.#between(from, Math.max(from, high ?? from + wide));
+    return Number(((steps * unit) / scale).toFixed(decimals));
+  }
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz ABC0123456789-_.,äß€'];

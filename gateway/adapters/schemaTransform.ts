@@ -1,0 +1,299 @@
+import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import { nearest } from '../config/nearest.ts';
+import {
+  allowsNull,
+  branchesOf,
+  constantSchema,
+  fieldOf,
+  hasFirstItem,
+  hasType,
+  isAlwaysPresent,
+  joined,
+  kindInWords,
+  listOf,
+  type Named,
+  propertiesOf,
+  requiredOf,
+  type SubSchema,
+  TooManyBranches,
+  typesOf,
+  valuesOf,
+  valuesSchema,
+  withField,
+  withoutField,
+  withoutNull,
+  withSchema,
+} from './branches.ts';
+import type { PlainSchema } from './bundle.ts';
+import { convertedSchema, firstItem, mappedSchema, type Report } from './conversionSchema.ts';
+
+/** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
+export interface OperationProblem {
+  readonly operation: Operation;
+  readonly message: string;
+  readonly remedy: string;
+  readonly isWarning: boolean;
+}
+
+type Change = (branch: PlainSchema) => SubSchema;
+
+/** Applies operations to schemas as `compileOperations` does to values. The result describes all values of the result. */
+export class SchemaTransform {
+  readonly problems: OperationProblem[] = [];
+  readonly #named: Named;
+  readonly #isValid: (schema: SubSchema, value: JsonValue) => boolean;
+
+  /** `isValid`: whether a value satisfies a schema of `named`. */
+  constructor(named: Named, isValid: (schema: SubSchema, value: JsonValue) => boolean) {
+    this.#named = named;
+    this.#isValid = isValid;
+  }
+
+  /** The result of faulty operations is the schema of any value. */
+  apply(schema: SubSchema, operations: readonly Operation[]): SubSchema {
+    let result = schema;
+    for (const operation of operations) {
+      const before = this.problems.length;
+      try {
+        result = this.#one(result, operation);
+      } catch (error) {
+        if (!(error instanceof TooManyBranches)) throw error;
+        this.#wrong(operation, 'The schema has too many alternatives to be followed.', 'Write gone: with the reason.');
+      }
+      // The operations after a faulty one would have faults because of it.
+      if (this.problems.slice(before).some(({ isWarning }) => !isWarning)) return true;
+    }
+    return result;
+  }
+
+  #one(schema: SubSchema, operation: Operation): SubSchema {
+    const { at } = operation;
+    switch (operation.kind) {
+      case 'rename':
+      case 'move':
+        return this.#moved(schema, operation, operation.to);
+      case 'drop':
+        return this.#inParent(schema, at, operation, withoutField);
+      case 'const':
+        if (at.length === 0) return constantSchema(operation.value);
+        return this.#inParent(schema, at, operation, (object, name) =>
+          withField(object, name, constantSchema(operation.value)),
+        );
+      case 'default':
+        if (at.length === 0) return this.#wrong(operation, 'The whole value is never absent.', 'Name a field.');
+        return this.#inParent(schema, at, operation, (object, name) => this.#defaulted(object, name, operation));
+      default:
+        return this.#valueAt(schema, operation);
+    }
+  }
+
+  /** Applies a change to the object that has the last of `keys`. */
+  #inParent(
+    schema: SubSchema,
+    keys: Keys,
+    operation: Operation,
+    change: (object: PlainSchema, name: string) => PlainSchema | undefined,
+  ): SubSchema {
+    const name = keys.at(-1) ?? '';
+    return this.#within(schema, keys.slice(0, -1), operation, (parent) =>
+      this.#onObjects(parent, operation, name, (object) => change(object, name)),
+    );
+  }
+
+  /** Applies a change to the schema at `keys`. */
+  #within(schema: SubSchema, keys: Keys, operation: Operation, change: (inner: SubSchema) => SubSchema): SubSchema {
+    const [key, ...rest] = keys;
+    if (key === undefined) return change(schema);
+    return this.#onObjects(schema, operation, key, (object) => {
+      const inner = fieldOf(object, key);
+      return inner === undefined ? undefined : withSchema(object, key, this.#within(inner, rest, operation, change));
+    });
+  }
+
+  /** Applies a change to each alternative that is an object. Undefined: it does not have the field `name`. */
+  #onObjects(
+    schema: SubSchema,
+    operation: Operation,
+    name: string,
+    change: (object: PlainSchema) => PlainSchema | undefined,
+  ): SubSchema {
+    const branches = branchesOf(schema, this.#named);
+    const objects = branches.filter((branch) => hasType(branch, 'object'));
+    const before = this.problems.length;
+    if (objects.length === 0) {
+      const isArray = branches.some((branch) => hasType(branch, 'array'));
+      const remedy = isArray ? 'Use each for the items of an array.' : 'Name a field of an object.';
+      return this.#wrong(
+        operation,
+        `${name || 'The value'} is looked up in ${kindInWords(branches)}, which has no fields.`,
+        remedy,
+      );
+    }
+    let isFound = false;
+    const result = branches.map((branch) => {
+      const changed = hasType(branch, 'object') ? change(branch) : branch;
+      if (changed !== branch && changed !== undefined) isFound = true;
+      return changed ?? branch;
+    });
+    if (isFound || this.problems.length > before) return joined(result);
+    const known = [...new Set(objects.flatMap((object) => Object.keys(propertiesOf(object))))];
+    const best = nearest(name, known);
+    const list = known.length === 0 ? 'It names no fields.' : `It has ${known.slice(0, 12).join(', ')}.`;
+    return this.#wrong(
+      operation,
+      `The contract has no field ${name} here.`,
+      best === undefined ? list : `Did you mean ${best}?`,
+    );
+  }
+
+  #defaulted(
+    object: PlainSchema,
+    name: string,
+    operation: Operation & { readonly kind: 'const' | 'default' },
+  ): PlainSchema {
+    const { value } = operation;
+    const before = fieldOf(object, name);
+    if (before === undefined) return withField(object, name, constantSchema(value));
+    if (requiredOf(object).includes(name)) {
+      const message = `${name} is always present, so its default is never used.`;
+      this.problems.push({ operation, message, remedy: 'Remove it.', isWarning: true });
+      return { ...object };
+    }
+    return withField(object, name, this.#including(before, value));
+  }
+
+  /** The schema with one more valid value. */
+  #including(schema: SubSchema, value: JsonValue): SubSchema {
+    if (this.#isValid(schema, value)) return schema;
+    const branches = branchesOf(schema, this.#named);
+    const [only, ...others] = branches;
+    const values = only && others.length === 0 ? valuesOf(only) : undefined;
+    return values ? valuesSchema([...values, value]) : joined([...branches, constantSchema(value)]);
+  }
+
+  #moved(schema: SubSchema, operation: Operation, to: Keys): SubSchema {
+    const { at } = operation;
+    const found: SubSchema[] = [];
+    const taken = this.#within(schema, at.slice(0, -1), operation, (parent) =>
+      this.#onObjects(parent, operation, at.at(-1) ?? '', (object) => {
+        const name = at.at(-1) ?? '';
+        const field = fieldOf(object, name);
+        if (field !== undefined) found.push(field);
+        return withoutField(object, name);
+      }),
+    );
+    if (found.length === 0) return true;
+    return this.#placed(taken, to, joined(found), isAlwaysPresent(schema, at, this.#named), operation);
+  }
+
+  /** Puts a field into an object, which is created if it does not exist. */
+  #placed(schema: SubSchema, to: Keys, field: SubSchema, isAlways: boolean, operation: Operation): SubSchema {
+    const [key = '', ...rest] = to;
+    const branches = branchesOf(schema, this.#named);
+    if (!branches.some((branch) => hasType(branch, 'object')))
+      return this.#wrong(
+        operation,
+        `${key} cannot be added to ${kindInWords(branches)}.`,
+        'Name a field of an object.',
+      );
+    return joined(
+      branches.map((object) => {
+        if (!hasType(object, 'object')) return object;
+        const known = fieldOf(object, key);
+        if (rest.length === 0) {
+          if (known !== undefined)
+            return this.#wrong(
+              operation,
+              `The contract has a field ${key} here already.`,
+              'Drop or rename that field first.',
+            );
+          return withField(object, key, field, isAlways);
+        }
+        const isKept = requiredOf(object).includes(key);
+        const empty = { type: 'object', properties: {}, required: [] };
+        const target = known === undefined ? empty : isKept ? known : joined([known, empty]);
+        return withField(object, key, this.#placed(target, rest, field, isAlways, operation), isAlways || isKept);
+      }),
+    );
+  }
+
+  /** Applies an operation to a value: the field at its keys. */
+  #valueAt(schema: SubSchema, operation: Operation): SubSchema {
+    const { at } = operation;
+    const name = at.at(-1);
+    if (name === undefined) return this.#valueOf(schema, operation);
+    return this.#inParent(schema, at, operation, (object) => {
+      const field = fieldOf(object, name);
+      if (field === undefined) return undefined;
+      const isRemoved = operation.kind === 'head' && !hasFirstItem(field, this.#named);
+      const required = requiredOf(object).filter((other) => !(isRemoved && other === name));
+      return { ...withSchema(object, name, this.#valueOf(field, operation)), required };
+    });
+  }
+
+  #valueOf(schema: SubSchema, operation: Operation): SubSchema {
+    if (operation.kind === 'wrap') return { type: 'array', items: schema, minItems: 1, maxItems: 1 };
+    const nullAfter = operation.kind === 'map' ? operation.values.get('null') : undefined;
+    return joined(
+      branchesOf(schema, this.#named).flatMap((branch) => {
+        const own = withoutNull(branch);
+        const result: SubSchema[] = own ? [this.#changeOf(operation)(own)] : [];
+        if (!own || allowsNull(branch))
+          result.push(nullAfter === undefined ? { type: 'null' } : constantSchema(nullAfter));
+        return result;
+      }),
+    );
+  }
+
+  #changeOf(operation: Operation): Change {
+    const report: Report = (message, remedy, isWarning = false) => {
+      this.problems.push({ operation, message, remedy, isWarning });
+      return true;
+    };
+    switch (operation.kind) {
+      case 'each':
+        return (branch) => this.#each(branch, operation);
+      case 'head':
+        return (branch) => firstItem(branch, operation, hasFirstItem(branch, this.#named), report);
+      case 'map':
+        return (branch) => mappedSchema(branch, operation, report);
+      case 'convert':
+        return (branch) => convertedSchema(branch, operation, report);
+      default:
+        return (branch) => branch;
+    }
+  }
+
+  #each(branch: PlainSchema, operation: Operation & { readonly kind: 'each' }): SubSchema {
+    const inner = (schema: SubSchema): SubSchema => this.apply(schema, operation.operations);
+    const types = typesOf(branch);
+    if (types?.length === 1 && types[0] === 'array') {
+      const { items = true, prefixItems, contains: _contains, ...rest } = branch;
+      const first = prefixItems === undefined ? {} : { prefixItems: listOf(prefixItems).map(inner) };
+      return { ...rest, ...first, items: items === false ? false : inner(items as SubSchema) };
+    }
+    if (types?.length === 1 && types[0] === 'object') {
+      const names = Object.keys(propertiesOf(branch));
+      const { additionalProperties } = branch;
+      if (names.length === 0 && typeof additionalProperties === 'object' && additionalProperties !== null)
+        return { ...branch, additionalProperties: inner(additionalProperties as PlainSchema) };
+      const remedy = `Name its fields instead: ${
+        names
+          .slice(0, 5)
+          .map((name) => `/${name}`)
+          .join(', ') || 'there are none'
+      }.`;
+      return this.#wrong(operation, 'each needs an array or a map, and this object has named fields.', remedy);
+    }
+    return this.#wrong(
+      operation,
+      `each needs an array or a map, and this is ${kindInWords([branch])}.`,
+      'Remove each, or name another field.',
+    );
+  }
+
+  #wrong(operation: Operation, message: string, remedy: string): true {
+    this.problems.push({ operation, message, remedy, isWarning: false });
+    return true;
+  }
+}

@@ -1,0 +1,68 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { JsonValue } from '../config/adapterSettings.ts';
+import type { Named, SubSchema } from './branches.ts';
+import { refPrefix } from './bundle.ts';
+
+/** Validates values with the schemas of one bundle. Formats are not checked: contracts use them as descriptions. */
+export class SchemaValidator {
+  readonly #ajv = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    logger: false,
+    addUsedSchema: false,
+    multipleOfPrecision: 9,
+  });
+  readonly #named: Named;
+  readonly #compiled = new Map<SubSchema, ValidateFunction | undefined>();
+
+  constructor(named: Named) {
+    this.#named = named;
+  }
+
+  isValid(schema: SubSchema, value: JsonValue): boolean {
+    return this.faultOf(schema, value) === undefined;
+  }
+
+  /** The JSON Pointer of the first part that is not valid, and what it violates. Undefined: the value is valid. */
+  faultOf(schema: SubSchema, value: JsonValue): { readonly pointer: string; readonly message: string } | undefined {
+    const validate = this.#validatorOf(schema);
+    if (!validate || validate(value)) return undefined;
+    // The error of a choice follows those of its alternatives.
+    const error = validate.errors?.at(-1);
+    return { pointer: error?.instancePath ?? '', message: error?.message ?? 'is not valid' };
+  }
+
+  /** Undefined: the schema cannot be compiled, so that nothing is known. */
+  #validatorOf(schema: SubSchema): ValidateFunction | undefined {
+    if (!this.#compiled.has(schema)) this.#compiled.set(schema, this.#compile(schema));
+    return this.#compiled.get(schema);
+  }
+
+  #compile(schema: SubSchema): ValidateFunction | undefined {
+    try {
+      return this.#ajv.compile(
+        typeof schema === 'boolean' ? schema : { ...schema, components: { schemas: usedBy(schema, this.#named) } },
+      );
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** The named schemas that a schema refers to, directly or indirectly: all of a large contract would take long to compile. */
+function usedBy(schema: SubSchema, named: Named): Named {
+  const used: Record<string, SubSchema> = {};
+  const waiting: unknown[] = [schema];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    for (const [key, value] of Object.entries(next)) {
+      const name = key === '$ref' && typeof value === 'string' ? value.slice(refPrefix.length) : undefined;
+      if (name === undefined) waiting.push(value);
+      else if (!Object.hasOwn(used, name)) {
+        used[name] = named[name] ?? true;
+        waiting.push(used[name]);
+      }
+    }
+  }
+  return used;
+}

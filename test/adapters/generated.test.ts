@@ -1,0 +1,48 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect, it } from 'vitest';
+import type { SubSchema } from '../../gateway/adapters/branches.ts';
+import { AdapterSide, entryFor, responsesIn } from '../../gateway/adapters/passages.ts';
+import { SchemaSampler } from '../../gateway/adapters/schemaSampler.ts';
+import { compileOperations } from '../../gateway/adapters/transform.ts';
+import { parseFile } from '../../gateway/compat/document/contractFiles.ts';
+import { Documents } from '../../gateway/compat/document/documents.ts';
+import { adapterFixtures, loadFixture } from './fixtures.ts';
+
+const responses = 10_000;
+
+it.each(adapterFixtures('good-adapters'))(
+  `good-adapters/$name: ${responses} generated responses are valid after the operations`,
+  async (fixture) => {
+    const { snapshot } = await loadFixture(fixture, 0);
+    const adapter = snapshot?.versions.get('v1')?.adapter;
+    const [route] = adapter?.routes ?? [];
+    if (!adapter?.prepared || !route || 'gone' in route) throw new Error('the fixture adapts no route');
+    const ajv = addFormats.default(new Ajv2020({ strict: false, multipleOfPrecision: 9 }));
+    ajv.addSchema(adapter.prepared.schemas, 'v1');
+    const expected = adapter.prepared.routes.get(`${route.method} ${route.path}`)?.responses ?? new Map();
+    const other = new AdapterSide(new Documents(parseFile('v2.yaml', fixture.v2), () => raise()), 'v2');
+    const declared = [...responsesIn(other.find(route.to) ?? raise(), other)];
+    let valid = 0;
+    for (const [status, response] of declared) {
+      const content = response['content'] as Record<string, { readonly schema: SubSchema }>;
+      const schema = content['application/json']?.schema ?? raise();
+      const sampler = new SchemaSampler(other.bundle.named, 2, 'response');
+      const adapt = compileOperations(entryFor(route.responses, status) ?? []);
+      const name = entryFor(expected, status)?.get('application/json');
+      const validate = ajv.getSchema(`v1#/$defs/${name}`) ?? raise();
+      for (let count = 0; count < responses / declared.length; count += 1) {
+        const value = sampler.next(schema) ?? raise();
+        const written = JSON.stringify(value);
+        const adapted = JSON.stringify(adapt(value));
+        if (validate(JSON.parse(adapted))) valid += 1;
+        else expect.fail(`${written} became ${adapted}: ${JSON.stringify(validate.errors)}`);
+      }
+    }
+    expect(valid).toBe(Math.ceil(responses / declared.length) * declared.length);
+  },
+);
+
+function raise(): never {
+  throw new Error('the fixture has no such part');
+}

@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { formatFault } from '../../gateway/config/fault.ts';
+import { parseConfig } from '../../gateway/config/load.ts';
+import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { type AdapterFixture, adapterFixtures, loadFixture, printed } from './fixtures.ts';
+
+it.each(adapterFixtures('bad-adapters'))('bad-adapters/$name is rejected', async (fixture: AdapterFixture) => {
+  const result = await loadFixture(fixture);
+  expect(printed(result)).toBe(fixture.expected);
+  expect(result.faults.length).toBeGreaterThan(0);
+  expect(result.snapshot).toBeUndefined();
+  for (const { line, path, remedy } of result.faults) {
+    expect(line).toBeGreaterThan(0);
+    expect(path).toMatch(/^routes\.\/v1\.adapter/);
+    expect(remedy).not.toBe('');
+  }
+});
+
+it.each(adapterFixtures('good-adapters'))('good-adapters/$name is accepted', async (fixture: AdapterFixture) => {
+  const { snapshot, faults, warnings } = await loadFixture(fixture);
+  expect(printed({ faults, warnings })).toBe(fixture.expected);
+  const prepared = snapshot?.versions.get('v1')?.adapter?.prepared;
+  expect(prepared?.hash).toMatch(/^[0-9a-f]{12}$/);
+  expect([...(prepared?.routes.keys() ?? [])]).toHaveLength(1);
+});
+
+const samples = (rows: string): string => `
+routes:
+  /v1:
+    upstream: http://127.0.0.1:3001
+    contract: services/v1/contract/openapi.yaml
+    adapter:
+      from: /v2
+      routes:
+${rows}
+  /v2: { upstream: "http://127.0.0.1:3002", contract: services/v2/contract/openapi.yaml }
+`;
+
+const drink = '{ rename: { name: title } }, { convert: { price: decimal_string(2) } }, { drop: glass }';
+
+it('accepts an adapter of the sample services, and warns of decimals that are rounded', async () => {
+  const rows = `
+        GET /drinks/{id}: { to: "GET /cocktails/{id}", response: { 200: [${drink}] } }
+        GET /cocktails: { to: GET /cocktails, response: { 200: [{ each: { cocktails: [${drink}] } }] } }
+        GET /ingredients: { to: GET /ingredients, request: { query: [{ default: { base: gin } }] } }
+        GET /health: { to: GET /health }
+        GET /legacy-search: { gone: "v2 has no search" }
+        POST /cocktails:
+          to: POST /cocktails
+          request: { body: [{ rename: { title: name } }, { convert: { price: number } }] }
+          response: { 201: [${drink}] }`;
+  const { faults, warnings } = await withAdapters(parseConfig(samples(rows), 'adapters.yaml'));
+  expect(faults).toEqual([]);
+  expect(new Set(warnings.map(({ message }) => message))).toEqual(
+    new Set(['The number may have more than 2 decimals. They are rounded.']),
+  );
+});
+
+it('rejects the ingredients of the sample services without a base, which v2 requires', async () => {
+  const result = await withAdapters(
+    parseConfig(samples('        GET /ingredients: { to: GET /ingredients }'), 'adapters.yaml'),
+  );
+  expect(result.faults.map(formatFault).join()).toContain('query parameter `base` is now required');
+});
+
+it('changes the hash with the operations and with a contract', async () => {
+  const [fixture] = adapterFixtures('good-adapters');
+  if (!fixture) throw new Error('no fixture');
+  const hashOf = async (change: Partial<AdapterFixture>): Promise<string | undefined> =>
+    (await loadFixture({ ...fixture, ...change })).snapshot?.versions.get('v1')?.adapter?.prepared?.hash;
+  const first = await hashOf({});
+  expect(await hashOf({ routes: fixture.routes.replace('3001', '3009') })).toBe(first);
+  expect(await hashOf({ v1: `${fixture.v1}# a comment\n` })).not.toBe(first);
+  expect(await hashOf({ routes: fixture.routes.replace('/v1:', '/v1:\n    # a comment') })).toBe(first);
+});
+
+it('does nothing for a file without adapters', async () => {
+  const result = parseConfig('routes: { /v1: http://127.0.0.1:3001 }', 'adapters.yaml');
+  expect(await withAdapters(result)).toBe(result);
+});
