@@ -8,6 +8,7 @@ import { accessLog, fastLane, post, smallJson, tls, varied } from './requests.ts
 import { routes } from './routes.ts';
 import { scavenges } from './scavenges.ts';
 import type { Scenario } from './scenario.ts';
+import { shadow } from './shadow.ts';
 import { soakRss } from './soak-rss.ts';
 import { start } from './start.ts';
 import { syscalls } from './syscalls.ts';
@@ -32,5 +33,6 @@ export const scenarios: readonly Scenario[] = [
   features,
   exportOverOtlp,
   restrictions,
+  shadow,
   soakRss,
 ];

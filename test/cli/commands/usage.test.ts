@@ -153,7 +153,7 @@ describe('--store', () => {
     const { file } = ledgerWith(rowsAt(systemClock.now()), systemClock.now() - 100 * day);
     const { code, stdout, stderr } = await runIn(dirname(file), ['usage', '--store', basename(file)]);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/\n {2}\/v1 +1,501 +1 +2 +1 h ago +·+█▄▁\n/);
+    expect(stdout).toMatch(/\n {2}\/v1 +1,501 +1 +2 +1 h ago +·+█[▁-▇]+·*\n/);
   });
 
   it('uses the next major in the ledger as the successor', async () => {
