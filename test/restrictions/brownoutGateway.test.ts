@@ -5,7 +5,7 @@ import { BrownoutScope } from '../../gateway/restrictions/brownout.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { expectProblem } from '../support/problem.ts';
-import { ask, get, message } from '../support/rawClient.ts';
+import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 import { row } from '../usage/model.ts';
 import { type RestrictedGateway, startRestricted } from './restrictedGateway.ts';
@@ -127,6 +127,33 @@ it('is not announced any more after it was skipped or stopped', async () => {
   expect([await starts(), await cancelled()]).toEqual([[at, '2027-05-02T14:00:00Z'], 1]);
   expect((await stop(at)).status).toBe(200);
   expect([await starts(), await cancelled()]).toEqual([['2027-05-02T14:00:00Z'], 2]);
+});
+
+it('leaves a response and a tunnel open that began before it', async () => {
+  const rest = Promise.withResolvers<void>();
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 2\r\n\r\n';
+  const switched = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+  const { url } = await startBackend(({ target }) =>
+    target === '/tunnel'
+      ? [{ write: switched }, { take: (socket) => socket.on('data', (data) => socket.write(`echo ${data}`)) }]
+      : [{ write: `${head}a` }, { wait: rest.promise }, { write: 'b' }],
+  );
+  const { gateway } = await start({ upstream: url });
+  const upgrade = get('/v1/tunnel', 'Connection: Upgrade', 'Upgrade: websocket');
+  const [stream, tunnel] = [await connectTo(gateway.port), await connectTo(gateway.port)];
+  stream.send(get('/v1/events'));
+  tunnel.send(upgrade);
+  await expect.poll(() => stream.pending).toMatch(/\r\n\r\na$/);
+  expect((await tunnel.response()).status).toBe(101);
+  gateway.at(soon);
+  await reaches(gateway, 'approved');
+  gateway.at(inside);
+  expect(await statusOf(gateway)).toBe(503);
+  expect((await ask(gateway.port, upgrade)).status).toBe(503);
+  tunnel.send('one');
+  expect(await tunnel.bytes(8)).toBe('echo one');
+  rest.resolve();
+  expect((await stream.response()).body).toBe('ab');
 });
 
 it('answers 410 if that is configured, which no cache may keep', async () => {

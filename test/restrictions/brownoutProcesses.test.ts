@@ -115,6 +115,31 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   expect(friends.filter(({ status }) => status !== 200)).toEqual([]);
 });
 
+it('ends to the second in all workers, without a message', { timeout: slow }, async () => {
+  const backend = await startBackend(okAnswer);
+  const store = join(temporaryFolder(), 'usage.db');
+  coverTenDays(store);
+  const dates = { deprecation: '2026-01-01' };
+  const routes = { '/v1': { upstream: backend.url, ...dates }, '/v2': backend.url };
+  const gateway = await startWorkers(2, routes, { brownout, usage: { store } });
+  const asking = askAll(gateway.port);
+  const shops = () => asking.seen.filter(({ client }) => client === 'shop');
+  const refused = () => shops().filter(({ status }) => status === 503);
+  let end = 0;
+  // A busy machine may take longer to apply the edit than the rest of the brownout lasts.
+  for (let rest = 3_000; rest < 60_000 && refused().length < 20; rest *= 2) {
+    end = Math.ceil((Date.now() + rest) / 1000) * 1000;
+    const brownouts = [{ at: new Date(end - 15 * 60_000).toISOString(), for: '15m' }];
+    gateway.edit({ ...routes, '/v1': { upstream: backend.url, ...dates, brownouts } });
+    await eventually(() => expect(refused().length >= 20 || Date.now() > end).toBe(true), 60_000);
+  }
+  await eventually(() => expect(shops().filter(({ sent }) => sent >= end).length).toBeGreaterThan(40), 60_000);
+  await asking.stop();
+  expect(refused().length).toBeGreaterThanOrEqual(20);
+  expect(shops().filter(({ sent, status }) => sent >= end && status !== 200)).toEqual([]);
+  expect(asking.seen.filter(({ client, status }) => client === 'friend' && status !== 200)).toEqual([]);
+});
+
 it('is stopped without waiting for a worker that is starting', { timeout: slow }, async () => {
   const backend = await startBackend(okAnswer);
   const store = join(temporaryFolder(), 'usage.db');
