@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AdapterSettings } from '../config/adapterSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { Adaptation, Failure } from '../forwarding/outbound.ts';
@@ -201,6 +202,12 @@ function lineOf(lines: string, name: string): string | undefined {
   return match?.trim();
 }
 
+/** Of an adapter that was not compared with the contracts. */
+function hashOf(settings: AdapterSettings): string {
+  const text = JSON.stringify(settings, (_key, value: unknown) => (value instanceof Map ? [...value] : value));
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
 /** The adapter of a version in the snapshot in use. */
 export class ActiveAdapter {
   readonly use: AdapterUse;
@@ -216,7 +223,7 @@ export class ActiveAdapter {
     const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
     this.use = use;
     this.#version = version.name;
-    this.#adapter = use.adapterFor({ settings, hash: settings.prepared?.hash ?? 'unchecked', templates });
+    this.#adapter = use.adapterFor({ settings, hash: settings.prepared?.hash ?? hashOf(settings), templates });
     this.#prefix = source?.prefix === 'forward' ? `/${settings.from}` : '';
     this.references = new BackReferences(this.#adapter.compiled, {
       basePath: snapshot.gateway.basePath,

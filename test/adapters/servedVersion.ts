@@ -97,8 +97,7 @@ export function servedSnapshot(
 ): Snapshot {
   const folder = mkdtempSync(join(tmpdir(), 'adapted-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'v1.json'), contractOf(['/drinks', '/drinks/{id}', '/drinks/mine', '/export', '/search']));
-  writeFileSync(join(folder, 'v2.json'), contractOf(['/cocktails', '/cocktails/{cocktail}', '/export']));
+  writeContracts(folder);
   const snapshot = snapshotFrom(
     {
       gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...fastLane, ...gateway },
@@ -124,18 +123,69 @@ function withPrepared(snapshot: Snapshot): Snapshot {
   return { ...snapshot, byMajor, versions: new Map(byMajor.map((one) => [one.name, one])) };
 }
 
-function contractOf(paths: readonly string[]): string {
-  const responses = { '200': { description: 'OK' } };
-  const operation = (path: string): object => {
-    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    return {
-      parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      responses,
-    };
-  };
-  const entries = paths.map((path) => [
-    path,
-    { get: operation(path), ...(path.includes('{') ? {} : { post: operation(path) }) },
-  ]);
-  return JSON.stringify({ openapi: '3.1.0', info: { title: 'T', version: '1' }, paths: Object.fromEntries(entries) });
+/** Writes v1.json and v2.json. */
+export function writeContracts(folder: string): void {
+  writeFileSync(join(folder, 'v1.json'), JSON.stringify(contract(v1Paths)));
+  writeFileSync(join(folder, 'v2.json'), JSON.stringify(contract(v2Paths)));
 }
+
+function contract(paths: object): object {
+  return { openapi: '3.1.0', info: { title: 'Drinks', version: '1' }, paths };
+}
+
+function responses(byStatus: Readonly<Record<string, object>>, type = 'application/json'): object {
+  const rows = Object.entries(byStatus).map(([status, schema]) => [
+    status,
+    { description: status, content: { [type]: { schema } } },
+  ]);
+  return { responses: Object.fromEntries(rows) };
+}
+
+const text = { type: 'string' };
+const inPath = (name: string): object => ({ name, in: 'path', required: true, schema: text });
+const inQuery = (name: string, required = false): object => ({ name, in: 'query', required, schema: text });
+const bodyOf = (...names: string[]): object => {
+  const properties = Object.fromEntries(names.map((name) => [name, text]));
+  const schema = { type: 'object', required: names, properties };
+  return { required: true, content: { 'application/json': { schema } } };
+};
+const cocktailSchema = {
+  type: 'object',
+  required: ['title', 'price'],
+  properties: { title: text, price: { type: 'number' }, glass: text },
+};
+const messageOf = (name: string): object => ({ type: 'object', required: [name], properties: { [name]: text } });
+const listOf = (name: string, items: object): object => ({
+  type: 'object',
+  required: [name],
+  properties: { [name]: { type: 'array', items } },
+});
+const exported = { get: responses({ '200': text }, 'text/csv') };
+
+const v1Paths = {
+  '/drinks/{id}': { get: { parameters: [inPath('id')], ...responses({ '200': item, '404': messageOf('message') }) } },
+  '/drinks/mine': { get: responses({ '200': item }) },
+  '/drinks': {
+    get: { parameters: [inQuery('from')], ...responses({ '200': listOf('drinks', item) }) },
+    post: { requestBody: bodyOf('name'), ...responses({ '201': item, '422': messageOf('message') }) },
+  },
+  '/export': exported,
+  '/search': { get: responses({ '200': item }) },
+};
+
+const v2Paths = {
+  '/cocktails/{cocktail}': {
+    get: { parameters: [inPath('cocktail')], ...responses({ '200': cocktailSchema, '404': messageOf('detail') }) },
+  },
+  '/cocktails': {
+    get: {
+      parameters: [inQuery('offset'), inQuery('limit', true)],
+      ...responses({ '200': listOf('cocktails', cocktailSchema) }),
+    },
+    post: {
+      requestBody: bodyOf('title', 'glass'),
+      ...responses({ '201': cocktailSchema, '422': messageOf('detail') }),
+    },
+  },
+  '/export': exported,
+};
