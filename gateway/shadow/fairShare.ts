@@ -1,6 +1,10 @@
 // Samples that may be saved up while there are only requests of a client or route that has its share already.
 const mostSavedUp = 8;
 const periodMs = 600_000;
+// Requests per second whose client and route are looked up: for each sample of the rate, and at least. More would cost CPU time and
+// hardly change the sample.
+const lookUpsPerSample = 100;
+const fewestLookUps = 100;
 // More clients and routes than this share one entry for each route.
 const maxEntries = 1024;
 
@@ -27,6 +31,11 @@ export class FairShare {
   #byShare = 0;
   /** Samples that the rate allows now. */
   #byRate: number;
+  /** Requests that may be looked up now, at most those of a tenth of a second. */
+  #lookUps: number;
+  readonly #mostLookUps: number;
+  /** Per second. */
+  readonly #lookUpRate: number;
   #refilledAt = Number.NaN;
   #periodEndsAt = Number.NaN;
   /** The samples of this period by entry. */
@@ -39,6 +48,9 @@ export class FairShare {
     this.#rate = rate;
     this.#mostPerSecond = Math.max(2, rate);
     this.#byRate = this.#mostPerSecond;
+    this.#lookUpRate = Math.max(fewestLookUps, rate * lookUpsPerSample);
+    this.#mostLookUps = this.#lookUpRate / 10;
+    this.#lookUps = this.#mostLookUps;
     this.#random = random;
   }
 
@@ -48,7 +60,11 @@ export class FairShare {
     if (this.#random() < this.#sample) this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
     if (this.#byShare < 1) return false;
     this.#refill(now);
-    return this.#byRate >= 1;
+    if (this.#byRate < 1) return false;
+    // All requests while half of the look-ups are left, then a share of them.
+    if (this.#random() * this.#mostLookUps > 2 * this.#lookUps) return false;
+    this.#lookUps -= 1;
+    return true;
   }
 
   /** Called for a request that was admitted. `client` and `route` name its entry. @returns whether it is sampled */
@@ -83,6 +99,7 @@ export class FairShare {
     const elapsed = Number.isNaN(this.#refilledAt) ? 0 : now - this.#refilledAt;
     this.#refilledAt = now;
     this.#byRate = Math.min(this.#mostPerSecond, this.#byRate + (elapsed / 1000) * this.#rate);
+    this.#lookUps = Math.min(this.#mostLookUps, this.#lookUps + (elapsed / 1000) * this.#lookUpRate);
     if (now < this.#periodEndsAt) return;
     this.#periodEndsAt = now + periodMs;
     this.#taken.clear();

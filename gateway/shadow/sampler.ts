@@ -90,7 +90,8 @@ export class Sampler {
       const unusable =
         typeof taken === 'string' ? taken : this.#pass(plan, exchange, taken, { path, template, client });
       if (unusable === undefined) return;
-      plan.share.giveBack();
+      // A part of the body was copied in vain, which must not happen for every request.
+      if (unusable !== 'body' && unusable !== 'incomplete') plan.share.giveBack();
       this.#drop(plan, unusable);
     };
     return new ResponseCopy(method, plan.settings.body, end);

@@ -94,11 +94,30 @@ it('keeps no more than 1,024 clients and routes, and the budget, if every reques
   expect(samples.get('real /a')).toBeGreaterThan(10);
 });
 
+it('looks up a hundred requests for each sample of the rate, and still prefers rare clients', () => {
+  const random = randomFrom(3);
+  const share = new FairShare({ sample: 1, rate: 5 }, random);
+  const samples = new Map<string, number>();
+  let lookUps = 0;
+  // 20 seconds with 5,000 requests each.
+  for (let at = 0; at < 20_000; at += 0.2) {
+    if (!share.admits(at)) continue;
+    lookUps += 1;
+    const client = isMost(random) ? 'big' : `small-${oneOf(10, random)}`;
+    if (share.take(client, '/a')) samples.set(client, (samples.get(client) ?? 0) + 1);
+  }
+  expect(lookUps).toBeLessThan(20 * 500 + 100);
+  expect([...samples.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(95);
+  expect(samples.get('big')).toBeLessThan(50);
+  expect(samples.size).toBe(11);
+});
+
 it('gives back the budget of a sample that could not be used, and not its turn', () => {
-  const share = new FairShare({ sample: 1, rate: 4 }, () => 0);
+  const share = new FairShare({ sample: 1, rate: 0.001 }, () => 0);
   for (let count = 0; count < 100; count += 1) {
-    expect(share.admits(0) && share.take('big', '/stream')).toBe(true);
+    // Only the look-ups need time.
+    expect(share.admits(count * 10) && share.take('big', '/stream')).toBe(true);
     share.giveBack();
   }
-  expect(share.admits(0) && share.take('other', '/a')).toBe(true);
+  expect(share.admits(1_000) && share.take('other', '/a')).toBe(true);
 });
