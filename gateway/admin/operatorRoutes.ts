@@ -271,7 +271,7 @@ function isLine(text: unknown, maxLength: number): text is string {
 }
 
 /** Sends the answer of the ledger, or the reason why there is none. `query` returns undefined if no ledger is kept. */
-async function sendAnswer(
+export async function sendAnswer(
   res: Response,
   query: () => Promise<AnswerBody | AnswerProblem | undefined> | undefined,
 ): Promise<void> {

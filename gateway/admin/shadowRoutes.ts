@@ -2,9 +2,17 @@ import express, { type Router } from 'express';
 import { sendProblem } from '../problems/problem.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext } from './operations.ts';
+import { sendAnswer } from './operatorRoutes.ts';
 
-/** `GET /api/shadow`: the shadows of the configuration. `POST /api/shadow/stop`: ends one until its settings change. */
-export function shadowRoutes({ operations }: AdminContext): Router {
+// Evidence stays in the ledger file of each gateway.
+const ofOneGateway =
+  'Each gateway of the fleet compares its own samples: this is the evidence of the gateway that was asked.';
+
+/**
+ * `GET /api/shadow`: the shadows of the configuration. `GET /api/shadow/{version}`: the differences between the responses of a version and
+ * its target. `POST /api/shadow/stop`: ends a shadow until its settings change.
+ */
+export function shadowRoutes({ source, operations }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/shadow', (_req, res) => void res.json({ shadows: operations.shadow?.()?.status() ?? [] }));
   router.post('/api/shadow/stop', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
@@ -14,5 +22,12 @@ export function shadowRoutes({ operations }: AdminContext): Router {
     if (stop?.kind === 'stopped') res.json({ shadow: stop.shadow, stored: stop.isStored });
     else sendProblem(res, 'NO_SHADOW', stop?.reason ?? 'No version has a shadow.');
   });
+  router.get('/api/shadow/:version', ({ params: { version } }, res) =>
+    sendAnswer(res, async () => {
+      await operations.flush?.();
+      const notes = operations.fleet ? [ofOneGateway] : [];
+      return operations.usage?.query('shadow', source.current, { version, now: operations.clock.now(), notes });
+    }),
+  );
   return router;
 }

@@ -88,22 +88,26 @@ function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence 
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #control: ReadonlyMap<string, EvidenceRow>;
+  readonly #pairs: number;
   readonly #byPath: ReadonlyMap<string, readonly EvidenceRow[]>;
 
   constructor(rows: readonly EvidenceRow[], control: readonly EvidenceRow[]) {
     this.#rows = rows;
     this.#control = new Map(control.map((row) => [keyOf(row), row]));
+    this.#pairs = sum(rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths'));
     this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
   }
 
   /** Values of the new version that a contract does not allow. One is enough, unless the old version sends such values, too. */
   violations(): ResponseDifference[] {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
-    return rows.flatMap((row) => {
-      const { what, declares, oldMore, newMore } = row;
+    return rows.flatMap((counted) => {
+      // The row counts only the pairs with a violation.
+      const row = { ...counted, pairs: this.#compared(counted) };
+      const { what, declares, newMore } = row;
       const control = this.#control.get(keyOf(row));
       const isKnown = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
-      if (isKnown && oldMore + newMore === 0) return [];
+      if (isKnown && newMore === 0) return [];
       const isNoise = isKnown && !isOneSided(row, 'newMore');
       const isDeclared = what === 'changed' && !declares.endsWith('no schema');
       const isNull = row.detail === 'type null';
@@ -147,10 +151,11 @@ class RouteRows {
   statuses(): ResponseDifference[] {
     const rows = this.#rows.filter(({ what }) => what === 'status');
     const gone = rows.filter((row) => isOneSided(row, 'oldMore'));
-    return rows.flatMap((row) => {
+    return rows.flatMap((counted) => {
+      const row = { ...counted, pairs: this.#pairs };
       const { detail: status, newMore, oldMore, declares } = row;
       if (newMore === 0) return [];
-      const former = gone.filter((one) => one !== row);
+      const former = gone.filter((one) => one !== counted);
       const detail = `${former.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
       if (!isOneSided(row, 'newMore')) {
         const isBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
@@ -245,6 +250,13 @@ class RouteRows {
     return before === 'required' && after === 'optional'
       ? ['declared', 'the new contract makes the field optional']
       : ['undeclared', 'both contracts list the field'];
+  }
+
+  /** The pairs whose bodies were compared, or were to be compared. */
+  #compared({ status, pairs, what }: EvidenceRow): number {
+    const bodies =
+      this.#byPath.get(`${status} `)?.find((row) => row.what === 'pair' && row.detail === 'body')?.pairs ?? 0;
+    return what === 'syntax' ? bodies + pairs : bodies;
   }
 
   #find({ status, path }: EvidenceRow, what: string): EvidenceRow | undefined {

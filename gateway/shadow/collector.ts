@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { EvidenceKind, EvidenceRow } from '../usage/usageRow.ts';
 import { ResponseComparer } from './compare.ts';
 import { ContractResponses } from './responses.ts';
 import type { ResponsePair } from './sample.ts';
 import { declaredAt, type Observation } from './shapes.ts';
 
-// Another way of comparing starts new evidence.
-const comparison = 1;
 // What is collected between two calls of `take`. Further properties are not counted until then.
 const mostRows = 20_000;
 
@@ -16,17 +13,11 @@ export interface ComparedVersions {
   readonly version: string;
   /** `v2`. For an adapter and for drift, whose responses have to satisfy the contract of `version`: `version` itself. */
   readonly to: string;
-  /** See `evidenceHash`. */
+  /** See `evidenceHash` of evidence.ts. */
   readonly hash: string;
   /** The contracts of `version` and of `to`, absolute paths; undefined: none. */
   readonly contract: string | undefined;
   readonly toContract: string | undefined;
-}
-
-/** Identifies the evidence of two contracts: new contracts, or another adapter, start anew. Digests: of their files. */
-export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
-  const parts = [comparison, digest ?? '', toDigest ?? '', adapter];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 
 /** Counts what the pairs of two versions have in common and what not. Keeps no values, and of every pair only its counts. */

@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../usage/usageRow.ts';
+
+// Another way of comparing starts new evidence.
+const comparison = 1;
 
 // With fewer pairs, a presence or a type that differs says nothing.
 export const leastPairs = 20;
@@ -46,4 +50,10 @@ export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', l
 
 export function keyOf({ status, path, what, detail }: EvidenceRow): string {
   return [status, path, what, detail].join('\0');
+}
+
+/** Identifies the evidence of two contracts: new contracts, or another adapter, start anew. Digests: of their files. */
+export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
+  const parts = [comparison, digest ?? '', toDigest ?? '', adapter];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }

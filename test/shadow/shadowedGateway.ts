@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import type { ShadowStatus } from '../../gateway/shadow/shadowControl.ts';
+import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import { type Answer, answer, type Backend, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { fastLane } from '../support/gateway.ts';
@@ -40,11 +41,22 @@ export async function startShadowed(options: ShadowedOptions = {}) {
     });
   let current = snapshotWith(shadow ?? {});
   const notices: string[] = [];
-  const running = await startGateway(current, { notice: (line) => notices.push(line), load: () => current });
-  onTestFinished(() => running.close());
+  // A ledger is kept only by tests that name its file.
+  const ledger = 'usage' in sections ? await ThreadedLedger.open(current.usage) : undefined;
+  const running = await startGateway(current, {
+    notice: (line) => notices.push(line),
+    load: () => current,
+    ...(ledger && { ledger }),
+  });
+  const close = async (): Promise<void> => {
+    await running.close();
+    await ledger?.close();
+  };
+  onTestFinished(close);
   const admin = `http://127.0.0.1:${running.adminPort}`;
   return {
     ...running,
+    close,
     admin,
     v1,
     v2,

@@ -15,6 +15,7 @@ import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
+import { shadowRemark, shadowReport } from '../../shadow/report.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
@@ -80,7 +81,9 @@ const answers: {
     const successor = successorName(version, snapshot, now);
     const quoted = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
     const note = freeze && route === undefined ? [await freezeNote(queries, freeze, listed?.freeze?.allow)] : [];
-    const quoting = { ...verdict, notes: verdict.notes.concat(quoted, note) };
+    // Found by this gateway, which says nothing about who still calls.
+    const differing = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
+    const quoting = { ...verdict, notes: verdict.notes.concat(quoted, differing, note) };
     return { ...bodyOf(JSON.stringify(verdictJson(quoting))), waitsForCounts: waitsForCounts(verdict) };
   },
 
@@ -93,6 +96,14 @@ const answers: {
     if (report !== undefined) return bodyOf(JSON.stringify(report));
     const detail = `\`window\`: /${version} has no such brownout. Leave it out, and the answer lists all of them.`;
     return { problem: 'BAD_REQUEST', detail };
+  },
+
+  shadow: async (queries, snapshot, question) => {
+    const unknown = await unknownVersionIn(queries, snapshot, question.version);
+    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const report = await shadowReport(queries, snapshot, question);
+    if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
+    return bodyOf(JSON.stringify(report));
   },
 
   plan: async (queries, snapshot, { candidate: given, ...query }) => {

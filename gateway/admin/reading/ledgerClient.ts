@@ -8,6 +8,7 @@ import type { BrownoutEstimate } from '../../restrictions/brownoutConditions.ts'
 import type { FreezeClients, FreezeQuery, FreezeStatus } from '../../restrictions/knownClients.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
 import type { OwnUsageAnswer } from '../../selfService/selfService.ts';
+import type { ShadowQuestion } from '../../shadow/report.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
 
@@ -34,6 +35,8 @@ export interface LedgerQueryParams {
     /** Its number or its start; undefined: the last one that has begun. */
     readonly window: number | undefined;
   };
+  /** `GET /api/shadow/{version}`. */
+  readonly shadow: ShadowQuestion;
   /** `POST /api/plan`. `candidate`: a configuration, or a version that the current one would retire. */
   readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };
@@ -73,6 +76,7 @@ export interface LedgerAnswers {
   readonly retirement: AnswerBody | AnswerProblem;
   readonly plan: AnswerBody | AnswerProblem;
   readonly brownouts: AnswerBody | AnswerProblem;
+  readonly shadow: AnswerBody | AnswerProblem;
   /** Undefined: the ledger cannot be read. */
   readonly brownoutEstimate: BrownoutEstimate | undefined;
   readonly name: AnswerBody | AnswerProblem;

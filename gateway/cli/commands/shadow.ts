@@ -1,3 +1,4 @@
+import type { ShadowReport } from '../../shadow/report.ts';
 import type { ShadowStatus } from '../../shadow/shadowControl.ts';
 import { grouped, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
@@ -9,16 +10,26 @@ import {
   formatOption,
   versionArgument,
 } from '../options.ts';
-import { printedJson, table, widthOf } from '../output/terminal.ts';
+import { shadowAsMarkdown, shadowAsText } from '../output/shadowText.ts';
+import { painter, printedJson, table, widthOf } from '../output/terminal.ts';
+
+// The ledger may have many rows of evidence.
+const reportTimeoutMs = 30_000;
 
 interface StatusOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json';
 }
 
+interface ReportOptions extends AdminTargetOptions {
+  readonly format: 'text' | 'json' | 'markdown';
+}
+
 export const addShadow: AddCommand = (program, io, finish) => {
   const command = program
     .command('shadow')
-    .description('Show and stop the copies of requests that are sent to another version.');
+    .description(
+      'Show and stop the copies of requests that are sent to another version, and report on the differences.',
+    );
   addAdminTargetOptions(command.command('status'))
     .description('List the shadows of the configuration, with the copies since the start.')
     .addOption(formatOption(['text', 'json']))
@@ -29,6 +40,13 @@ export const addShadow: AddCommand = (program, io, finish) => {
     )
     .argument('<version>', 'version, such as /v1', versionArgument)
     .action(async (version: string, options: AdminTargetOptions) => finish(await stop(version, options, io)));
+  addAdminTargetOptions(command.command('report'))
+    .description(
+      'Show how the responses of the other version differ, by route and field: declared by the contracts, undeclared, noise, or without evidence.',
+    )
+    .argument('<version>', 'version, such as /v1', versionArgument)
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
 };
 
 /** @throws AdminError, UnreadableFileError */
@@ -72,4 +90,20 @@ async function stop(version: string, options: AdminTargetOptions, io: Io): Promi
   if (stored === true) return 0;
   io.stderr.write('The stop could not be stored: the shadow starts again when this gateway restarts.\n');
   return 1;
+}
+
+/** @throws AdminError, UnreadableFileError */
+async function report(version: string, { format, ...options }: ReportOptions, io: Io): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const found = await adminClient(target).get(`/api/shadow/${version}`, reportTimeoutMs);
+  if (!isShadowReport(found)) throw notAGateway(target.name);
+  if (format === 'json') io.stdout.write(printedJson(found));
+  else if (format === 'markdown') io.stdout.write(shadowAsMarkdown(found));
+  else io.stdout.write(shadowAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return 0;
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isShadowReport(answer: unknown): answer is ShadowReport {
+  return isRecord(answer) && answer['kind'] === 'shadow report' && Array.isArray(answer['routes']);
 }

@@ -1,0 +1,100 @@
+import { differenceInWords, type ShadowReport, type ShadowRoute, shadowSummary } from '../../shadow/report.ts';
+import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { type Paint, table } from './terminal.ts';
+import { escaped, markdownTable } from './verdictText.ts';
+
+// The JSON format has more of them.
+const differencesShown = 20;
+const unseenShown = 10;
+const routesShown = 20;
+
+export function shadowAsText(report: ShadowReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const lines = [paint('bold', printable(shadowSummary(report)))];
+  const period = periodOf(report);
+  if (period !== undefined) lines.push(`  ${period}`);
+  lines.push(...report.notes.map((note) => `  ${printable(note)}`));
+  for (const route of report.routes) {
+    lines.push('', `${paint('bold', printableExcerpt(route.route, 100))}  ${routeLine(route, report)}`);
+    const rows = differenceRows(route);
+    if (rows.length > 0) lines.push(...table(rows, width));
+    lines.push(...remarks(route).map((line) => `  ${printable(line)}`));
+  }
+  if (report.route_count > report.routes.length)
+    lines.push('', `and ${grouped(report.route_count - report.routes.length)} more routes`);
+  const others = notCompared(report);
+  if (others !== undefined) lines.push('', printable(others));
+  return `${lines.join('\n')}\n`;
+}
+
+/** For a ticket or a pull request. */
+export function shadowAsMarkdown(report: ShadowReport): string {
+  const lines = [
+    `# ${escaped(`Responses of /${report.version}${report.to === null ? '' : ` and /${report.to}`}`)}`,
+    '',
+  ];
+  lines.push(escaped(shadowSummary(report)));
+  const period = periodOf(report);
+  if (period !== undefined) lines.push('', escaped(period));
+  if (report.notes.length > 0) lines.push('', ...report.notes.map((note) => `- ${escaped(note)}`));
+  for (const route of report.routes) {
+    lines.push('', `## ${escaped(route.route)}`, '', escaped(routeLine(route, report)));
+    const rows = differenceRows(route);
+    if (rows.length > 0) lines.push('', ...markdownTable(['class', 'status', 'difference', 'pairs', 'why'], rows));
+    const notes = remarks(route);
+    if (notes.length > 0) lines.push('', ...notes.map((line) => `- ${escaped(line)}`));
+  }
+  const others = notCompared(report);
+  if (others !== undefined) lines.push('', escaped(others));
+  return `${lines.join('\n')}\n`;
+}
+
+function periodOf({ first, last, asked_at: now }: ShadowReport): string | undefined {
+  if (first === null || last === null) return undefined;
+  return `Compared from ${first} to ${last}, ${ago(Date.parse(last), Date.parse(now))}.`;
+}
+
+function routeLine({ pairs, compared, control, requests }: ShadowRoute, { used_since: since }: ShadowReport): string {
+  const bodies = compared === pairs ? '' : `, ${grouped(compared)} with bodies`;
+  return `${plural(pairs, 'pair')}${bodies}, ${grouped(control)} control; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
+}
+
+function differenceRows({ differences }: ShadowRoute): string[][] {
+  return differences
+    .slice(0, differencesShown)
+    .map((one) => [
+      one.class,
+      one.status === 0 ? '' : String(one.status),
+      printable(differenceInWords(one)),
+      `${grouped(one.count)} of ${grouped(one.pairs)}`,
+      printable(one.why),
+    ]);
+}
+
+function remarks({
+  skipped,
+  differences,
+  difference_count: count,
+  unseen,
+  unseen_count: unseenCount,
+}: ShadowRoute): string[] {
+  const lines: string[] = [];
+  const shown = Math.min(differences.length, differencesShown);
+  if (count > shown) lines.push(`and ${plural(count - shown, 'more difference')}`);
+  if (skipped.length > 0) {
+    const reasons = skipped.map(({ reason, pairs }) => `${reason} ${grouped(pairs)}`);
+    lines.push(`Bodies not compared: ${reasons.join(', ')}.`);
+  }
+  if (unseenCount > 0) {
+    const named = unseen.slice(0, unseenShown).map(({ path, why }) => `${path} (${why})`);
+    const more = unseenCount > named.length ? ` and ${grouped(unseenCount - named.length)} more` : '';
+    lines.push(`No evidence on: ${named.join(', ')}${more}.`);
+  }
+  return lines;
+}
+
+function notCompared({ not_compared: routes }: ShadowReport): string | undefined {
+  if (routes.length === 0) return undefined;
+  const named = routes.slice(0, routesShown).map((route) => printableExcerpt(route));
+  const more = routes.length > named.length ? ` and ${grouped(routes.length - named.length)} more` : '';
+  return `In use and never compared: ${named.join(', ')}${more}.`;
+}

@@ -1,0 +1,222 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
+import { plural } from '../shared/text.ts';
+import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
+import type { RouteUse, UsageQueries } from '../usage/usageQueries.ts';
+import type { EvidenceKind, EvidenceRow } from '../usage/usageRow.ts';
+import { assessEvidence, type DifferenceClass, type RouteEvidence } from './assess.ts';
+import { evidenceHash } from './evidence.ts';
+
+export interface ShadowQuestion {
+  readonly version: string;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Why answers may be incomplete, such as other gateways of the fleet, which have evidence of their own. */
+  readonly notes?: readonly string[] | undefined;
+}
+
+// The most entries of a list. `*_count` has the full number.
+const maxRoutes = 200;
+const maxDifferences = 50;
+const maxUnseen = 50;
+
+/** The evidence of one version with one target. */
+interface ChosenEvidence {
+  readonly to: string;
+  readonly rows: readonly EvidenceRow[];
+  /** Whether the contracts are still those that were compared. */
+  readonly isCurrent: boolean;
+}
+
+/** The body of `GET /api/shadow/v1`. Instants as RFC 3339. */
+export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
+  const { version, now } = question;
+  const all = (await queries.evidence?.of(version)) ?? [];
+  const chosen = choose(all, snapshot, version);
+  const routes = chosen ? assessEvidence(chosen.rows) : [];
+  const quiet = snapshot.retire.quiet;
+  const used = new Map((await queries.routes(version, now - quiet)).map((one) => [one.route, one]));
+  const [first, last] = [routes.map((one) => one.first), routes.map((one) => one.last)];
+  const counts = countsOf(routes);
+  return {
+    kind: 'shadow report' as const,
+    version,
+    to: chosen?.to ?? null,
+    asked_at: rfc3339(now),
+    /** Why the ledger cannot be written or read. */
+    problem: queries.problem ?? null,
+    pairs: routes.reduce((sum, { pairs }) => sum + pairs, 0),
+    first: routes.length > 0 ? rfc3339(Math.min(...first)) : null,
+    last: routes.length > 0 ? rfc3339(Math.max(...last)) : null,
+    /** The period of `requests` of the routes. */
+    used_since: rfc3339(now - quiet),
+    /** The differences of each class. */
+    counts,
+    route_count: routes.length,
+    routes: routes
+      .toSorted((a, b) => undeclaredIn(b) - undeclaredIn(a))
+      .slice(0, maxRoutes)
+      .map((route) => routeJson(route, used.get(route.route))),
+    /** Routes in use that were never compared. */
+    not_compared: [...used.keys()].filter(
+      (name) => /^(?:GET|HEAD) /.test(name) && !routes.some(({ route }) => route === name),
+    ),
+    notes: [...notesOn(chosen, all, version, queries), ...(question.notes ?? [])],
+  };
+}
+
+export type ShadowReport = Awaited<ReturnType<typeof shadowReport>>;
+export type ShadowRoute = ShadowReport['routes'][number];
+
+function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests'> | undefined) {
+  const { route, pairs, compared, control, skipped, differences, unseen, first, last } = evidence;
+  return {
+    route,
+    /** Requests of clients since `used_since`. */
+    requests: use?.requests ?? 0,
+    pairs,
+    /** Pairs whose bodies were compared. */
+    compared,
+    /** Pairs of the version with itself. */
+    control,
+    skipped,
+    difference_count: differences.length,
+    differences: differences.slice(0, maxDifferences).map((one) => ({
+      class: one.class,
+      status: one.status,
+      path: one.path,
+      what: one.what,
+      detail: one.detail,
+      why: one.why,
+      count: one.count,
+      pairs: one.pairs,
+      first: rfc3339(one.first),
+      last: rfc3339(one.last),
+    })),
+    /** Fields of the contract of the version about which nothing is known. */
+    unseen_count: unseen.length,
+    unseen: unseen.slice(0, maxUnseen),
+    first: rfc3339(first),
+    last: rfc3339(last),
+  };
+}
+
+/** What the comparison says about the routes in use, for the verdict. Undefined: no undeclared difference is known. */
+export async function shadowRemark(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  question: ShadowQuestion,
+): Promise<{ readonly code: string; readonly text: string } | undefined> {
+  const report = await shadowReport(queries, snapshot, question);
+  const used = report.routes.filter(
+    ({ requests, differences }) => requests > 0 && differences[0]?.class === 'undeclared',
+  );
+  if (used.length === 0) return undefined;
+  const count = used.reduce(
+    (sum, { differences }) => sum + differences.filter((one) => one.class === 'undeclared').length,
+    0,
+  );
+  const named = used.slice(0, 3).map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
+  const more = used.length > named.length ? ` and ${used.length - named.length} more` : '';
+  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${question.version} on ${plural(used.length, 'route')} in use: ${named.join(', ')}${more}. Its contract does not tell clients of them.  See \`shadow report /${question.version}\`.`;
+  return { code: 'undeclared_differences', text };
+}
+
+/** What is known about one route: the condition for serving it in another way. */
+export interface ProvenRoute {
+  readonly pairs: number;
+  readonly undeclared: number;
+  /** The last compared pair, epoch ms. */
+  readonly last: number;
+}
+
+/** What is known about the routes of a version under one hash, by route: `GET /drinks/{id}`. */
+export async function evidenceOf(
+  queries: Pick<UsageQueries, 'evidence'>,
+  name: string,
+  { kind, hash }: { readonly kind: EvidenceKind; readonly hash: string },
+): Promise<ReadonlyMap<string, ProvenRoute>> {
+  const all = (await queries.evidence?.of(name)) ?? [];
+  const rows = all.filter((row) => row.hash === hash && row.kind === kind);
+  return new Map(
+    assessEvidence(rows).map((one) => [
+      one.route,
+      { pairs: one.compared, undeclared: undeclaredIn(one), last: one.last },
+    ]),
+  );
+}
+
+/** `/price type string → number` */
+export function differenceInWords(one: { path: string; what: string; detail: string } | undefined): string {
+  return one === undefined ? '' : [one.path, one.what, one.detail].filter((part) => part !== '').join(' ');
+}
+
+/** `/v1 and /v2: 2 undeclared differences, 1 declared.` */
+export function shadowSummary({ version: name, to, pairs, counts, route_count: routes }: ShadowReport): string {
+  if (to === null) return `No responses of /${name} were compared yet.`;
+  const found = counts.undeclared > 0 ? plural(counts.undeclared, 'undeclared difference') : 'no undeclared difference';
+  return `/${name} compared with /${to}: ${found} and ${counts.declared} declared in ${plural(pairs, 'pair')} of ${plural(routes, 'route')}.`;
+}
+
+function choose(all: readonly EvidenceRow[], { versions }: Snapshot, name: string): ChosenEvidence | undefined {
+  const shadowed = all.filter(({ kind }) => kind === 'shadow' || kind === 'control');
+  const own = versions.get(name);
+  const groups = [...Map.groupBy(shadowed, ({ to, hash }) => `${to} ${hash}`).values()].map((rows) => {
+    const to = rows[0]?.to ?? '';
+    const hash = evidenceHash(own?.contract?.digest, versions.get(to)?.contract?.digest);
+    return { to, rows, isCurrent: rows[0]?.hash === hash, last: Math.max(...rows.map(({ last }) => last)) };
+  });
+  const wanted = own?.shadow?.to;
+  const [best] = groups.toSorted(
+    (a, b) =>
+      Number(b.to === wanted) - Number(a.to === wanted) || Number(b.isCurrent) - Number(a.isCurrent) || b.last - a.last,
+  );
+  return best;
+}
+
+function notesOn(
+  chosen: ChosenEvidence | undefined,
+  all: readonly EvidenceRow[],
+  name: string,
+  queries: UsageQueries,
+): string[] {
+  const notes: string[] = [];
+  if (queries.evidence === undefined)
+    notes.push('The usage ledger of this gateway cannot be read, so it has no evidence.');
+  else if (chosen === undefined)
+    notes.push(
+      `Set shadow in the section of /${name} in routes.yaml to compare its responses with those of another version.`,
+    );
+  else if (!chosen.isCurrent)
+    notes.push(
+      'A contract has changed since: the evidence is about the former contracts. New evidence begins with the next pair.',
+    );
+  if (chosen && ![...chosen.rows].some(({ kind }) => kind === 'control'))
+    notes.push(
+      'No control request was sent, so noise cannot be told from differences. Set shadow.control to more than 0.',
+    );
+  if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))
+    notes.push('Some bodies have more than 500 different paths. The further ones are not compared.');
+  if (all.length >= mostEvidenceRows)
+    notes.push(
+      `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit: what is seen for the first time is not recorded.`,
+    );
+  return notes;
+}
+
+function countsOf(
+  routes: readonly RouteEvidence[],
+): Readonly<Record<'undeclared' | 'declared' | 'noise' | 'no_evidence', number>> {
+  const count = (name: DifferenceClass): number =>
+    routes.reduce((sum, { differences }) => sum + differences.filter((one) => one.class === name).length, 0);
+  return {
+    undeclared: count('undeclared'),
+    declared: count('declared'),
+    noise: count('noise'),
+    no_evidence: count('no evidence'),
+  };
+}
+
+function undeclaredIn({ differences }: RouteEvidence): number {
+  return differences.filter((one) => one.class === 'undeclared').length;
+}
