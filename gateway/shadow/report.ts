@@ -65,8 +65,8 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
   };
 }
 
-export type ShadowReport = Awaited<ReturnType<typeof shadowReport>>;
-export type ShadowRoute = ShadowReport['routes'][number];
+export type DifferenceReport = Awaited<ReturnType<typeof shadowReport>>;
+export type ShadowRoute = DifferenceReport['routes'][number];
 
 function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests'> | undefined) {
   const { route, pairs, compared, control, skipped, differences, unseen, first, last } = evidence;
@@ -152,7 +152,7 @@ export function differenceInWords(one: { path: string; what: string; detail: str
 }
 
 /** `/v1 and /v2: 2 undeclared differences, 1 declared.` */
-export function shadowSummary({ version: name, to, pairs, counts, route_count: routes }: ShadowReport): string {
+export function shadowSummary({ version: name, to, pairs, counts, route_count: routes }: DifferenceReport): string {
   if (to === null) return `No responses of /${name} were compared yet.`;
   const found = counts.undeclared > 0 ? plural(counts.undeclared, 'undeclared difference') : 'no undeclared difference';
   return `/${name} compared with /${to}: ${found} and ${counts.declared} declared in ${plural(pairs, 'pair')} of ${plural(routes, 'route')}.`;

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
-import { evidenceOf, type ShadowReport } from '../../gateway/shadow/report.ts';
+import { type DifferenceReport, evidenceOf } from '../../gateway/shadow/report.ts';
 import type { EvidenceRow } from '../../gateway/usage/usageRow.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -70,7 +70,7 @@ describe('shadow report', () => {
       expect([ran.code, ran.stderr]).toEqual([0, '']);
       return ran.stdout;
     };
-    const data = async (admin: string): Promise<ShadowReport> => JSON.parse(await report(admin));
+    const data = async (admin: string): Promise<DifferenceReport> => JSON.parse(await report(admin));
     for (let id = 0; id < 5; id += 1) {
       expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/drinks/${id}`)).status).toBe(200);
       await eventually(async () => expect((await gateway.shadow())?.copies['shadow']?.['compared']).toBe(id + 1));

@@ -1,4 +1,4 @@
-import type { ShadowReport } from '../../shadow/report.ts';
+import type { DifferenceReport } from '../../shadow/report.ts';
 import type { ShadowStatus } from '../../shadow/shadowControl.ts';
 import { grouped, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
@@ -104,6 +104,6 @@ async function report(version: string, { format, ...options }: ReportOptions, io
 }
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isShadowReport(answer: unknown): answer is ShadowReport {
+function isShadowReport(answer: unknown): answer is DifferenceReport {
   return isRecord(answer) && answer['kind'] === 'shadow report' && Array.isArray(answer['routes']);
 }

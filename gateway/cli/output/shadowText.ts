@@ -1,4 +1,4 @@
-import { differenceInWords, type ShadowReport, type ShadowRoute, shadowSummary } from '../../shadow/report.ts';
+import { type DifferenceReport, differenceInWords, type ShadowRoute, shadowSummary } from '../../shadow/report.ts';
 import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { type Paint, table } from './terminal.ts';
 import { escaped, markdownTable } from './verdictText.ts';
@@ -8,7 +8,7 @@ const differencesShown = 20;
 const unseenShown = 10;
 const routesShown = 20;
 
-export function shadowAsText(report: ShadowReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+export function shadowAsText(report: DifferenceReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [paint('bold', printable(shadowSummary(report)))];
   const period = periodOf(report);
   if (period !== undefined) lines.push(`  ${period}`);
@@ -27,7 +27,7 @@ export function shadowAsText(report: ShadowReport, paint: Paint, width = Number.
 }
 
 /** For a ticket or a pull request. */
-export function shadowAsMarkdown(report: ShadowReport): string {
+export function shadowAsMarkdown(report: DifferenceReport): string {
   const lines = [
     `# ${escaped(`Responses of /${report.version}${report.to === null ? '' : ` and /${report.to}`}`)}`,
     '',
@@ -48,12 +48,15 @@ export function shadowAsMarkdown(report: ShadowReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-function periodOf({ first, last, asked_at: now }: ShadowReport): string | undefined {
+function periodOf({ first, last, asked_at: now }: DifferenceReport): string | undefined {
   if (first === null || last === null) return undefined;
   return `Compared from ${first} to ${last}, ${ago(Date.parse(last), Date.parse(now))}.`;
 }
 
-function routeLine({ pairs, compared, control, requests }: ShadowRoute, { used_since: since }: ShadowReport): string {
+function routeLine(
+  { pairs, compared, control, requests }: ShadowRoute,
+  { used_since: since }: DifferenceReport,
+): string {
   const bodies = compared === pairs ? '' : `, ${grouped(compared)} with bodies`;
   return `${plural(pairs, 'pair')}${bodies}, ${grouped(control)} control; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
 }
@@ -92,7 +95,7 @@ function remarks({
   return lines;
 }
 
-function notCompared({ not_compared: routes }: ShadowReport): string | undefined {
+function notCompared({ not_compared: routes }: DifferenceReport): string | undefined {
   if (routes.length === 0) return undefined;
   const named = routes.slice(0, routesShown).map((route) => printableExcerpt(route));
   const more = routes.length > named.length ? ` and ${grouped(routes.length - named.length)} more` : '';
