@@ -44,9 +44,13 @@ export function brownoutAt(windows: readonly BrownoutWindow[], now: number): Bro
   return undefined;
 }
 
-/** The first brownout that begins after `now`. */
-export function nextBrownout(windows: readonly BrownoutWindow[], now: number): BrownoutWindow | undefined {
-  return windows.find(({ at }) => at > now);
+/** The first brownout that begins after `now` and is not cancelled. */
+export function nextBrownout(
+  { name, brownouts }: PlannedBrownouts,
+  cancelled: CancelledBrownouts,
+  now: number,
+): BrownoutWindow | undefined {
+  return brownouts.find((window) => window.at > now && !cancelled.has(brownoutKey(name, window)));
 }
 
 /** The state of a brownout. `missed`: no gateway was running when it began and ended. */

@@ -1,6 +1,6 @@
 import type { BrownoutWindow } from '../config/clientRules.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { brownoutAt, brownoutKey, brownoutsAhead, nextBrownout } from '../lifecycle/brownouts.ts';
+import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts';
 import { endMembers } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
@@ -120,7 +120,7 @@ function brownoutProblem(
   { end }: BrownoutWindow,
   { now, state }: RestrictedRequest,
 ): Problem {
-  const next = nextBrownout(brownoutsAhead(version, state.cancelled, now), now);
+  const next = nextBrownout(version, state.cancelled, now);
   const rest = Math.max(1, Math.ceil((end - now) / 1000));
   const { status } = snapshot.brownout;
   return {

@@ -82,3 +82,18 @@ it.each(screens)(
     expect((await ask(gateway.port, get('/v1/drinks/7'))).status).toBe(200);
   },
 );
+
+it('lists the clients that are new to a freeze beside the verdict', async () => {
+  const { url } = await startBackend(okAnswer);
+  const file = {
+    routes: { '/v1': { upstream: url, deprecation: '2027-01-01', freeze: { from: '2027-03-01', mode: 'refuse' } } },
+  };
+  const gateway = await startRestricted(file, '2027-03-02T14:30:00Z');
+  await expect.poll(() => gateway.notices.join(), { timeout: timeoutMs }).toMatch(/\/v1 is frozen/);
+  expect((await ask(gateway.port, get('/v1/drinks', 'X-Client-Id: late'))).status).toBe(403);
+  const page = await browser.newPage();
+  onTestFinished(() => page.close());
+  page.setDefaultTimeout(timeoutMs);
+  await page.goto(`http://127.0.0.1:${gateway.adminPort}/`);
+  await page.locator('#verdict', { hasText: '1 new client: x-client-id:late' }).waitFor();
+});

@@ -143,11 +143,14 @@ it('a record without brownouts is that of earlier releases', () => {
 });
 
 it('finds the brownout of an instant, to the millisecond', () => {
-  const { brownouts } = versionOf(file([far, soon]), 'v1');
+  const version = versionOf(file([far, soon]), 'v1');
+  const { brownouts } = version;
   const [start, end] = [Date.parse('2027-03-02T14:00:00Z'), Date.parse('2027-03-02T15:00:00Z')];
   const found = [start - 1, start, end - 1, end].map((at) => brownoutAt(brownouts, at)?.at);
   expect(found).toEqual([undefined, start, start, undefined]);
   expect(brownoutKey('v1', { at: start })).toBe('v1 2027-03-02T14:00:00Z');
-  expect(nextBrownout(brownouts, start)?.at).toBe(Date.parse('2027-04-02T14:00:00Z'));
-  expect(nextBrownout(brownouts, end + 40 * 86_400_000)).toBeUndefined();
+  const none = new Map<string, number>();
+  expect(nextBrownout(version, none, start)?.at).toBe(Date.parse('2027-04-02T14:00:00Z'));
+  expect(nextBrownout(version, new Map([['v1 2027-04-02T14:00:00Z', start]]), start)).toBeUndefined();
+  expect(nextBrownout(version, none, end + 40 * 86_400_000)).toBeUndefined();
 });

@@ -98,6 +98,7 @@ export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, no
     return [faultAt(source, ['routes', key, 'freeze', 'from'], message, 'Make usage.retention longer.')];
   });
 
+const weekMs = 7 * 86_400_000;
 // Clients that fail for a shorter time read it as a network problem. A longer one is an outage.
 const shortestMs = 15 * 60_000;
 const longestMs = 24 * 3_600_000;
@@ -181,6 +182,10 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
       return [faultAt(context.source, at, message, 'Add the next major, or remove the brownouts.', 'key')];
     }
     const { usage, brownout } = context.draft;
+    if (usage.retention < weekMs) {
+      const message = `usage.retention is shorter than a week, so the brownouts of ${key} are skipped: the ledger does not cover the last week.`;
+      return [faultAt(context.source, at, message, 'Make usage.retention 7d or longer.', 'key')];
+    }
     if (usage.names !== undefined || brownout.unnamed === 1) return [];
     const message = 'No client has a name, so brownouts are skipped: it is not known whom to inform.';
     return [
