@@ -1,9 +1,9 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
 import { kindInWords, listOf, type SubSchema, typeOf, typesOf, valuesOf, valuesSchema } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
-import { decimalOf } from './exactJson.ts';
+import { conversionOf, decimalOf } from './conversions.ts';
 import { limitsLength, textsFor } from './patternTexts.ts';
-import { conversionOf, mapKey, mapsOnlyNull } from './transform.ts';
+import { mapKey, mapsOnlyNull } from './transform.ts';
 
 /** Reports a problem. Returns `true`, the schema of any value. */
 export type Report = (message: string, remedy: string, isWarning?: boolean) => true;

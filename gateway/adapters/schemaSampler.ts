@@ -10,7 +10,8 @@ import {
   valuesOf,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
-import { decimalOf, setMember } from './exactJson.ts';
+import { decimalOf } from './conversions.ts';
+import { setMember } from './exactJson.ts';
 import { pick, type Random, randomFrom, textFor } from './patternTexts.ts';
 
 /** A schema whose values cannot be generated: recursive without an end, or a pattern that is not supported. */

@@ -1,5 +1,6 @@
 import type { JsonMembers, JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
-import { decimalOf, fixedDecimal, isMembers, memberOf, numberOf, numberText, setMember } from './exactJson.ts';
+import { conversionOf, numberText } from './conversions.ts';
+import { isMembers, memberOf, setMember } from './exactJson.ts';
 
 /** A value cannot be adapted. The pointer names its place in the body, and nothing of its content. */
 export class AdaptationError extends Error {
@@ -36,93 +37,150 @@ export function compileOperations(operations: readonly Operation[]): (value: Jso
   };
 }
 
-/** Neighbouring `rename` and `drop` operations on one object, which one copy of the object can do. */
-interface Reshape {
-  readonly kind: 'reshape';
-  readonly parent: readonly string[];
-  /** By the name of a field: its new name; undefined: it is dropped. */
-  readonly targets: Map<string, string | undefined>;
-  /** By a new name: the old one. */
-  readonly sources: Map<string, string>;
+/** Operations on the fields of one object that one pass over the object can do. */
+interface ObjectPlan {
+  readonly kind: 'plan';
+  readonly parent: Keys;
+  /** By the name of a field before the pass. */
+  readonly fields: Map<string, FieldPlan>;
+  /** By the name that a field has after the operations so far: its name before the pass. */
+  readonly names: Map<string, string>;
+  /** Fields that are set after the pass. */
+  readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
-function grouped(operations: readonly Operation[]): (Operation | Reshape)[] {
-  const groups: (Operation | Reshape)[] = [];
+interface FieldPlan {
+  /** Its name after the pass; undefined: it is dropped. */
+  target: string | undefined;
+  readonly steps: Step[];
+}
+
+function grouped(operations: readonly Operation[]): (Operation | ObjectPlan)[] {
+  const groups: (Operation | ObjectPlan)[] = [];
   for (const operation of operations) {
-    if (operation.kind !== 'rename' && operation.kind !== 'drop') {
+    const name = operation.at.at(-1);
+    if (operation.kind === 'move' || name === undefined) {
       groups.push(operation);
       continue;
     }
-    const parent = operation.at.slice(0, -1);
-    const name = operation.at.at(-1) ?? '';
-    const target = operation.kind === 'rename' ? operation.to.at(-1) : undefined;
     const last = groups.at(-1);
-    const isNeighbour = last?.kind === 'reshape' && isSame(last.parent, parent) && areNew(last, name, target ?? name);
-    const group: Reshape = isNeighbour ? last : { kind: 'reshape', parent, targets: new Map(), sources: new Map() };
-    group.targets.set(name, target);
-    if (target !== undefined) group.sources.set(target, name);
-    if (!isNeighbour) groups.push(group);
+    if (last?.kind === 'plan' && isSame(last.parent, operation.at.slice(0, -1)) && addTo(last, name, operation))
+      continue;
+    const plan: ObjectPlan = {
+      kind: 'plan',
+      parent: operation.at.slice(0, -1),
+      fields: new Map(),
+      names: new Map(),
+      added: new Map(),
+    };
+    addTo(plan, name, operation);
+    groups.push(plan);
   }
   return groups;
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
+function isSame(a: Keys, b: Keys): boolean {
   return a.length === b.length && a.every((key, index) => key === b[index]);
 }
 
-/** A name that an earlier operation of the group reads or writes needs a step of its own. */
-function areNew({ targets, sources }: Reshape, ...names: readonly string[]): boolean {
-  return names.every((name) => !targets.has(name) && !sources.has(name));
+/** False: the operation needs a pass of its own, because an earlier one has used a name that it uses. */
+function addTo({ fields, names, added }: ObjectPlan, name: string, operation: Operation): boolean {
+  const isUsed = (one: string): boolean => fields.has(one) || names.has(one) || added.has(one);
+  if (operation.kind === 'default' || operation.kind === 'const') {
+    if (isUsed(name)) return false;
+    added.set(name, operation);
+    return true;
+  }
+  const original = names.get(name) ?? name;
+  if (added.has(name) || (!names.has(name) && fields.has(name))) return false;
+  if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;
+  const field = fields.get(original) ?? { target: name, steps: [] };
+  fields.set(original, field);
+  names.set(name, original);
+  if (operation.kind === 'rename' || operation.kind === 'drop') {
+    field.target = operation.kind === 'rename' ? operation.to.at(-1) : undefined;
+    names.delete(name);
+    if (field.target !== undefined) names.set(field.target, original);
+  } else field.steps.push(valueStepOf(operation));
+  return true;
 }
 
-function stepOf(operation: Operation | Reshape): Step {
+function stepOf(operation: Operation | ObjectPlan): Step {
+  if (operation.kind === 'plan') return within(operation.parent, passOf(operation));
+  if (operation.kind === 'move') return (value) => moved(value, operation.at, operation.to);
+  return valueStepOf(operation);
+}
+
+/** The step on the value itself. */
+function valueStepOf(operation: Operation): Step {
   switch (operation.kind) {
-    case 'reshape':
-      return within(operation.parent, (value) => reshaped(value, operation));
-    case 'move':
-      return (value) => moved(value, operation.at, operation.to);
     case 'const':
-    case 'default':
-      return constantStep(operation.at, operation.value, operation.kind === 'default');
+      return () => copyOf(operation.value);
     case 'wrap':
-      return atField(operation.at, (value) => [value]);
+      return (value) => [value];
     case 'head':
-      return atField(operation.at, (value) => (Array.isArray(value) ? value[0] : value));
+      return (value) => (Array.isArray(value) ? value[0] : value);
     case 'map':
-      return atField(operation.at, (value) => mapped(value, operation));
+      return (value) => mapped(value, operation);
     case 'each':
-      return atField(operation.at, eachStep(compileOperations(operation.operations), operation.at));
+      return eachStep(compileOperations(operation.operations), operation.at);
     case 'convert':
-      return atField(operation.at, (value) => converted(value, operation));
+      return (value) => converted(value, operation);
     default:
-      throw new TypeError(`${operation.kind} is a part of a reshape`);
+      return (value) => value;
   }
 }
 
-/** Applies a step to a field that is present. */
-function atField(at: Keys, step: Step): Step {
-  const name = at.at(-1);
-  if (name === undefined) return step;
-  return within(at.slice(0, -1), (parent) => {
-    const before = isMembers(parent) ? memberOf(parent, name) : undefined;
-    if (before === undefined || !isMembers(parent)) return parent;
-    const after = step(before);
-    if (after === undefined) delete parent[name];
-    else if (after !== before) setMember(parent, name, after);
-    return parent;
-  });
+/** The settings are frozen, and later operations may change the value. */
+function copyOf(constant: JsonValue): JsonValue {
+  return typeof constant === 'object' ? structuredClone(constant) : constant;
 }
 
-/** Sets a field of an object that exists. */
-function constantStep(at: Keys, constant: JsonValue, onlyIfAbsent: boolean): Step {
-  // The settings are frozen, and later operations may change the value.
-  const made = (): JsonValue => (typeof constant === 'object' ? structuredClone(constant) : constant);
-  const name = at.at(-1);
-  if (name === undefined) return onlyIfAbsent ? (value) => value : made;
-  return within(at.slice(0, -1), (parent) => {
-    if (isMembers(parent) && !(onlyIfAbsent && Object.hasOwn(parent, name))) setMember(parent, name, made());
-    return parent;
-  });
+function passOf({ fields, names, added }: ObjectPlan): Step {
+  const keepsNames = [...fields].every(([name, { target }]) => target === name);
+  // A text: the field is replaced if the object has the field with this name.
+  const actions = new Map<string, FieldPlan | string>([...names, ...fields]);
+  return (value) => {
+    if (!isMembers(value)) return value;
+    const result = keepsNames ? changeFields(value, fields) : renamedCopy(value, actions);
+    for (const [name, { kind, value: constant }] of added)
+      if (kind === 'const' || !Object.hasOwn(result, name)) setMember(result, name, copyOf(constant));
+    return result;
+  };
+}
+
+function changeFields(members: JsonMembers, fields: ObjectPlan['fields']): JsonMembers {
+  for (const [name, { steps }] of fields) {
+    const before = memberOf(members, name);
+    if (before === undefined) continue;
+    const after = changed(before, steps);
+    if (after === undefined) delete members[name];
+    else if (after !== before) setMember(members, name, after);
+  }
+  return members;
+}
+
+/** A copy with other names. A renamed field keeps its position, and replaces one that had its new name before. */
+function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPlan | string>): JsonMembers {
+  const copy: JsonMembers = {};
+  for (const name of Object.keys(members)) {
+    const member = members[name] as JsonValue;
+    const action = actions.get(name);
+    if (action === undefined) setMember(copy, name, member);
+    else if (typeof action === 'string') {
+      if (!Object.hasOwn(members, action)) setMember(copy, name, member);
+    } else if (action.target !== undefined) {
+      const after = changed(member, action.steps);
+      if (after !== undefined) setMember(copy, action.target, after);
+    }
+  }
+  return copy;
+}
+
+function changed(value: JsonValue, steps: readonly Step[]): JsonValue | undefined {
+  let result: JsonValue | undefined = value;
+  for (const step of steps) if (result !== undefined) result = step(result);
+  return result;
 }
 
 /** Moves a field to another object, which is created if it does not exist. */
@@ -179,23 +237,6 @@ function eachStep(inner: (value: JsonValue) => JsonValue, at: Keys): Step {
   };
 }
 
-/** A copy with other names. A renamed field keeps its position, and replaces one that had its new name before. */
-function reshaped(value: JsonValue, { targets, sources }: Reshape): JsonValue {
-  if (!isMembers(value)) return value;
-  const copy: JsonMembers = {};
-  for (const name of Object.keys(value)) {
-    const member = value[name] as JsonValue;
-    if (targets.has(name)) {
-      const target = targets.get(name);
-      if (target !== undefined) setMember(copy, target, member);
-    } else {
-      const source = sources.get(name);
-      if (source === undefined || !Object.hasOwn(value, source)) setMember(copy, name, member);
-    }
-  }
-  return copy;
-}
-
 type Mapping = Extract<Operation, { kind: 'map' }>;
 type Conversion = Extract<Operation, { kind: 'convert' }>;
 
@@ -223,54 +264,4 @@ function converted(value: JsonValue, { at, to, digits }: Conversion): JsonValue 
   const after = conversionOf[to](value, digits);
   if (after === undefined) throw new AdaptationError(at);
   return after;
-}
-
-/** Each returns undefined for a value that it cannot convert. */
-export const conversionOf: Readonly<
-  Record<Conversion['to'], (value: JsonValue, digits: number) => JsonValue | undefined>
-> = {
-  number: (value) => {
-    if (typeof value !== 'string') return numberText(value) === undefined ? undefined : value;
-    const decimal = decimalOf(value);
-    return decimal && numberOf(`${decimal.sign}${decimal.whole}${decimal.fraction && `.${decimal.fraction}`}`);
-  },
-  integer: (value) => {
-    const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
-    if (!decimal || /[1-9]/.test(decimal.fraction)) return undefined;
-    return numberOf(decimal.whole === '0' ? '0' : decimal.sign + decimal.whole);
-  },
-  string: (value) =>
-    typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : numberText(value),
-  boolean: (value) => {
-    if (typeof value === 'boolean') return value;
-    return value === 'true' ? true : value === 'false' ? false : undefined;
-  },
-  decimal_string: (value, digits) => {
-    const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
-    return decimal && fixedDecimal(decimal, digits);
-  },
-  date: (value) => momentOf(value)?.toISOString().slice(0, 10),
-  date_time: (value) => {
-    if (typeof value === 'string' && hasTime.test(value)) return momentOf(value) && value;
-    return momentOf(value)?.toISOString().replace('.000Z', 'Z');
-  },
-  epoch_seconds: (value) => {
-    const moment = momentOf(value);
-    return moment && Math.floor(moment.getTime() / 1000);
-  },
-};
-
-const hasTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
-const isDate = /^\d{4}-\d\d-\d\d$/;
-
-/** The moment of an RFC 3339 text or of a number of seconds. A date is midnight UTC. */
-function momentOf(value: JsonValue): Date | undefined {
-  const seconds = numberText(value);
-  const isText = typeof value === 'string' && (hasTime.test(value) || isDate.test(value));
-  if (!isText && seconds === undefined) return undefined;
-  const moment = new Date(isText ? value : Number(seconds) * 1000);
-  const year = moment.getUTCFullYear();
-  if (Number.isNaN(year) || year < 0 || year > 9999) return undefined;
-  // Date accepts 2026-02-30 as a day of March.
-  return isText && isDate.test(value) && moment.toISOString().slice(0, 10) !== value ? undefined : moment;
 }

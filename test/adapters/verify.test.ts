@@ -1,7 +1,12 @@
-import { expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
 import { formatFault } from '../../gateway/config/fault.ts';
-import { parseConfig } from '../../gateway/config/load.ts';
+import { loadSnapshot, parseConfig } from '../../gateway/config/load.ts';
+import { LoadThread } from '../../gateway/config/loadThread.ts';
 import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { runIn } from '../cli/io.ts';
+import { temporaryFolder } from '../config/temporary.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from './fixtures.ts';
 
 it.each(adapterFixtures('bad-adapters'))('bad-adapters/$name is rejected', async (fixture: AdapterFixture) => {
@@ -77,4 +82,57 @@ it('changes the hash with the operations and with a contract', async () => {
 it('does nothing for a file without adapters', async () => {
   const result = parseConfig('routes: { /v1: http://127.0.0.1:3001 }', 'adapters.yaml');
   expect(await withAdapters(result)).toBe(result);
+});
+
+const fixtureNamed = (folder: string, name: string): AdapterFixture => {
+  const found = adapterFixtures(folder).find((one) => one.name === name);
+  if (!found) throw new Error(`no fixture ${name}`);
+  return found;
+};
+
+function folderWith({ routes, v1, v2 }: AdapterFixture): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'routes.yaml'), routes);
+  writeFileSync(join(folder, 'v1.yaml'), v1);
+  writeFileSync(join(folder, 'v2.yaml'), v2);
+  return folder;
+}
+
+it('warns of a limit that no generated response exceeds', async () => {
+  const fixture = fixtureNamed('bad-adapters', 'longer-text');
+  const { faults, warnings } = await loadFixture(fixture, 0);
+  expect([faults.length, warnings.map(({ message }) => message)]).toEqual([
+    0,
+    [expect.stringContaining('has a maxLength of `60` instead of `20`')],
+  ]);
+});
+
+it('reports the faults of an adapter in check, and checks more responses with --adapters', async () => {
+  const bad = fixtureNamed('bad-adapters', 'rename-of-unknown-field');
+  expect(await runIn(folderWith(bad), ['check'])).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('The contract has no field nam here.  Did you mean name?'),
+  });
+  const good = folderWith(fixtureNamed('good-adapters', 'conversions'));
+  expect(await runIn(good, ['check', '--adapters', '--strict'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('is valid'),
+  });
+});
+
+it('refuses a reload with a faulty adapter, and accepts the corrected file', async () => {
+  const good = fixtureNamed('good-adapters', 'rename-and-drop');
+  const folder = folderWith(good);
+  const path = join(folder, 'routes.yaml');
+  const options = { file: 'routes.yaml', path, cwd: folder, env: {}, overrides: {} };
+  const thread = new LoadThread(options, { snapshot: loadSnapshot(path, {}), digest: undefined });
+  onTestFinished(() => thread.close());
+  writeFileSync(path, good.routes.replace('name: title', 'nam: title'));
+  const refused = await thread.load();
+  expect(() => refused.snapshot()).toThrow('The contract has no field nam here.  Did you mean name?');
+  writeFileSync(path, good.routes);
+  const accepted = (await thread.load()).snapshot();
+  const direct = await loadFixture(good);
+  const preparedIn = (snapshot: typeof accepted | undefined) => snapshot?.versions.get('v1')?.adapter?.prepared;
+  expect(preparedIn(accepted)).toEqual(preparedIn(direct.snapshot));
 });

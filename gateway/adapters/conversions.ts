@@ -1,0 +1,107 @@
+import type { JsonValue, Operation } from '../config/adapterSettings.ts';
+
+type Conversion = Extract<Operation, { kind: 'convert' }>;
+
+/** The text of a number, also of one that a double cannot hold; undefined for other values. */
+export function numberText(value: JsonValue): string | undefined {
+  if (typeof value === 'number') return String(value);
+  return JSON.isRawJSON(value) ? value.rawJSON : undefined;
+}
+
+/** The number with this text, which is a number of JSON; undefined if it is too large for a double. */
+function numberOf(text: string): JsonValue | undefined {
+  const value = Number(text);
+  if (!Number.isFinite(value)) return undefined;
+  return String(value) === text ? value : JSON.rawJSON(text);
+}
+
+/** Each returns undefined for a value that it cannot convert. */
+export const conversionOf: Readonly<
+  Record<Conversion['to'], (value: JsonValue, digits: number) => JsonValue | undefined>
+> = {
+  number: (value) => {
+    if (typeof value !== 'string') return numberText(value) === undefined ? undefined : value;
+    const decimal = decimalOf(value);
+    return decimal && numberOf(`${decimal.sign}${decimal.whole}${decimal.fraction && `.${decimal.fraction}`}`);
+  },
+  integer: (value) => {
+    const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
+    if (!decimal || /[1-9]/.test(decimal.fraction)) return undefined;
+    return numberOf(decimal.whole === '0' ? '0' : decimal.sign + decimal.whole);
+  },
+  string: (value) =>
+    typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : numberText(value),
+  boolean: (value) => {
+    if (typeof value === 'boolean') return value;
+    return value === 'true' ? true : value === 'false' ? false : undefined;
+  },
+  decimal_string: (value, digits) => {
+    const short = typeof value === 'number' ? paddedDecimal(String(value), digits) : undefined;
+    if (short !== undefined) return short;
+    const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
+    return decimal && fixedDecimal(decimal, digits);
+  },
+  date: (value) => momentOf(value)?.toISOString().slice(0, 10),
+  date_time: (value) => {
+    if (typeof value === 'string' && hasTime.test(value)) return momentOf(value) && value;
+    return momentOf(value)?.toISOString().replace('.000Z', 'Z');
+  },
+  epoch_seconds: (value) => {
+    const moment = momentOf(value);
+    return moment && Math.floor(moment.getTime() / 1000);
+  },
+};
+
+/** Most numbers have fewer decimals than are written, and only need zeros. Undefined for all others. */
+function paddedDecimal(text: string, digits: number): string | undefined {
+  const point = text.indexOf('.');
+  const decimals = point === -1 ? 0 : text.length - point - 1;
+  if (decimals > digits || digits === 0 || text.includes('e')) return undefined;
+  return `${text}${point === -1 ? '.' : ''}${'000000000000000'.slice(0, digits - decimals)}`;
+}
+
+const hasTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+const isDate = /^\d{4}-\d\d-\d\d$/;
+
+/** The moment of an RFC 3339 text or of a number of seconds. A date is midnight UTC. */
+function momentOf(value: JsonValue): Date | undefined {
+  const seconds = numberText(value);
+  const isText = typeof value === 'string' && (hasTime.test(value) || isDate.test(value));
+  if (!isText && seconds === undefined) return undefined;
+  const moment = new Date(isText ? value : Number(seconds) * 1000);
+  const year = moment.getUTCFullYear();
+  if (Number.isNaN(year) || year < 0 || year > 9999) return undefined;
+  // Date accepts 2026-02-30 as a day of March.
+  return isText && isDate.test(value) && moment.toISOString().slice(0, 10) !== value ? undefined : moment;
+}
+
+interface Decimal {
+  readonly sign: '-' | '';
+  /** Without leading zeros, at least one digit. */
+  readonly whole: string;
+  readonly fraction: string;
+}
+
+const decimalText = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+// A longer exponent would fill the memory with zeros.
+const largestExponent = 400;
+
+/** A decimal number without its exponent and leading zeros; undefined if the text is none, or if it is too large or too small. */
+export function decimalOf(text: string): Decimal | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = decimalText.exec(text) ?? [];
+  if (whole === '' || Math.abs(Number(exponent)) > largestExponent) return undefined;
+  const point = whole.length + Number(exponent);
+  const digits = whole + fraction;
+  const left = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '';
+  const right = point > 0 ? digits.slice(point) : '0'.repeat(-point) + digits;
+  return { sign: sign === '-' ? '-' : '', whole: left.replace(/^0+(?=\d)/, '') || '0', fraction: right };
+}
+
+/** With exactly `digits` decimals, rounded half away from zero: 9.5 → `9.50`, 1.005 → `1.01`. Works on the decimal digits. */
+export function fixedDecimal({ sign, whole, fraction }: Decimal, digits: number): string {
+  const kept = fraction.slice(0, digits).padEnd(digits, '0');
+  const rounded = BigInt(whole + kept) + (Number(fraction[digits] ?? '0') >= 5 ? 1n : 0n);
+  const text = String(rounded).padStart(digits + 1, '0');
+  const unsigned = digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
+  return rounded === 0n ? unsigned : sign + unsigned;
+}
