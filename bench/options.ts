@@ -17,7 +17,7 @@ export const help = `node bench/run.ts [options]
   --only a,b          only proxies whose name contains one of these
   --scenarios a,b     only these of: small-json, varied, access-log, post, tls, handshakes, h2, bodies, latency,
                       connections, start, routes, syscalls, scavenges, fast-lane, features, export, restrictions,
-                      shadow, soak-rss
+                      shadow, adapter, soak-rss
   --features          the same as --scenarios features
   --quick             short, a few scenarios; prints its tables, writes no file, never fails on a figure
 `;

@@ -1,3 +1,4 @@
+import { adapter } from './adapter.ts';
 import { bodies } from './bodies.ts';
 import { idleConnections } from './connections.ts';
 import { exportOverOtlp } from './export.ts';
@@ -34,5 +35,6 @@ export const scenarios: readonly Scenario[] = [
   exportOverOtlp,
   restrictions,
   shadow,
+  adapter,
   soakRss,
 ];

@@ -11,6 +11,11 @@ export function startJsonBackend(): Promise<number> {
   return start((port) => (nginxVersion ? nginxBackend(port) : script('jsonBackend.ts', port)));
 }
 
+/** Returns the same list of `items` objects for each request. */
+export function startListBackend(items: number): Promise<number> {
+  return start((port) => script('jsonBackend.ts', port, String(items)));
+}
+
 export function startBodiesBackend(): Promise<number> {
   return start((port) => script('bodiesBackend.ts', port));
 }
@@ -33,6 +38,6 @@ function nginxBackend(port: number): Command {
   );
 }
 
-function script(name: string, port: number): Command {
-  return { program: process.execPath, args: [fileURLToPath(new URL(name, import.meta.url)), String(port)] };
+function script(name: string, port: number, ...args: string[]): Command {
+  return { program: process.execPath, args: [fileURLToPath(new URL(name, import.meta.url)), String(port), ...args] };
 }

@@ -1,6 +1,12 @@
-/** node jsonBackend.ts PORT: answers every request with the same response, at little cost. Bodies need a Content-Length. */
+/**
+ * node jsonBackend.ts PORT [ITEMS]: answers every request with the same response, at little cost. Bodies need a Content-Length.
+ * ITEMS: a list of so many objects instead of the body of the workload.
+ */
 import { createServer } from 'node:net';
-import { body } from './workload.ts';
+import { listBody, body as workloadBody } from './workload.ts';
+
+const [port, items] = process.argv.slice(2);
+const body = items === undefined ? workloadBody : listBody(Number(items));
 
 const response = Buffer.from(
   `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
@@ -17,7 +23,7 @@ createServer({ noDelay: true }, (socket) => {
     }
   });
   socket.on('error', () => socket.destroy());
-}).listen(Number(process.argv[2]), '127.0.0.1');
+}).listen(Number(port), '127.0.0.1');
 
 /** The length of the first request in `text`; infinite while its head is incomplete. */
 function endOfRequest(text: string): number {

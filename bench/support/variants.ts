@@ -16,8 +16,9 @@ export async function measureVariants(
   { quick, rounds, seconds }: Options,
   args: readonly string[] = [],
   request: Pick<Load, 'mix'> = {},
+  startBackend = startJsonBackend,
 ): Promise<{ readonly figures: readonly VariantFigure[]; readonly notes: readonly string[] }> {
-  const [port, backend, folder] = [await freePort(), await startJsonBackend(), temporaryFolder()];
+  const [port, backend, folder] = [await freePort(), await startBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
   const all = [file, String(port), String(backend), folder, ...args];
   const server = await startServer({ program: process.execPath, args: all }, port, 'proxy');

@@ -12,6 +12,20 @@ export const successorLink = (path: string): string => `</v2${path}>; rel="succe
 const emptyBody = JSON.stringify({ id: 11007, name: 'Margarita', note: '' });
 export const body = emptyBody.replace('""', `"${'x'.repeat(256 - emptyBody.length)}"`);
 
+/** The response of v2 to which an adapter is applied: about 155 bytes for each of `items`. */
+export function listBody(items: number): string {
+  const cocktails = Array.from({ length: items }, (_, index) => ({
+    id: index,
+    title: `Cocktail number ${index}`,
+    price: 9.25 + index,
+    glass: 'highball',
+    alcoholic: true,
+    tags: ['mint', 'rum', 'lime'],
+    description: 'A drink of Cuba with mint',
+  }));
+  return JSON.stringify({ cocktails });
+}
+
 export const path = '/json';
 export const connections = 64;
 /** How many clients a mixed load has: `X-Client-Id: client-1` to `client-50`. */

@@ -41,6 +41,7 @@ export class AdaptedExchange implements Adaptation {
   #sent: RequestFields | undefined;
   #expected = 0;
   #kept = 0;
+  #isReleased = false;
   /** The bytes of the body that is read now. */
   #arrived = 0;
 
@@ -75,24 +76,29 @@ export class AdaptedExchange implements Adaptation {
 
   /** The request is in flight now: takes memory for its response. */
   enter(): void {
-    this.#expected = this.#use.sizeOf(this.route.name, this.bodyLimit);
-    this.#use.change(this.#expected, 0);
+    const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
+    if (takesMemory) this.#hold(this.#use.sizeOf(this.route.name, this.bodyLimit), 0);
   }
 
   /** The exchange has ended. Safe to call twice. */
   release(): void {
-    this.#use.change(-this.#expected, -this.#kept);
-    this.#expected = 0;
-    this.#kept = 0;
+    this.#hold(0, 0);
+    this.#isReleased = true;
   }
 
   keep(bytes: number): Failure | undefined {
     this.#arrived += bytes;
     if (this.#arrived > this.bodyLimit) return this.#failureOf(tooLarge);
-    const fromExpected = Math.min(bytes, this.#expected);
-    this.#expected -= fromExpected;
-    this.#kept += bytes;
-    return this.#use.change(-fromExpected, bytes) ? undefined : overloaded;
+    return this.#hold(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;
+  }
+
+  /** Replaces what the exchange takes. False: all bodies together take too much. */
+  #hold(expected: number, kept: number): boolean {
+    if (this.#isReleased) return true;
+    const isWithinLimit = this.#use.change(expected - this.#expected, kept - this.#kept);
+    this.#expected = expected;
+    this.#kept = kept;
+    return isWithinLimit;
   }
 
   adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
@@ -115,10 +121,17 @@ export class AdaptedExchange implements Adaptation {
 
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
     const { status, contentLength } = head;
-    const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
-    if (isBodiless || !this.#changes(status)) return 'pass';
     // The request has no Range, so a part of a body was not asked for.
-    if (status === 206) return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
+    if (status === 206 && this.method !== 'HEAD' && this.#changes(200)) {
+      return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
+    }
+    // Redirects and errors often have no body, whatever the contract says.
+    const hasNone = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
+    if (hasNone || (contentLength === 0 && status >= 300) || !this.#changes(status)) {
+      if (this.#expected > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
+      this.#hold(0, this.#kept);
+      return 'pass';
+    }
     if (!isJson(fieldOf(head, 'content-type'))) {
       return this.#failureOf({ pointer: '', cause: 'the body is not JSON in UTF-8' });
     }
@@ -151,11 +164,8 @@ export class AdaptedExchange implements Adaptation {
   #onAdapted(result: Buffer | BodyFault): Buffer | Failure {
     if (!Buffer.isBuffer(result)) return this.#failureOf(result);
     const size = Math.max(result.length, this.#arrived);
-    this.#use.onBody(this.route.name, size);
-    // What the response was expected to take, and the larger of both bodies from now on.
-    this.#use.change(-this.#expected, size - this.#kept);
-    this.#expected = 0;
-    this.#kept = size;
+    this.#use.onBody(this.route.name, size, this.bodyLimit);
+    this.#hold(0, size);
     return result;
   }
 
@@ -242,8 +252,8 @@ export class ActiveAdapter {
     return route === undefined ? '' : 'gone' in route ? route.gone : route;
   }
 
-  hasRoomFor({ name }: CompiledRoute): boolean {
-    return this.use.hasRoomFor(name, this.#adapter.compiled.settings.body);
+  hasRoomFor({ name, changesResponses }: CompiledRoute): boolean {
+    return !changesResponses || this.use.hasRoomFor(name, this.#adapter.compiled.settings.body);
   }
 
   /** Path and query for the backend. Undefined: a value of the client has no counterpart. */

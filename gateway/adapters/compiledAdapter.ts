@@ -104,10 +104,18 @@ export class CompiledRoute {
     return back && withRenamedParameters(this.settings.to.path, back);
   }
 
-  /** Undefined: the status has no row, so its responses are passed on unchanged. */
+  get changesResponses(): boolean {
+    return this.#rows.size > 0;
+  }
+
+  /**
+   * Undefined: the status has no row, so its responses are passed on unchanged. `default` is meant for errors: the body of a
+   * redirect is not read by clients, and is seldom JSON.
+   */
   rowFor(status: number): ResponseRow | undefined {
     const rows = this.#rows;
-    return rows.get(String(status)) ?? rows.get(`${Math.floor(status / 100)}XX`) ?? rows.get('default');
+    const row = rows.get(String(status)) ?? rows.get(`${Math.floor(status / 100)}XX`);
+    return row ?? (status >= 300 && status < 400 ? undefined : rows.get('default'));
   }
 
   /**

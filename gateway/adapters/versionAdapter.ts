@@ -107,9 +107,9 @@ export class AdapterUse {
     return kept <= 0 || this.#kept <= 2 * this.#limit;
   }
 
-  /** Follows larger bodies at once, and smaller ones slowly. */
-  onBody(route: string, size: number): void {
-    const before = this.#sizes.get(route) ?? size;
+  /** Follows larger bodies at once, and smaller ones slowly. `largest`: as for `sizeOf`. */
+  onBody(route: string, size: number, largest: number): void {
+    const before = this.sizeOf(route, largest);
     this.#sizes.set(route, size >= before ? size : Math.ceil((before + size) / 2));
   }
 

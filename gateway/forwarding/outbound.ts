@@ -199,7 +199,7 @@ export interface Failure {
 export const bodyTooLarge: Failure = {
   code: 'BODY_TOO_LARGE',
   fault: 'client',
-  cause: 'the body is larger than limits.body',
+  cause: 'the body is larger than limits.body or adapter.body',
 };
 
 export const cutOff: Failure = {

@@ -240,6 +240,7 @@ describe('the body of an adapted response', () => {
       answer(200, `{"title":"a","price":1.0,"x":${deep}}`, json),
       '',
     ],
+    ['a part of a body', answer(206, cocktail, json, 'Content-Range: bytes 0-48/99'), ''],
     ['an unknown coding', answer(200, cocktail, json, 'Content-Encoding: compress'), ''],
     ['a broken coding', answer(200, cocktail, json, 'Content-Encoding: gzip'), ''],
   ])('is refused: %s', async (_name, script, pointer) => {
@@ -278,15 +279,29 @@ describe('the body of an adapted response', () => {
   });
 
   it('is passed on if its status has no row, whatever it is', async () => {
-    const { port } = await startServed(({ target }) =>
+    const { port } = await startServed(({ target, method }) =>
       target.startsWith('/export')
         ? answer(200, 'a;b', 'Content-Type: text/csv', 'ETag: "x"')
-        : answer(503, '<html>', 'Content-Type: text/html', 'Retry-After: 5'),
+        : method === 'POST'
+          ? answer(503, '<html>', 'Content-Type: text/html', 'Retry-After: 5')
+          : answer(302, '<html>', 'Content-Type: text/html', 'Location: /cocktails/8'),
     );
     const csv = await ask(port, get('/v1/export'));
     expect([csv.status, csv.body, singleValueOf(csv, 'etag')]).toEqual([200, 'a;b', 'W/"x-abcdef012345"']);
-    const down = await ask(port, get('/v1/drinks/7'));
+    const down = await ask(port, post('/v1/drinks', '{"name":"a"}', json));
     expect([down.status, down.body, singleValueOf(down, 'retry-after')]).toEqual([503, '<html>', '5']);
+    // The row `default` is for errors.
+    const elsewhere = await ask(port, get('/v1/drinks/7'));
+    expect([elsewhere.status, elsewhere.body, singleValueOf(elsewhere, 'location')]).toEqual([
+      302,
+      '<html>',
+      '/v1/drinks/8',
+    ]);
+  });
+
+  it('of an error may be empty', async () => {
+    const response = await drinkFrom(answer(401, '', 'WWW-Authenticate: Bearer'));
+    expect([response.status, response.body]).toEqual([401, '']);
   });
 
   it('of an error is changed by its own row', async () => {

@@ -26,7 +26,7 @@ export const prepared: PreparedAdapter = {
     },
   },
   routes: new Map([
-    ['GET /drinks/{id}', responsesOf({ '200': 'drink', '404': 'error' })],
+    ['GET /drinks/{id}', responsesOf({ '200': 'drink', default: 'error' })],
     ['GET /drinks', responsesOf({ '200': 'drinks' })],
     ['POST /drinks', responsesOf({ '201': 'drink', '422': 'error' })],
     ['GET /export', responsesOf({})],
@@ -52,7 +52,7 @@ export const adapterRoutes = {
   'GET /drinks/{id}': {
     to: 'GET /cocktails/{cocktail}',
     request: { path: [{ rename: { id: 'cocktail' } }] },
-    response: { 200: fromCocktail, 404: [{ rename: { detail: 'message' } }] },
+    response: { 200: fromCocktail, default: [{ rename: { detail: 'message' } }] },
   },
   'GET /drinks': {
     to: 'GET /cocktails',
@@ -163,7 +163,7 @@ const listOf = (name: string, items: object): object => ({
 const exported = { get: responses({ '200': text }, 'text/csv') };
 
 const v1Paths = {
-  '/drinks/{id}': { get: { parameters: [inPath('id')], ...responses({ '200': item, '404': messageOf('message') }) } },
+  '/drinks/{id}': { get: { parameters: [inPath('id')], ...responses({ '200': item, default: messageOf('message') }) } },
   '/drinks/mine': { get: responses({ '200': item }) },
   '/drinks': {
     get: { parameters: [inQuery('from')], ...responses({ '200': listOf('drinks', item) }) },
@@ -175,7 +175,7 @@ const v1Paths = {
 
 const v2Paths = {
   '/cocktails/{cocktail}': {
-    get: { parameters: [inPath('cocktail')], ...responses({ '200': cocktailSchema, '404': messageOf('detail') }) },
+    get: { parameters: [inPath('cocktail')], ...responses({ '200': cocktailSchema, default: messageOf('detail') }) },
   },
   '/cocktails': {
     get: {
