@@ -38,6 +38,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
   const used = new Map((await queries.routes(version, now - quiet)).map((one) => [one.route, one]));
   const [first, last] = [routes.map((one) => one.first), routes.map((one) => one.last)];
   const counts = countsOf(routes);
+  const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
   return {
     kind: 'shadow report' as const,
     version,
@@ -45,7 +46,9 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     asked_at: rfc3339(now),
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,
-    pairs: routes.reduce((sum, { pairs }) => sum + pairs, 0),
+    /** In one sentence. */
+    summary: summaryOf(version, chosen?.to, counts, pairs, routes.length),
+    pairs,
     first: routes.length > 0 ? rfc3339(Math.min(...first)) : null,
     last: routes.length > 0 ? rfc3339(Math.max(...last)) : null,
     /** The period of `requests` of the routes. */
@@ -151,11 +154,17 @@ export function differenceInWords(one: { path: string; what: string; detail: str
   return one === undefined ? '' : [one.path, one.what, one.detail].filter((part) => part !== '').join(' ');
 }
 
-/** `/v1 and /v2: 2 undeclared differences, 1 declared.` */
-export function shadowSummary({ version: name, to, pairs, counts, route_count: routes }: DifferenceReport): string {
-  if (to === null) return `No responses of /${name} were compared yet.`;
-  const found = counts.undeclared > 0 ? plural(counts.undeclared, 'undeclared difference') : 'no undeclared difference';
-  return `/${name} compared with /${to}: ${found} and ${counts.declared} declared in ${plural(pairs, 'pair')} of ${plural(routes, 'route')}.`;
+/** `/v1 compared with /v2: 2 undeclared differences and 1 declared in 30 pairs of 1 route.` */
+function summaryOf(
+  version: string,
+  to: string | undefined,
+  { undeclared, declared }: ReturnType<typeof countsOf>,
+  pairs: number,
+  routes: number,
+): string {
+  if (to === undefined) return `No responses of /${version} were compared yet.`;
+  const found = undeclared > 0 ? plural(undeclared, 'undeclared difference') : 'no undeclared difference';
+  return `/${version} compared with /${to}: ${found} and ${declared} declared in ${plural(pairs, 'pair')} of ${plural(routes, 'route')}.`;
 }
 
 function choose(all: readonly EvidenceRow[], { versions }: Snapshot, name: string): ChosenEvidence | undefined {

@@ -1,4 +1,4 @@
-import { type DifferenceReport, differenceInWords, type ShadowRoute, shadowSummary } from '../../shadow/report.ts';
+import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../shadow/report.ts';
 import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { type Paint, table } from './terminal.ts';
 import { escaped, markdownTable } from './verdictText.ts';
@@ -9,7 +9,7 @@ const unseenShown = 10;
 const routesShown = 20;
 
 export function shadowAsText(report: DifferenceReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const lines = [paint('bold', printable(shadowSummary(report)))];
+  const lines = [paint('bold', printable(report.summary))];
   const period = periodOf(report);
   if (period !== undefined) lines.push(`  ${period}`);
   lines.push(...report.notes.map((note) => `  ${printable(note)}`));
@@ -32,7 +32,7 @@ export function shadowAsMarkdown(report: DifferenceReport): string {
     `# ${escaped(`Responses of /${report.version}${report.to === null ? '' : ` and /${report.to}`}`)}`,
     '',
   ];
-  lines.push(escaped(shadowSummary(report)));
+  lines.push(escaped(report.summary));
   const period = periodOf(report);
   if (period !== undefined) lines.push('', escaped(period));
   if (report.notes.length > 0) lines.push('', ...report.notes.map((note) => `- ${escaped(note)}`));

@@ -27,6 +27,9 @@
  * @typedef {{ version: string, answer: string, asked_at: string, reasons: Remark[], notes: Remark[], facts: Facts }} Retirement
  * @typedef {{ summary: string, covered_since: string|null, total: { served: number, lost: number, answers: { served: number } }, client_count: number, losing_count: number, others_lose: boolean, notes: Remark[] }} Plan
  * @typedef {{ client: string, name: string|null, class: string|null, refused: number, last_call: string, successor_use: string|null }} RefusedClient
+ * @typedef {{ route: string, class: string, status: number, path: string, what: string, detail: string, why: string, count: number, pairs: number, last: string }} ResponseDifference
+ * @typedef {{ route: string, difference_count: number, differences: Omit<ResponseDifference, 'route'>[], unseen_count: number }} ComparedRoute
+ * @typedef {{ version: string, to: string|null, asked_at: string, summary: string, pairs: number, counts: { undeclared: number, declared: number, noise: number, no_evidence: number }, route_count: number, routes: ComparedRoute[], not_compared: string[], notes: string[] }} DifferenceReport
  * @typedef {{ version: string, asked_at: string, brownouts: { number: number, at: string, end: string }[], number: number|null, refused: number, folded: number, client_count: number, classes: Record<string, number>, clients: RefusedClient[], not_refused_count: number, not_refused: { client: string, name: string|null, spared: boolean }[], notes: Remark[] }} BrownoutReport
  */
 

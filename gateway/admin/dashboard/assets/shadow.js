@@ -1,0 +1,143 @@
+import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
+import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
+import { count } from './format.js';
+import { sortable } from './table.js';
+
+/** @import { DifferenceReport, ResponseDifference } from './types.js' */
+
+/** Each class with its label and the style of its state, most important first. */
+const classes = /** @type {const} */ ([
+  ['undeclared', 'Undeclared', 'went-back'],
+  ['declared', 'Declared', 'moved'],
+  ['noise', 'Noise', 'silent'],
+  ['no evidence', 'No evidence', 'silent'],
+]);
+
+/** How the responses of a version differ from those of the target of its shadow. Hidden for a version without evidence. */
+export class ShadowCard {
+  #request = new LatestRequest(ledgerTimeoutMs);
+  #drawnData = '';
+
+  clear() {
+    // A response about another version must not be drawn.
+    this.#request.start();
+    this.#drawnData = '';
+    byId('shadow-card').hidden = true;
+  }
+
+  /** @param {string} version */
+  async refresh(version) {
+    const request = this.#request.start();
+    try {
+      /** @type {DifferenceReport} */
+      const report = await getJson(`/api/shadow/${encodeURIComponent(version)}`, request.signal);
+      if (!request.isOutdated) this.#draw(report);
+    } catch (error) {
+      if (request.isOutdated || !(error instanceof ApiError)) return;
+      this.#drawnData = '';
+      byId('shadow').replaceChildren(errorNotice(error));
+    }
+  }
+
+  /** @param {DifferenceReport} report */
+  #draw(report) {
+    // The times in the table are relative to the time of the question.
+    const minute = Math.floor(Date.parse(report.asked_at) / 60_000);
+    const json = JSON.stringify({ ...report, asked_at: minute, used_since: '' });
+    byId('shadow-card').hidden = report.to === null;
+    if (json === this.#drawnData || report.to === null) return;
+    this.#drawnData = json;
+    byId('shadow').replaceChildren(content(report));
+  }
+}
+
+/** @param {DifferenceReport} report */
+function content({
+  summary,
+  notes,
+  counts,
+  pairs,
+  route_count: routeCount,
+  routes,
+  not_compared: others,
+  asked_at: now,
+}) {
+  const rows = routes.flatMap(({ route, differences }) => differences.map((one) => ({ ...one, route })));
+  const all = routes.reduce((sum, { difference_count: some }) => sum + some, 0);
+  const unseen = routes.reduce((sum, { unseen_count: some }) => sum + some, 0);
+  const frame = differenceTable(Date.parse(now));
+  frame.fill(rows);
+  return el(
+    'div',
+    { class: 'shadow' },
+    el('p', { class: 'summary' }, summary),
+    notes.length > 0 && el('ul', { class: 'notes' }, ...notes.map((text) => el('li', {}, text))),
+    el(
+      'dl',
+      { class: 'facts' },
+      fact('Undeclared', count(counts.undeclared), ''),
+      fact('Declared', count(counts.declared), ''),
+      fact('Noise', count(counts.noise), ''),
+      fact('No evidence', count(counts.no_evidence), `${count(unseen)} fields never seen`),
+      fact('Pairs', count(pairs), `on ${count(routeCount)} ${routeCount === 1 ? 'route' : 'routes'}`),
+    ),
+    rows.length > 0 && frame.root,
+    all > rows.length && el('p', { class: 'soft' }, `${count(rows.length)} of ${count(all)} differences are listed.`),
+    others.length > 0 &&
+      el(
+        'p',
+        { class: 'soft' },
+        `In use and never compared: ${others.slice(0, 10).join(', ')}${others.length > 10 ? ' and more' : ''}.`,
+      ),
+  );
+}
+
+/** @param {number} now */
+function differenceTable(now) {
+  /** @param {ResponseDifference} one */
+  const rank = (one) => classes.length - classes.findIndex(([name]) => name === one.class);
+  /** @param {ResponseDifference} one */
+  const where = ({ path, status }) => (path === '' ? (status === 0 ? 'status' : 'body') : path);
+  /** @type {readonly import('./table.js').Column<ResponseDifference>[]} */
+  const columns = [
+    {
+      title: 'Field',
+      sort: (one) => `${one.route} ${one.path}`,
+      cell: (one) => el('span', { class: 'client' }, where(one), el('small', {}, one.route)),
+    },
+    {
+      title: 'Class',
+      sort: rank,
+      cell: (one) => {
+        const [, label, style] = classes.find(([name]) => name === one.class) ?? ['', one.class, ''];
+        return el('span', { class: `state ${style}` }, label);
+      },
+    },
+    {
+      title: 'Difference',
+      sort: ({ what }) => what,
+      cell: ({ what, detail, why }) =>
+        el(
+          'span',
+          { class: 'client' },
+          detail === '' ? what : `${what}: ${detail.replace(' → ', ' to ')}`,
+          el('small', {}, why),
+        ),
+    },
+    {
+      title: 'Pairs',
+      number: true,
+      sort: (one) => one.count,
+      cell: (one) => `${count(one.count)} of ${count(one.pairs)}`,
+    },
+    {
+      title: 'Last',
+      number: true,
+      sort: ({ last }) => Date.parse(last),
+      cell: ({ last }) => timeAgo(last, now),
+    },
+  ];
+  return sortable('Differences between the responses', columns, 1, (one) =>
+    [one.route, one.status, one.path, one.what, one.detail].join(' '),
+  );
+}

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { evidenceHash } from '../../gateway/shadow/evidence.ts';
+import { collect, contract, json, pairOf } from '../shadow/pairs.ts';
+import { launchChromium, open, screens, violationsOn } from './chromium.ts';
+import { now, type Scene, scene } from './dashboardGateway.ts';
+import { sampleUsage } from './sampleUsage.ts';
+
+const timeoutMs = 60_000;
+vi.setConfig({ testTimeout: 3 * timeoutMs });
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 3 * timeoutMs);
+afterAll(() => browser.close());
+
+const longName = 'aVeryLongNameOfAFieldThatNoContractListsAndThat';
+
+/** A dashboard whose v1 has evidence about two routes. */
+function withEvidence(): Scene {
+  const schema = { type: 'object', properties: { price: { type: 'string' }, glass: { type: 'string' } } };
+  const rows = collect(
+    contract(schema),
+    contract({ type: 'object', properties: { price: { type: 'string' } } }),
+    Array.from({ length: 30 }, (_one, index) =>
+      ['/drinks/{id}', '/<img src=x onerror=alert(1)>'].map((template) =>
+        pairOf(json({ price: '1', glass: 'x', [longName]: 1 }), json({ price: index < 12 ? 1 : '1' }), {
+          template,
+          toTemplate: '/drinks',
+          at: now - 3_600_000,
+        }),
+      ),
+    ).flat(),
+  );
+  const hash = evidenceHash(undefined, undefined);
+  const evidence = { of: async (version: string) => (version === 'v1' ? rows.map((row) => ({ ...row, hash })) : []) };
+  return Object.assign(scene(), { usage: { ...sampleUsage(now), evidence } });
+}
+
+async function visit(shown: Scene, options: object = {}) {
+  const server = createServer(shown.listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const context = await browser.newContext({ locale: 'en-GB', bypassCSP: true, ...options });
+  onTestFinished(async () => {
+    await context.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(timeoutMs);
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('dialog', (dialog) => complaints.push(dialog.message()));
+  await open(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/#v1`);
+  return { page, complaints, card: page.locator('#shadow-card') };
+}
+
+it.each(screens)('shows the differences of the responses on a %s, %s', async (device, colorScheme, width) => {
+  const options = { colorScheme, viewport: { width, height: 900 } };
+  const { page, card, complaints } = await visit(withEvidence(), options);
+  const rows = card.locator('tbody tr');
+  await rows.first().waitFor();
+  expect(await card.locator('.summary').innerText()).toMatch(
+    /^\/v1 compared with \/v2: \d undeclared differences and \d declared in 60 pairs of 2 routes\.$/,
+  );
+  const texts = await rows.allInnerTexts();
+  expect(texts.filter((text) => text.includes('Undeclared')).length).toBeGreaterThanOrEqual(4);
+  expect(texts[0]).toContain('Undeclared');
+  expect(texts.join('\n')).toMatch(/\/price[\s\S]*type: string to number[\s\S]*12 of 30/);
+  expect(texts.join('\n')).toContain('/<img src=x onerror=alert(1)>');
+  await card.screenshot({ path: join(tmpdir(), 'version-gateway-screenshots', `shadow-${device}-${colorScheme}.png`) });
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  expect(await violationsOn(page, '#shadow-card')).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+it('does not show the card for a version without evidence', async () => {
+  const { page, card } = await visit(withEvidence());
+  await card.locator('tbody tr').first().waitFor();
+  await page.locator('#picker label', { hasText: 'v2' }).click();
+  await page.getByRole('heading', { name: 'Retirement of v2' }).waitFor();
+  await page.locator('#clients tbody tr').first().waitFor();
+  expect(await card.isVisible()).toBe(false);
+});
