@@ -7,7 +7,7 @@ import { freePort } from '../../bench/support/ports.ts';
 import { run } from '../support/process.ts';
 import { followRetirePage } from '../support/walkThrough.ts';
 
-it('docs/retire-a-version.md works as written without containers', { timeout: 180_000 }, async () => {
+it('docs/retire-a-version.md works as written without containers', { timeout: 600_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'retire-'));
   onTestFinished(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
   for (const name of ['bin', 'gateway', 'node_modules', 'package.json', 'services'])

@@ -13,7 +13,7 @@ export interface RunningStack {
   readonly url: string;
 }
 
-const waitOptions = { timeout: 30_000, interval: 100 };
+const waitOptions = { timeout: 90_000, interval: 100 };
 
 /** Follows docs/retire-a-version.md on a running stack with the shipped routes.yaml, and checks the described results. */
 export async function followRetirePage(page: string, { run, routes, url }: RunningStack): Promise<void> {
