@@ -123,7 +123,8 @@ export class AdaptedBodyValidator {
       const check = ajv.compile({ $ref: `${id}#/$defs/${escaped(name)}` });
       return (value) => {
         if (check(value)) return undefined;
-        const [error] = check.errors ?? [];
+        // The error of a choice follows those of its alternatives.
+        const error = check.errors?.at(-1);
         const { missingProperty } = (error?.params ?? {}) as { readonly missingProperty?: string };
         return `${error?.instancePath ?? ''}${missingProperty === undefined ? '' : `/${pointerToken(missingProperty)}`}`;
       };
@@ -141,12 +142,17 @@ export class AdaptedBodyValidator {
     const type = /^\s*([^;\s]*)/.exec(contentType ?? '')?.[1]?.toLowerCase() ?? '';
     const name = byType?.get(type) ?? byType?.get(`${type.split('/')[0]}/*`) ?? byType?.get('*/*') ?? onlyOf(byType);
     if (name === undefined) return undefined;
-    let check = this.#checks.get(name);
-    if (check === undefined) {
-      check = this.#compile?.(name);
-      this.#checks.set(name, check);
+    if (!this.#checks.has(name)) this.#checks.set(name, this.#checkOf(name));
+    return this.#checks.get(name);
+  }
+
+  /** Undefined: the schema cannot be compiled, for example because of a pattern, so nothing is checked. */
+  #checkOf(name: string): Violation | undefined {
+    try {
+      return this.#compile?.(name);
+    } catch {
+      return undefined;
     }
-    return check;
   }
 
   #schemasOf(route: string, status: number): ReadonlyMap<string, string> | undefined {

@@ -3,6 +3,7 @@ import { readStatus, statusAsText } from '../../gateway/cli/output/statusReport.
 import { startWorkers } from '../runtime/startWorkers.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { expectProblem } from '../support/problem.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 import { adapterRoutes, writeContracts } from './servedVersion.ts';
@@ -10,14 +11,11 @@ import { adapterRoutes, writeContracts } from './servedVersion.ts';
 const json = 'Content-Type: application/json';
 
 it('two workers adapt responses, count failures together, and follow a reload', async () => {
-  const backend = await startBackend(({ target }) =>
-    answer(
-      200,
-      target.endsWith('/bad') ? '{"title":"a","price":"free"}' : '{"title":"a","price":1.5}',
-      json,
-      'ETag: "x"',
-    ),
-  );
+  const backend = await startBackend(({ target }) => {
+    const title = target.endsWith('/wrong') ? '7' : '"a"';
+    const price = target.endsWith('/bad') ? '"free"' : '1.5';
+    return answer(200, `{"title":${title},"price":${price}}`, json, 'ETag: "x"');
+  });
   const routesWith = (digits: number): Readonly<Record<string, object>> => {
     const change = [
       { rename: { title: 'name' } },
@@ -60,10 +58,12 @@ it('two workers adapt responses, count failures together, and follow a reload', 
 
   const failures = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.port, get('/v1/drinks/bad'))));
   expect(failures.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 502));
+  // The contract is checked, too: the price is right, and the name is none.
+  expect(expectProblem(await ask(gateway.port, get('/v1/drinks/wrong')), 502)).toMatchObject({ pointer: '/name' });
   const metric = 'version_gateway_adapter_failures_total{version="v1",route="GET /drinks/{id}"}';
   await eventually(async () => {
     const page = await (await fetch(`${gateway.admin}/metrics`)).text();
-    expect(page).toContain(`${metric} 8`);
+    expect(page).toContain(`${metric} 9`);
   });
   const fetched = async (path: string): Promise<unknown> => (await fetch(gateway.admin + path)).json();
   const status = await readStatus({ get: fetched } as Parameters<typeof readStatus>[0], 'the gateway');
@@ -71,12 +71,12 @@ it('two workers adapt responses, count failures together, and follow a reload', 
   expect(v1?.adapter).toMatchObject({
     from: 'v2',
     mode: 'serve',
-    failures: [{ route: 'GET /drinks/{id}', count: 8, pointer: '/price' }],
+    failures: [{ route: 'GET /drinks/{id}', count: 9, pointer: '/name' }],
   });
   expect(v2?.adapter).toBeNull();
   const lines = statusAsText(status, Date.now(), (_colour, words) => words);
   expect(lines).toContain(
-    '/v1 is served by an adapter from /v2\n  8 responses of GET /drinks/{id} could not be adapted: /price',
+    '/v1 is served by an adapter from /v2\n  9 responses of GET /drinks/{id} could not be adapted: /name',
   );
 
   gateway.edit(routesWith(1));

@@ -1,0 +1,115 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { adaptRequest, adaptResponse } from '../../gateway/adapters/adaptExchange.ts';
+import { AdaptedBodyValidator, decodeBody, isJson, tooLarge } from '../../gateway/adapters/adaptedBody.ts';
+import { adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
+import { CompiledAdapter } from '../../gateway/adapters/compiledAdapter.ts';
+import type { AdapterSettings } from '../../gateway/config/adapterSettings.ts';
+import { servedSnapshot } from './servedVersion.ts';
+
+function compiled(): CompiledAdapter {
+  const version = servedSnapshot('http://127.0.0.1:1').versions.get('v1');
+  const templates = version?.contract?.paths.entries().map(([template]) => template) ?? [];
+  return new CompiledAdapter({ settings: version?.adapter as AdapterSettings, hash: 'abc', templates });
+}
+
+describe('requests and responses that are adapted for a comparison', () => {
+  it('have the route, the method and the target of the other version', () => {
+    const adapter = compiled();
+    expect(adaptRequest(adapter, 'HEAD', '/drinks/a%20b', '?x=1')).toMatchObject({
+      method: 'HEAD',
+      target: '/cocktails/a%20b?x=1',
+      route: { name: 'GET /drinks/{id}' },
+    });
+    expect(adaptRequest(adapter, 'GET', '/search', '')).toBe('v2 has no search');
+    expect(adaptRequest(adapter, 'GET', '/drinks/mine', '')).toBe('the adapter does not list the route');
+    expect(adaptRequest(adapter, 'DELETE', '/drinks/7', '')).toBe('the adapter does not list the route');
+  });
+
+  it('have the body of the adapted version', () => {
+    const adapter = compiled();
+    const request = adaptRequest(adapter, 'GET', '/drinks/7', '');
+    if (typeof request === 'string') throw new Error(request);
+    const contentType = 'application/json';
+    const body = Buffer.from('{"title":"a","price":1}');
+    const adapt = (response: Partial<Parameters<typeof adaptResponse>[2]>): unknown => {
+      const result = adaptResponse(adapter, request.route, { status: 200, contentType, body, ...response });
+      return Buffer.isBuffer(result) ? result.toString() : result;
+    };
+    expect(adapt({})).toBe('{"name":"a","price":"1.00"}');
+    expect(adapt({ contentCoding: 'gzip', body: gzipSync(body) })).toBe('{"name":"a","price":"1.00"}');
+    expect(adapt({ status: 302, contentType: 'text/html' })).toBe(body.toString());
+    expect(adapt({ status: 304, body: Buffer.alloc(0) })).toBe('');
+    expect(adapt({ contentType: 'text/html' })).toMatchObject({ cause: 'the body is not JSON in UTF-8' });
+    expect(adapt({ body: Buffer.from('{"price":"free"}') })).toMatchObject({ pointer: '/price' });
+  });
+});
+
+describe('the parts of an adapted body', () => {
+  it.each([
+    ['application/json', true],
+    ['Application/Problem+JSON ; charset=UTF-8', true],
+    ['text/json', true],
+    ['application/json; charset=latin1', false],
+    ['application/jsonp', false],
+    ['application/x-ndjson', false],
+    ['multipart/mixed; boundary=json', false],
+    ['', false],
+    [undefined, false],
+  ])('%s may be JSON: %s', (contentType, expected) => expect(isJson(contentType)).toBe(expected));
+
+  it('are decoded up to a limit', () => {
+    const bomb = gzipSync(Buffer.alloc(1_000_000));
+    expect(decodeBody(bomb, 'gzip', 1000)).toBe(tooLarge);
+    expect(decodeBody(bomb, 'X-GZIP, identity', 1_000_000)).toHaveLength(1_000_000);
+    expect(decodeBody(bomb, 'gzip, gzip, gzip', 1000)).toMatchObject({
+      cause: 'the body has too many content codings',
+    });
+    expect(decodeBody(bomb, 'constructor', 1000)).toMatchObject({ cause: 'the body has an unknown content coding' });
+    expect(decodeBody(bomb.subarray(0, 20), 'gzip', 1000)).toMatchObject({ cause: expect.stringContaining('broken') });
+  });
+
+  it('are not checked with a schema that cannot be compiled', async () => {
+    const validator = new AdaptedBodyValidator({
+      hash: 'abc',
+      schemas: { $defs: { 'a/b': { type: 'string', pattern: '[' }, 'c d': { type: 'string' } } },
+      routes: new Map([
+        [
+          'GET /a',
+          {
+            responses: new Map([
+              ['2XX', new Map([['application/json', 'a/b']])],
+              ['default', new Map([['application/json', 'c d']])],
+            ]),
+          },
+        ],
+      ]),
+    });
+    expect(validator.isLoaded).toBe(false);
+    await validator.load();
+    expect(validator.hasSchema('GET /a', 201)).toBe(true);
+    expect(validator.for('GET /a', 201, 'application/json')).toBeUndefined();
+    expect(validator.for('GET /a', 404, 'application/problem+json')?.(1)).toBe('');
+    expect(validator.for('GET /a', 404, 'application/json; a=b')?.('x')).toBeUndefined();
+    expect(validator.for('GET /b', 404, 'application/json')).toBeUndefined();
+  });
+});
+
+describe('an entity tag', () => {
+  it.each([
+    ['"a"', 'W/"a-abc"'],
+    ['W/"a"', 'W/"a-abc"'],
+    ['""', 'W/"-abc"'],
+    ['a', undefined],
+    ['"a"b"', undefined],
+  ])('%s becomes %s', (tag, expected) => expect(adaptedTag(tag, 'abc')).toBe(expected));
+
+  it.each([
+    ['W/"a-abc"', 'W/"a"'],
+    ['"a-abc" , W/"b,c-abc"', '"a", W/"b,c"'],
+    ['"a-abd", "b"', ''],
+    [' * ', '*'],
+    ['', ''],
+    ['a-abc', ''],
+  ])('%s was %s', (list, expected) => expect(originalTags(list, 'abc')).toBe(expected));
+});
