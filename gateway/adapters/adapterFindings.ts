@@ -106,6 +106,8 @@ function remedyFor(
         : 'Use const or default in request.query, or rename a parameter to it.';
     case 'default':
       return `Write default: { ${lastField(steps)}: … } in the request, so that the usual value is sent.`;
+    case 'security':
+      return 'Make sure that the credentials of its clients are valid there.';
     case 'status':
       return 'An adapter does not change statuses: write gone: with the reason.';
     default:

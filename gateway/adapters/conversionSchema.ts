@@ -34,7 +34,7 @@ export function convertedSchema(branch: PlainSchema, conversion: Conversion, rep
     );
   if (type === 'boolean') {
     if (to === 'string') return { type: 'string', enum: ['true', 'false'] };
-    return to === 'boolean' ? unchanged(branch, to, report) : unconvertible('A boolean', to, report);
+    return to === 'boolean' ? branch : unconvertible('A boolean', to, report);
   }
   return type === 'string'
     ? convertedText(branch, conversion, report)
@@ -52,11 +52,6 @@ function convertedValues(values: readonly unknown[], { to, digits }: Conversion,
   );
 }
 
-function unchanged(branch: PlainSchema, to: string, report: Report): SubSchema {
-  report(`The value is ${/^[aeiou]/.test(to) ? 'an' : 'a'} ${to} already.`, 'Remove convert.', true);
-  return branch;
-}
-
 function unconvertible(what: string, to: string, report: Report): true {
   return report(`${what} cannot be converted to ${to}.`, 'Correct the conversion, or use map.');
 }
@@ -68,7 +63,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
   const decimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
   switch (to) {
     case 'number':
-      return type === 'number' ? unchanged(branch, to, report) : { ...limits, type: 'integer' };
+      return type === 'number' ? branch : { ...limits, type: 'integer' };
     case 'integer':
       if (decimals === 0) return { ...limits, type };
       return report(
@@ -105,7 +100,7 @@ function decimalTexts(digits: number): PlainSchema {
 function convertedText(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
   const { to, digits } = conversion;
   const { format, pattern } = branch;
-  if (to === 'string') return unchanged(branch, to, report);
+  if (to === 'string') return branch;
   const isDate = to === 'date' || to === 'date_time' || to === 'epoch_seconds';
   if (isDate && dateFormats.has(format)) return textResult(conversion, {});
   const texts = typeof pattern === 'string' ? textsFor(pattern) : undefined;

@@ -13,7 +13,7 @@ import {
   requestBodyOf,
   responsesOf,
 } from './bundle.ts';
-import { SchemaValidator } from './validator.ts';
+import { SchemaValidator, usedBy } from './validator.ts';
 
 /** One side of an adapter: a contract with its routes. */
 export class AdapterSide {
@@ -35,23 +35,22 @@ export class AdapterSide {
     return this.#routes.find((one) => one.method === method && one.path.replace(/\{[^{}]*\}/g, '{}') === shape);
   }
 
-  /** A contract with one operation, to be compared. */
+  /** A contract with one operation and the schemas that it uses, to be compared. */
   withOperation(name: string, method: string, path: string, operation: PlainPart): Documents {
-    const root = {
-      openapi: '3.1.0',
-      info: { title: name, version: '1' },
-      paths: { [path]: { [method.toLowerCase()]: operation } },
-      components: { schemas: this.bundle.named, securitySchemes: this.#securitySchemes() },
+    const components = {
+      schemas: usedBy(operation, this.bundle.named),
+      securitySchemes: this.root.components?.securitySchemes ?? {},
     };
+    const paths = { [path]: { [method.toLowerCase()]: operation } };
+    const root = { openapi: '3.1.0', info: { title: name, version: '1' }, paths, components };
     return new Documents({ name, root }, () => {
       throw new TypeError('a bundle refers to no other file');
     });
   }
 
-  #securitySchemes(): unknown {
+  get root(): { readonly security?: unknown; readonly components?: { readonly securitySchemes?: unknown } } {
     const { value } = this.#documents.root;
-    const components = (value as { components?: { securitySchemes?: unknown } } | null)?.components;
-    return components?.securitySchemes ?? {};
+    return typeof value === 'object' && value !== null ? value : {};
   }
 }
 
@@ -146,16 +145,24 @@ export function adaptedRequest(
     return [type, { ...media, schema: apply(passage) }] as const;
   });
   const requestBody = body === undefined ? {} : { requestBody: { ...body, content: fromEntries(content) } };
-  return { parameters: [...parameters, ...unchanged], ...requestBody, responses: {} };
+  return { ...own.security, parameters: [...parameters, ...unchanged], ...requestBody, responses: {} };
 }
 
 export interface RequestParts {
   readonly parameters: ReadonlyMap<string, PlainPart>;
   readonly body: PlainPart | undefined;
+  /** The security requirements, if there are any. */
+  readonly security: PlainPart;
 }
 
 export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
-  return { parameters: parametersOf(route, side.bundle), body: requestBodyOf(route, side.bundle) };
+  const { security: ofApi } = side.root;
+  const { security = ofApi } = route.operation.value as { readonly security?: unknown };
+  return {
+    parameters: parametersOf(route, side.bundle),
+    body: requestBodyOf(route, side.bundle),
+    security: security === undefined ? {} : { security },
+  };
 }
 
 export function responsesIn(route: Route, side: AdapterSide): Responses {
@@ -194,6 +201,7 @@ function parametersIn(schema: SubSchema, where: string, others: ReadonlyMap<stri
     const other = schemaOf(others.get(`${where} ${name}`));
     const theirs = typeof other === 'object' ? other['default'] : undefined;
     const usual = isSent ? theirs : written;
+    if ('content' in rest) return { ...rest, name, in: where, required: isSent };
     return {
       ...rest,
       name,

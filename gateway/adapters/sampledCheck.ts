@@ -18,7 +18,7 @@ export function sampleFault(
   const adapt = compileOperations(operations);
   const sampler = new SchemaSampler(named, 1, direction);
   for (let count = 0; count < samples; count += 1) {
-    const value = sampler.next(from);
+    const value = sampler.next(from, (['least', 'most'] as const)[count]);
     if (value === undefined || !validators.from.isValid(from, value)) continue;
     try {
       // A number with more digits than a double is an object until it is written.

@@ -20,12 +20,17 @@ class Unsampled extends Error {}
 const deepest = 12;
 // Below this depth, optional fields and items are left out, so that recursive values end.
 const sparseFrom = 5;
+// What a value may be that has no limit.
+const longText = 2000;
+const largeNumber = 1e9;
 
 /** Generates values of schemas. The same seed gives the same values. */
 export class SchemaSampler {
   readonly #named: Named;
+  readonly #branches = new Map<SubSchema, readonly PlainSchema[]>();
   readonly #random: Random;
   readonly #leftOut: 'readOnly' | 'writeOnly';
+  #extreme: 'least' | 'most' | undefined;
 
   /** Fields that are `readOnly` are left out of requests, and `writeOnly` ones out of responses. */
   constructor(named: Named, seed: number, direction: 'request' | 'response') {
@@ -34,8 +39,12 @@ export class SchemaSampler {
     this.#leftOut = direction === 'request' ? 'readOnly' : 'writeOnly';
   }
 
-  /** A value that is probably valid. Conditions such as `if` and `not` are ignored. Undefined: none can be generated. */
-  next(schema: SubSchema): JsonValue | undefined {
+  /**
+   * A value that is probably valid. Conditions such as `if` and `not` are ignored. `extreme`: as small or as large as possible.
+   * Undefined: none can be generated.
+   */
+  next(schema: SubSchema, extreme?: 'least' | 'most'): JsonValue | undefined {
+    this.#extreme = extreme;
     try {
       return this.#value(schema, 0);
     } catch (error) {
@@ -50,7 +59,8 @@ export class SchemaSampler {
 
   #value(schema: SubSchema, depth: number): JsonValue {
     if (depth > deepest) throw new Unsampled();
-    const branches = branchesOf(schema, this.#named);
+    const branches = this.#branches.get(schema) ?? branchesOf(schema, this.#named);
+    this.#branches.set(schema, branches);
     if (branches.length === 0) throw new Unsampled();
     const scalar = branches.filter((branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'));
     const branch = pick(depth > sparseFrom && scalar.length > 0 ? scalar : branches, this.#random);
@@ -81,7 +91,8 @@ export class SchemaSampler {
     const required = new Set(requiredOf(branch));
     for (const [name, schema] of Object.entries(propertiesOf(branch))) {
       if (typeof schema === 'object' && schema[this.#leftOut] === true) continue;
-      const isPresent = required.has(name) || this.#chance(depth > sparseFrom ? 0 : 0.6);
+      const share = this.#extreme === 'least' || depth > sparseFrom ? 0 : this.#extreme === 'most' ? 1 : 0.6;
+      const isPresent = required.has(name) || this.#chance(share);
       if (isPresent && schema !== false) setMember(members, name, this.#value(schema, depth + 1));
     }
     const { additionalProperties, minProperties } = branch;
@@ -96,7 +107,8 @@ export class SchemaSampler {
   #list(branch: PlainSchema, depth: number): JsonValue {
     const items: JsonValue[] = listOf(branch['prefixItems']).map((item) => this.#value(item, depth + 1));
     const least = Number(branch['minItems'] ?? 0);
-    const most = Math.min(Number(branch['maxItems'] ?? Number.POSITIVE_INFINITY), least + 3);
+    const isLong = this.#extreme === 'most' && depth < 2;
+    const most = Math.min(Number(branch['maxItems'] ?? Number.POSITIVE_INFINITY), least + (isLong ? 30 : 3));
     const isSparse = depth > sparseFrom;
     const count = isSparse ? least : this.#between(least, most);
     const schema = (branch['items'] ?? true) as SubSchema;
@@ -112,8 +124,8 @@ export class SchemaSampler {
   /** The limits are the most likely values. */
   #between(least: number, most: number): number {
     const chance = this.#random();
-    if (chance < 0.15) return least;
-    if (chance < 0.3) return most;
+    if (this.#extreme === 'least' || (chance < 0.15 && !this.#extreme)) return least;
+    if (this.#extreme === 'most' || chance < 0.3) return most;
     return least + Math.floor(this.#random() * (most - least + 1));
   }
 
@@ -132,7 +144,8 @@ export class SchemaSampler {
     }
     const known = typeof format === 'string' ? this.#formatted(format) : undefined;
     if (known !== undefined && known.length >= least && known.length <= limit) return known;
-    const length = this.#between(least, limit <= 10_000 ? limit : least + 12);
+    const usual = least + (this.#extreme === 'most' ? longText : 12);
+    const length = this.#between(least, limit <= 10_000 ? limit : usual);
     return Array.from({ length }, () => pick(letters, this.#random)).join('');
   }
 
@@ -179,11 +192,11 @@ export class SchemaSampler {
       const isExcluded = typeof open === 'number' && (steps * unit) / scale === open;
       return isExcluded ? steps + (isLower ? 1 : -1) : steps;
     };
-    const wide = Math.ceil((1000 * scale) / unit);
+    const wide = Math.ceil(((this.#extreme ? largeNumber : 1000) * scale) / unit);
     const low = limitOf('minimum', 'exclusiveMinimum', true);
     const high = limitOf('maximum', 'exclusiveMaximum', false);
-    const from = low ?? (high === undefined ? 0 : high - wide);
-    const steps = this.#between(from, Math.max(from, high ?? from + wide));
+    const from = low ?? (high ?? 0) - wide;
+    const steps = this.#between(from, Math.max(from, high ?? Math.max(0, from) + wide));
     return Number(((steps * unit) / scale).toFixed(decimals));
   }
 }

@@ -7,6 +7,8 @@ import { refPrefix } from './bundle.ts';
 export class SchemaValidator {
   readonly #ajv = new Ajv2020({
     strict: false,
+    meta: false,
+    validateSchema: false,
     validateFormats: false,
     logger: false,
     addUsedSchema: false,
@@ -49,20 +51,19 @@ export class SchemaValidator {
   }
 }
 
-/** The named schemas that a schema refers to, directly or indirectly: all of a large contract would take long to compile. */
-function usedBy(schema: SubSchema, named: Named): Named {
+/** The named schemas that a part of a contract refers to, directly or indirectly: all of a large contract would take long. */
+export function usedBy(part: unknown, named: Named): Named {
   const used: Record<string, SubSchema> = {};
-  const waiting: unknown[] = [schema];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (typeof next !== 'object' || next === null) continue;
-    for (const [key, value] of Object.entries(next)) {
-      const name = key === '$ref' && typeof value === 'string' ? value.slice(refPrefix.length) : undefined;
-      if (name === undefined) waiting.push(value);
-      else if (!Object.hasOwn(used, name)) {
-        used[name] = named[name] ?? true;
-        waiting.push(used[name]);
-      }
-    }
+  const waiting: unknown[] = [part];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next === 'object' && next !== null) waiting.push(...Object.values(next));
+    // A `$ref`, or the target of a discriminator.
+    if (typeof next !== 'string' || !next.startsWith(refPrefix)) continue;
+    const name = next.slice(refPrefix.length);
+    if (Object.hasOwn(used, name) || !Object.hasOwn(named, name)) continue;
+    used[name] = named[name] ?? true;
+    waiting.push(used[name]);
   }
   return used;
 }

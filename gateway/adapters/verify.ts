@@ -198,8 +198,13 @@ class RouteCheck {
     const sent = adaptedRequest(route, requests, (part) => [...at, 'request', part], this.#applied(own, other));
     this.#checkPath(sent);
     if (this.#hasFaults) return;
-    const { parameters, body } = requests.other;
-    const accepted = { parameters: [...parameters.values()], ...(body ? { requestBody: body } : {}), responses: {} };
+    const { parameters, body, security } = requests.other;
+    const accepted = {
+      ...security,
+      parameters: [...parameters.values()],
+      ...(body ? { requestBody: body } : {}),
+      responses: {},
+    };
     const path = otherRoute.path;
     this.#compare(
       [
@@ -245,7 +250,11 @@ class RouteCheck {
     // A generated value shows the same fault again, with fewer words.
     if (faults.some(({ isWarning }) => !isWarning)) return;
     for (const { passage, message } of sampled)
-      this.#fault(passage.place, message, 'Correct the operations, or write gone: with the reason.');
+      this.#fault(
+        passage.place,
+        message,
+        `Correct the operations, or limit the values in the contract of ${direction === 'response' ? this.#names.other : this.#names.own}.`,
+      );
   }
 
   /** Every parameter of the other version's path needs a value, and every value a parameter. */

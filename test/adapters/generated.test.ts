@@ -22,7 +22,11 @@ it.each(adapterFixtures('good-adapters'))(
     ajv.addSchema(adapter.prepared.schemas, 'v1');
     const expected = adapter.prepared.routes.get(`${route.method} ${route.path}`)?.responses ?? new Map();
     const other = new AdapterSide(new Documents(parseFile('v2.yaml', fixture.v2), () => raise()), 'v2');
-    const declared = [...responsesIn(other.find(route.to) ?? raise(), other)];
+    const all = [...responsesIn(other.find(route.to) ?? raise(), other)];
+    // A status that v1 does not declare has no schema.
+    const declared = all.filter(
+      ([status, { content }]) => entryFor(expected, status) && Object.keys(Object(content)).length > 0,
+    );
     let valid = 0;
     for (const [status, response] of declared) {
       const content = response['content'] as Record<string, { readonly schema: SubSchema }>;
@@ -32,7 +36,7 @@ it.each(adapterFixtures('good-adapters'))(
       const name = entryFor(expected, status)?.get('application/json');
       const validate = ajv.getSchema(`v1#/$defs/${name}`) ?? raise();
       for (let count = 0; count < responses / declared.length; count += 1) {
-        const value = sampler.next(schema) ?? raise();
+        const value = sampler.next(schema, (['least', 'most'] as const)[count]) ?? raise();
         const written = JSON.stringify(value);
         const adapted = JSON.stringify(adapt(value));
         if (validate(JSON.parse(adapted))) valid += 1;

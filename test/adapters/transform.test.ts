@@ -4,17 +4,18 @@ import { AdaptationError, compileOperations } from '../../gateway/adapters/trans
 import type { AdaptedRoute } from '../../gateway/config/adapterSettings.ts';
 import { parseConfig } from '../../gateway/config/load.ts';
 
-const contract = new URL('../../services/v1/contract/openapi.yaml', import.meta.url).pathname;
+const contractOf = (name: string): string =>
+  new URL(`../../services/${name}/contract/openapi.yaml`, import.meta.url).pathname;
 
 /** Runs operations as routes.yaml has them on the text of a body. */
 function run(operations: string, body: string): string {
   const text = `
 routes:
   /v1:
-    contract: ${contract}
+    contract: ${contractOf('v1')}
     upstream: http://127.0.0.1:1
     adapter: { from: /v2, routes: { GET /health: { to: GET /health, response: { 200: ${operations} } } } }
-  /v2: { upstream: "http://127.0.0.1:2", contract: ${contract} }
+  /v2: { upstream: "http://127.0.0.1:2", contract: ${contractOf('v2')} }
 `;
   const { snapshot, faults } = parseConfig(text, 'routes.yaml');
   expect(faults).toEqual([]);

@@ -69,14 +69,21 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
     return [faultAt(source, at, `${from} has an adapter itself. Adapters cannot be chained.`, remedy)];
   });
 
-/** Both contracts are compared when the file is loaded. */
-export const adapterNeedsContracts: ConfigRule = ({ source, entries }) =>
+/** Both contracts are compared when the file is loaded. If they are equal, one of them is probably the wrong file. */
+export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }) =>
   withAdapter(entries).flatMap(({ key, adapter: { from } }) => {
-    const named = [key, from].filter((name) => name !== undefined && entries.some((other) => other.key === name));
-    const missing = named.find((name) => !has(source, ['routes', name ?? '', 'contract']));
-    if (missing === undefined) return [];
-    const message = `The adapter is checked with the contracts of ${named.join(' and ')}, and ${missing} has none.`;
-    return [faultAt(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`, 'key')];
+    const named = [key, from].filter((name) => entries.some((other) => other.key === name)) as string[];
+    const missing = named.find((name) => !has(source, ['routes', name, 'contract']));
+    if (missing !== undefined) {
+      const message = `The adapter is checked with the contracts of ${named.join(' and ')}, and ${missing} has none.`;
+      return [faultAt(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`, 'key')];
+    }
+    const [own, other] = [contracts.get(key), contracts.get(from ?? '')];
+    if (from === key || isUnusable(own) || isUnusable(other) || !own || own.digest !== other?.digest) return [];
+    const message = `${key} and ${from} have the same contract, so there is nothing to adapt.`;
+    return [
+      faultAt(source, ['routes', key, 'contract'], message, `Name the contract of ${key}, or remove the adapter.`),
+    ];
   });
 
 const reasons: Readonly<Record<string, string>> = {
