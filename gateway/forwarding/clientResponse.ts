@@ -206,8 +206,13 @@ export class AdaptingResponse {
 
   #adapt(head: ResponseHead, body: Buffer, bodyUnread: boolean): void {
     const result = this.#adaptation.adaptBody(head, body);
-    if (result instanceof Promise) void result.then((adapted) => this.#send(head, adapted, bodyUnread));
-    else this.#send(head, result, bodyUnread);
+    if (!(result instanceof Promise)) this.#send(head, result, bodyUnread);
+    else {
+      result
+        .then((adapted) => this.#send(head, adapted, bodyUnread))
+        // An error ends only this exchange.
+        .catch(() => this.#outbound.res.destroy());
+    }
   }
 
   #send(head: ResponseHead, result: Buffer | Failure, bodyUnread: boolean): void {
