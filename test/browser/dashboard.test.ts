@@ -1090,6 +1090,7 @@ describe('the filter by gateway', () => {
       ['Requests per day gw-3'],
       ['If it were retired now all gateways'],
       ['After the brownout all gateways'],
+      ['Responses compared this gateway'],
       ['Clients that call v1 all gateways'],
       ['Routes in use all gateways'],
       ['Rate and latency by version this gateway'],
