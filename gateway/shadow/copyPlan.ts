@@ -14,6 +14,8 @@ export interface CopyPlan {
   readonly to: Version;
   /** From the version to `to`. */
   readonly successorPath: SuccessorPath;
+  /** Whether responses of `to` are compared after the version's adapter has changed them. */
+  readonly isAdapted: boolean;
   readonly denied: PathTable<string>;
   /** The request fields that are not copied, in lower case. */
   readonly identifying: ReadonlySet<string>;
@@ -49,6 +51,7 @@ export function planOf(
   return {
     version,
     settings,
+    isAdapted: version.adapter?.mode === 'shadow' && version.adapter.from === to.name,
     key,
     to,
     successorPath: pathBetween(version, to, snapshot),

@@ -7,6 +7,8 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 import type { Exchanged } from './sample.ts';
 import type { CopyAddress } from './shadowBatch.ts';
 
+// Shorter than the idle time after which backends close connections.
+const idleMs = 2_000;
 const https = process.getBuiltinModule('node:https');
 
 /**
@@ -38,19 +40,21 @@ export class CopySender {
     const { servername, verify, ca } = tls;
     this.#limits = limits;
     this.#agents = {
-      http: new http.Agent({ keepAlive: true }),
+      http: new http.Agent({ keepAlive: true, timeout: idleMs }),
       https: new https.Agent({
         keepAlive: true,
+        timeout: idleMs,
         rejectUnauthorized: verify,
         ...(servername !== undefined && { servername }),
-        ...(ca !== undefined && { ca: readRegularFile(ca) }),
+        ...(ca !== undefined && { ca: contentOf(ca) }),
       }),
     };
   }
 
   /** `fields`: alternating names and values. Never rejects. */
   async send(method: string, address: CopyAddress, fields: readonly string[]): Promise<CopyResult> {
-    const received = await this.#receive(method, address, fields);
+    // A field or a path that node:http refuses.
+    const received = await this.#receive(method, address, fields).catch(() => 'failed' as const);
     if (typeof received === 'string') return received;
     if (overloadedStatuses.has(received.status)) return 'failed';
     const body = method === 'HEAD' ? received.body : await decoded(received.body, received.coding, this.#limits.body);
@@ -64,7 +68,7 @@ export class CopySender {
     this.#agents.https.destroy();
   }
 
-  #receive(method: string, address: CopyAddress, fields: readonly string[]) {
+  async #receive(method: string, address: CopyAddress, fields: readonly string[]) {
     const { protocol, hostname, port } = new URL(address.target);
     const isSecure = protocol === 'https:';
     const prefix = address.prefix === '' ? [] : ['X-Forwarded-Prefix', address.prefix];
@@ -79,9 +83,12 @@ export class CopySender {
     const { promise, resolve } = Promise.withResolvers<
       Exclude<CopyResult, Exchanged> | (Exchanged & { readonly coding: string })
     >();
-    if (this.#stop.signal.aborted) return Promise.resolve('aborted' as const);
+    if (this.#stop.signal.aborted) return 'aborted' as const;
     const request = (isSecure ? https : http).request(options);
+    let hasEnded = false;
     const end = (result: Awaited<typeof promise>): void => {
+      if (hasEnded) return;
+      hasEnded = true;
       clearTimeout(timer);
       this.#stop.signal.removeEventListener('abort', onStop);
       resolve(result);
@@ -91,6 +98,7 @@ export class CopySender {
     const timer = setTimeout(end, this.#limits.timeout, 'timeout' as const);
     this.#stop.signal.addEventListener('abort', onStop, { once: true });
     request.on('error', () => end('failed'));
+    request.on('close', () => end('failed'));
     request.on('response', (response) => {
       const parts: Buffer[] = [];
       let length = 0;
@@ -110,6 +118,15 @@ export class CopySender {
     });
     request.end();
     return promise;
+  }
+}
+
+/** Without the file, no certificate is valid, and every copy fails. */
+function contentOf(ca: string): Buffer {
+  try {
+    return readRegularFile(ca);
+  } catch {
+    return Buffer.alloc(0);
   }
 }
 

@@ -30,6 +30,8 @@ export interface ObservedExchange {
   readonly id: string;
   readonly hasBody: boolean;
   readonly upgrade: object | undefined;
+  /** Set if the response comes from the backend of another version already. */
+  readonly adaptation: object | undefined;
   readonly fields: RequestFields;
   readonly peer: { readonly scheme: string };
   readonly clientAddress: string;
@@ -68,14 +70,20 @@ export class Sampler {
     const { method, now } = exchange;
     const plan = this.#plans.get(exchange.versionName);
     if (plan === undefined || (method !== 'GET' && method !== 'HEAD') || now >= plan.settings.until) return undefined;
-    if (exchange.hasBody || exchange.upgrade !== undefined || exchange.active.snapshot !== this.#snapshot)
+    if (
+      exchange.hasBody ||
+      exchange.upgrade !== undefined ||
+      exchange.adaptation !== undefined ||
+      exchange.active.snapshot !== this.#snapshot
+    )
       return undefined;
     if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
     if (!plan.share.admits(performance.now())) return undefined;
     const { resource } = exchange;
     if (isDenied(plan, method, resource) || /^x-shadow:/im.test(exchange.fields.passed)) return undefined;
     const path = followPath(plan.successorPath, resource);
-    if (path === undefined) return this.#drop(plan, 'no-counterpart');
+    // An adapter has paths of its own.
+    if (path === undefined && !plan.isAdapted) return this.#drop(plan, 'no-counterpart');
     if (hasSecret(plan, exchange.originForm.slice(exchange.pathEnd + 1))) return this.#drop(plan, 'secret');
     const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
     const client = exchange.identify();
@@ -109,7 +117,7 @@ export class Sampler {
     plan: CopyPlan,
     exchange: ObservedExchange,
     taken: TakenResponse,
-    found: { readonly path: string; readonly template: string; readonly client: string },
+    found: { readonly path: string | undefined; readonly template: string; readonly client: string },
   ): ShadowDrop | undefined {
     const { settings, version, to } = plan;
     const { active, chosenTarget } = exchange;
@@ -127,14 +135,18 @@ export class Sampler {
       path,
       prefix: prefix === 'strip' ? `${basePath}/${name}` : basePath,
     });
-    const below = found.path.startsWith('/') ? found.path : `/${found.path}`;
+    const { path = '' } = found;
+    const below = path.startsWith('/') ? path : `/${path}`;
     const isControlled = Math.random() < settings.control && chosenTarget?.health.state === 'healthy';
     const sample: ShadowSample = {
       version: version.name,
       key: plan.key,
       method: exchange.method,
       template: found.template,
-      toTemplate: to.contract?.paths.find(found.path)?.template,
+      toTemplate: to.contract?.paths.find(path)?.template,
+      hasCounterpart: found.path !== undefined,
+      resource: exchange.resource,
+      query,
       client: found.client,
       fields: copiedFields(plan, exchange),
       to: addressOf(to, target, (to.prefix === 'strip' ? below : `/${to.name}${below}`) + query),

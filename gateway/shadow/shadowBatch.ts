@@ -34,6 +34,11 @@ export interface ShadowSample {
   readonly method: string;
   readonly template: string;
   readonly toTemplate: string | undefined;
+  /** False: only the adapter of the version has a path for it. */
+  readonly hasCounterpart: boolean;
+  /** The path below the version, and the query with its question mark; '' for none. */
+  readonly resource: string;
+  readonly query: string;
   readonly client: string;
   /** Alternating names and values, without those of an address. */
   readonly fields: readonly string[];

@@ -1,3 +1,5 @@
+import { adaptRequest, adaptResponse } from '../adapters/adaptExchange.ts';
+import { CompiledAdapter, type CompiledRoute } from '../adapters/compiledAdapter.ts';
 import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type CopyResult, CopySender, decoded } from './copySender.ts';
@@ -30,6 +32,10 @@ interface Copy {
   readonly kind: 'shadow' | 'control';
   readonly sample: ShadowSample;
   readonly address: CopyAddress;
+  /** Whether the response is compared as it is. */
+  readonly isPlain: boolean;
+  /** Set if the response is compared after this route of the adapter has changed it, too. */
+  readonly adaptedBy: CompiledRoute | undefined;
   /** The response of the version, decoded. */
   readonly old: Exchanged;
   /** Monotonic ms. */
@@ -39,6 +45,9 @@ interface Copy {
 /** Sends the copies of one version within its limits, and passes on the pairs of responses. */
 export class ShadowQueue {
   readonly #settings: ShadowSettings;
+  readonly #to: Version;
+  /** Undefined: responses are only compared as they are. */
+  readonly #adapter: CompiledAdapter | undefined;
   readonly #sink: ShadowSink;
   readonly #senders: Readonly<Record<Copy['kind'], CopySender>>;
   readonly #breakers: Readonly<Record<Copy['kind'], CircuitBreaker>> = {
@@ -58,6 +67,8 @@ export class ShadowQueue {
     this.#settings = settings;
     this.#sink = sink;
     const to = versions.get(settings.to) ?? version;
+    this.#to = to;
+    this.#adapter = adapterOf(version, to);
     this.#senders = { shadow: new CopySender(to, settings), control: new CopySender(version, settings) };
   }
 
@@ -74,8 +85,18 @@ export class ShadowQueue {
       return;
     }
     const copied = { sample, old: { status, contentType, body }, since: performance.now() };
-    this.#enqueue({ kind: 'shadow', address: sample.to, ...copied });
-    if (control) this.#enqueue({ kind: 'control', address: control, ...copied });
+    const adapted = this.#adaptedRequest(sample);
+    const isSame = sample.hasCounterpart && adapted?.path === sample.to.path;
+    if (sample.hasCounterpart) {
+      const adaptedBy = isSame ? adapted?.route : undefined;
+      this.#enqueue({ kind: 'shadow', address: sample.to, isPlain: true, adaptedBy, ...copied });
+    }
+    if (adapted && !isSame) {
+      const address = { ...sample.to, path: adapted.path };
+      this.#enqueue({ kind: 'shadow', address, isPlain: false, adaptedBy: adapted.route, ...copied });
+    }
+    if (!sample.hasCounterpart && !adapted) this.#sink.drop('no-counterpart');
+    if (control) this.#enqueue({ kind: 'control', address: control, isPlain: true, adaptedBy: undefined, ...copied });
     this.#run();
   }
 
@@ -87,6 +108,33 @@ export class ShadowQueue {
     this.#waiting = [];
     this.#senders.shadow.close();
     this.#senders.control.close();
+  }
+
+  #pass({ kind, sample, old, isPlain, adaptedBy }: Copy, response: Exchanged): void {
+    const { method, template, toTemplate, at } = sample;
+    const pair = { method, template, old, withoutCredentials: this.#settings.credentials === 'drop', at };
+    if (isPlain) this.#sink.pair({ ...pair, kind, toTemplate, new: response });
+    if (this.#adapter === undefined || adaptedBy === undefined) return;
+    const adapted = method === 'HEAD' ? response : this.#adaptedResponse(this.#adapter, adaptedBy, response);
+    // It has to satisfy the contract of the version itself.
+    this.#sink.pair({ ...pair, kind: 'adapter', toTemplate: template, new: adapted });
+  }
+
+  /** Undefined: the adapter does not turn it into a GET or HEAD of the other version. */
+  #adaptedRequest({ method, resource, query }: ShadowSample) {
+    const adapted = this.#adapter && adaptRequest(this.#adapter, method, resource, query);
+    if (typeof adapted !== 'object' || !/^(?:GET|HEAD)$/.test(adapted.method)) return undefined;
+    const path = this.#to.prefix === 'strip' ? adapted.target : `/${this.#to.name}${adapted.target}`;
+    return { route: adapted.route, path };
+  }
+
+  /** What a client would get through the adapter. */
+  #adaptedResponse(adapter: CompiledAdapter, route: CompiledRoute, response: Exchanged): Exchanged {
+    const { status, contentType, body } = response;
+    const adapted = adaptResponse(adapter, route, { status, contentType, body: Buffer.from(body) });
+    if (Buffer.isBuffer(adapted)) return { status, contentType, body: adapted };
+    // As the gateway answers ADAPTER_FAILED.
+    return { status: 502, contentType: 'application/problem+json', body: Buffer.from('{}') };
   }
 
   #enqueue(copy: Copy): void {
@@ -135,7 +183,7 @@ export class ShadowQueue {
   }
 
   async #send(copy: Copy): Promise<void> {
-    const { kind, sample, address, old } = copy;
+    const { kind, sample, address } = copy;
     this.#inFlight += 1;
     if (this.#sent.size >= mostEntries) this.#sent.clear();
     this.#sent.set(entryOf(copy), (this.#sent.get(entryOf(copy)) ?? 0) + 1);
@@ -143,20 +191,16 @@ export class ShadowQueue {
     this.#inFlight -= 1;
     this.#breakers[kind].record(result, performance.now());
     this.#sink.copy(kind, typeof result === 'string' ? result : 'compared');
-    if (typeof result !== 'string') {
-      this.#sink.pair({
-        kind,
-        method: sample.method,
-        template: sample.template,
-        toTemplate: sample.toTemplate,
-        old,
-        new: result,
-        withoutCredentials: this.#settings.credentials === 'drop',
-        at: sample.at,
-      });
-    }
+    if (typeof result !== 'string') this.#pass(copy, result);
     this.#run();
   }
+}
+
+/** Undefined: the version has no adapter that is to be compared with it. */
+function adapterOf({ adapter, contract }: Version, to: Version): CompiledAdapter | undefined {
+  if (adapter?.mode !== 'shadow' || adapter.from !== to.name) return undefined;
+  const templates = contract?.paths.entries().map(([template]) => template) ?? [];
+  return new CompiledAdapter({ settings: adapter, hash: adapter.prepared?.hash ?? '', templates });
 }
 
 function entryOf({ sample: { client, method, template } }: Copy): string {

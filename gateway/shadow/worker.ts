@@ -63,7 +63,8 @@ interface RunningShadow {
   /** Equal as long as nothing has changed that the queue uses. */
   readonly identity: string;
   readonly queue: ShadowQueue;
-  readonly collector: Promise<EvidenceCollector>;
+  /** Of the responses as they are, then of those that the adapter has changed. */
+  readonly collectors: readonly Promise<EvidenceCollector>[];
 }
 
 let plain: PlainSnapshot | undefined;
@@ -101,7 +102,13 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
       const key = settings && shadowKey(version);
       if (settings === undefined || key === undefined || stopped.has(key)) return [];
       const to = snapshot.versions.get(settings.to);
-      const used = [version, to].map((one) => [one?.tls, one?.contract?.digest]);
+      const used = [version, to].map((one) => [
+        one?.tls,
+        one?.prefix,
+        one?.contract?.digest,
+        one?.adapter?.mode,
+        one?.adapter?.prepared?.hash,
+      ]);
       return [[version.name, { version, settings, identity: `${key} ${JSON.stringify(used)}` }] as const];
     }),
   );
@@ -116,16 +123,26 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
     const { contract } = version;
     const toContract = snapshot.versions.get(to)?.contract;
     const hash = evidenceHash(contract?.digest, toContract?.digest);
-    const compared = { version: name, to, hash, contract: contract?.file, toContract: toContract?.file };
-    const collector = EvidenceCollector.open(compared);
+    const files = { contract: contract?.file, toContract: toContract?.file };
+    const collectors = [EvidenceCollector.open({ version: name, to, hash, ...files })];
+    if (version.adapter?.mode === 'shadow' && version.adapter.from === to) {
+      // Adapted responses have to satisfy the contract of the version itself.
+      const adapted = evidenceHash(contract?.digest, toContract?.digest, version.adapter.prepared?.hash);
+      const own = { contract: contract?.file, toContract: contract?.file };
+      collectors.push(EvidenceCollector.open({ version: name, to: name, hash: adapted, ...own }));
+    }
     // Handled for each pair.
-    collector.catch(() => {});
+    for (const collector of collectors) collector.catch(() => {});
     const sink = {
-      pair: (pair: ResponsePair) => void compare(name, collector, pair),
+      pair: (pair: ResponsePair) => {
+        const [plain, adapted] = collectors;
+        if (plain && pair.kind !== 'adapter') void compare(name, plain, pair);
+        if (adapted && pair.kind !== 'shadow') void compare(name, adapted, { ...pair, toTemplate: pair.template });
+      },
       copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => count(`copies ${name} ${kind} ${outcome}`),
       drop: (reason: ShadowDrop) => count(`dropped ${name} ${reason}`),
     };
-    running.set(name, { identity, collector, queue: new ShadowQueue(version, snapshot, settings, sink) });
+    running.set(name, { identity, collectors, queue: new ShadowQueue(version, snapshot, settings, sink) });
   }
 }
 
@@ -142,7 +159,7 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
   // A shadow that ends meanwhile is included.
-  for (const { collector } of [...running.values()]) {
+  for (const collector of [...running.values()].flatMap(({ collectors }) => collectors)) {
     const rows = await collector.then((one) => one.take()).catch(() => []);
     if (rows.length > 0) post({ kind: 'evidence', rows });
   }
