@@ -16,16 +16,15 @@ const json = 'Content-Type: application/json';
 async function startQueue(v2Body: string, { mode = 'shadow', plain = '/v2/plain', hasCounterpart = false } = {}) {
   const v2 = await startBackend(answer(200, v2Body, json));
   const folder = temporaryFolder();
-  const contract = 'contract.json';
   const operation = { get: { responses: { 200: { description: 'ok' } } } };
   const id = { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] };
-  const paths = {
-    '/drinks/{id}': { ...id, ...operation },
-    '/legacy': operation,
-    '/cocktails/{id}': { ...id, ...operation },
+  const contractWith = (name: string, paths: object): string => {
+    const document = { openapi: '3.1.0', info: { title: 'Drinks', version: '1' }, paths };
+    writeFileSync(join(folder, name), JSON.stringify(document));
+    return name;
   };
-  const document = { openapi: '3.1.0', info: { title: 'Drinks', version: '1' }, paths };
-  writeFileSync(join(folder, contract), JSON.stringify(document));
+  const old = contractWith('v1.json', { '/drinks/{id}': { ...id, ...operation }, '/legacy': operation });
+  const now = contractWith('v2.json', { '/cocktails/{id}': { ...id, ...operation } });
   const response = { 200: [{ rename: { title: 'name' } }] };
   const adapter = {
     from: '/v2',
@@ -38,8 +37,8 @@ async function startQueue(v2Body: string, { mode = 'shadow', plain = '/v2/plain'
   const snapshot = snapshotFrom(
     {
       routes: {
-        '/v1': { upstream: 'http://127.0.0.1:1', contract, shadow: everything, adapter },
-        '/v2': { upstream: v2.url, prefix: 'forward', contract },
+        '/v1': { upstream: 'http://127.0.0.1:1', contract: old, shadow: everything, adapter },
+        '/v2': { upstream: v2.url, prefix: 'forward', contract: now },
       },
     },
     folder,
