@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type Answer, answer, inPieces } from '../support/backend.ts';
+import { type Answer, answer, inPieces, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { askHttp2, connectHttp2 } from '../support/http2Client.ts';
@@ -156,6 +156,50 @@ describe.each([
       { gateway },
     );
     expect(expectProblem(await ask(port, get('/v1/drinks/7')), 502)['code']).toBe('TARGET_FAILED');
+  });
+
+  it('sends a request again to another target, with its adapted body', async () => {
+    const backend = await startBackend(answer(201, cocktail, json));
+    const { port } = await startServed(answer(201, cocktail, json), {
+      gateway,
+      source: { upstream: [await refusedUrl(), backend.url] },
+    });
+    for (let round = 0; round < 2; round += 1) {
+      const response = await ask(port, post('/v1/drinks', '{"name":"a"}', json));
+      expect([response.status, response.body]).toEqual([201, drink]);
+    }
+    expect(backend.requests.map(({ body }) => body)).toEqual(Array(2).fill('{"title":"a","glass":"none"}'));
+  });
+
+  it('refuses an upload that is malformed or too slow', async () => {
+    const { backend, port } = await startServed(answer(201, cocktail, json), {
+      gateway: { ...gateway, timeouts: { body_idle: '300ms' } },
+    });
+    const malformed = await connectTo(port);
+    malformed.send(chunked('/v1/drinks', '3\r\n{"n\r\nx', json));
+    expectProblem(await malformed.response('POST'), 400);
+    const slow = await connectTo(port);
+    slow.send(post('/v1/drinks', '{"name":', json).replace(/Length: \d+/, 'Length: 100'));
+    expectProblem(await slow.response('POST'), 408);
+    await Promise.all([malformed.closed(), slow.closed()]);
+    expect(backend.connections).toEqual([]);
+  });
+
+  it('changes a large request body in a thread', async () => {
+    const { backend, port } = await startServed(answer(201, cocktail, json), { gateway });
+    const name = 'a'.repeat(400_000);
+    expect((await ask(port, post('/v1/drinks', `{"name":"${name}"}`, json))).status).toBe(201);
+    expect(backend.request.body === `{"title":"${name}","glass":"none"}`).toBe(true);
+    const broken = await ask(port, post('/v1/drinks', `{"name":"${name}"`, json));
+    expectProblem(broken, 400);
+  });
+
+  it('answers HTTP/1.0', async () => {
+    const { port } = await startServed([{ write: `HTTP/1.1 200 OK\r\n${json}\r\n\r\n${cocktail}` }, { end: true }], {
+      gateway,
+    });
+    const response = await ask(port, message('GET /v1/drinks/7 HTTP/1.0', 'Host: a'));
+    expect([response.status, response.body, response.framing]).toEqual([200, drink, 'length']);
   });
 
   it('ends a request whose client leaves', async () => {
