@@ -50,9 +50,13 @@ const classes: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 
 /** `rows`: of one version, target and hash, each property once per kind. */
 export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   const byRoute = Map.groupBy(rows, ({ route }) => route);
-  return [...byRoute]
-    .map(([route, own]) => assessRoute(route, own))
-    .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route));
+  return (
+    [...byRoute]
+      .map(([route, own]) => assessRoute(route, own))
+      // A route may have control pairs only, while the new version fails.
+      .filter(({ pairs }) => pairs > 0)
+      .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route))
+  );
 }
 
 function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence {
@@ -279,7 +283,7 @@ function difference(
   return { route, status, path, what, detail, class: kind, why, count, pairs, first, last };
 }
 
-/** Whether the old version never sends the field, or never sends a value of another type than the new one. */
+/** Whether the old version never sends the field. */
 function isAddition({ what, oldShare }: EvidenceRow): boolean {
   return what === 'value' && oldShare === 0;
 }

@@ -8,7 +8,7 @@ import type { Violation } from './validation.ts';
 
 // Per response: a body with more paths is recorded up to here.
 const mostPaths = 500;
-// Routes and statuses. The statuses of a route are few, so this is never reached by an API with less than a few hundred routes.
+// Combinations of a route and its statuses. Of further ones, only the statuses are compared.
 const mostResponses = 5_000;
 const mostViolations = 200;
 

@@ -3,10 +3,7 @@ import { CompareError } from '../compat/failure.ts';
 import type { Schema, SubschemaRef } from '../compat/schema/schema.ts';
 import type { ShapeType } from './validation.ts';
 
-/**
- * What a contract states about a path in a body. `no schema`: nothing about the whole body. `open`: an object or a list without
- * further description.
- */
+/** What a contract states about a path in a body. `no schema`: it has no schema for the whole body. */
 export type Listing = 'no schema' | 'required' | 'optional' | 'unlisted';
 
 /** The schemas that may describe a value: several if a choice or an `allOf` is involved. Undefined: the body has no schema. */

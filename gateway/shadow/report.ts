@@ -64,7 +64,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     not_compared: [...used.keys()].filter(
       (name) => /^(?:GET|HEAD) /.test(name) && !routes.some(({ route }) => route === name),
     ),
-    notes: [...notesOn(chosen, all, version, queries), ...(question.notes ?? [])],
+    notes: [...notesOn(chosen, all, { version, snapshot, queries }), ...(question.notes ?? [])],
   };
 }
 
@@ -176,27 +176,25 @@ function choose(all: readonly EvidenceRow[], { versions }: Snapshot, name: strin
     return { to, rows, isCurrent: rows[0]?.hash === hash, last: Math.max(...rows.map(({ last }) => last)) };
   });
   const wanted = own?.shadow?.to;
-  const [best] = groups.toSorted(
-    (a, b) =>
-      Number(b.to === wanted) - Number(a.to === wanted) || Number(b.isCurrent) - Number(a.isCurrent) || b.last - a.last,
-  );
+  const usable = groups.filter(({ to, rows }) => to === (wanted ?? to) && rows.some(({ kind }) => kind === 'shadow'));
+  const [best] = usable.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent) || b.last - a.last);
   return best;
 }
 
 function notesOn(
   chosen: ChosenEvidence | undefined,
   all: readonly EvidenceRow[],
-  name: string,
-  queries: UsageQueries,
+  { version: name, snapshot, queries }: { version: string; snapshot: Snapshot; queries: UsageQueries },
 ): string[] {
   const notes: string[] = [];
+  const isConfigured = snapshot.versions.get(name)?.shadow !== undefined;
   if (queries.evidence === undefined)
     notes.push('The usage ledger of this gateway cannot be read, so it has no evidence.');
-  else if (chosen === undefined)
+  else if (chosen === undefined && !isConfigured)
     notes.push(
       `Set shadow in the section of /${name} in routes.yaml to compare its responses with those of another version.`,
     );
-  else if (!chosen.isCurrent)
+  else if (chosen?.isCurrent === false)
     notes.push(
       'A contract has changed since: the evidence is about the former contracts. New evidence begins with the next pair.',
     );

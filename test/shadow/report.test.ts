@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 import { startAdmin } from '../support/startAdmin.ts';
 import { collect, contract, json, pairOf } from './pairs.ts';
-import { startShadowed } from './shadowedGateway.ts';
+import { startShadowed, tomorrow } from './shadowedGateway.ts';
 
 const drink = (price: string): string =>
   JSON.stringify({
@@ -182,6 +182,15 @@ In use and never compared: GET /menu.
 
 In use and never compared: GET /drinks, GET /menu.
 `);
+  });
+
+  it('leaves out a route of which only control pairs exist, and the evidence about another target', async () => {
+    const control = evidence('/only-control').filter(({ kind }) => kind === 'control');
+    const shown = await shadow(['shadow', 'report', '/v1'], [...evidence(), ...control]);
+    expect([shown.code, shown.stdout.includes('only-control')]).toEqual([0, false]);
+    const v1 = { upstream, shadow: { to: '/v3', until: tomorrow } };
+    const other = await shadow(['shadow', 'report', '/v1'], evidence(), { '/v1': v1, '/v3': upstream });
+    expect(other.stdout).toMatch(/^No responses of \/v1 were compared yet\.\n\n/);
   });
 
   it('says that a version is unknown', async () => {

@@ -175,7 +175,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   saveEvidence(rows: readonly EvidenceRow[]): void {
-    if (!this.#closing) this.#send({ kind: 'evidence', rows });
+    if (!this.#closing && this.#unanswered.length < maxUnanswered) this.#send({ kind: 'evidence', rows });
   }
 
   maintain(now: number): void {

@@ -45,7 +45,7 @@ export interface WritableLedger extends LedgerState {
   add(batch: UsageBatch): void;
   /** Stores what was decided about brownouts. A brownout that is over stays so. */
   saveBrownouts(records: readonly BrownoutRecord[]): void;
-  /** Adds to the evidence about responses. What cannot be written is lost. */
+  /** Adds to the evidence about responses. What cannot be written soon is lost. */
   saveEvidence(rows: readonly EvidenceRow[]): void;
   /** Resolves once every batch added before is written, or is kept because it cannot be. */
   flush(): Promise<void>;
