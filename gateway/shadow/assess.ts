@@ -144,8 +144,8 @@ class RouteRows {
         const verdict = this.#isNoise(row, direction) ? noise : this.#declared(row);
         return [difference(row, name, verdict, row[direction])];
       }
-      // A field or a type that only the other version has is an addition.
-      if (row[direction] === 0 || isAddition(row)) return [];
+      // What only the new version sends is an addition.
+      if (row[direction] === 0) return [];
       const count = row[direction];
       if (row.pairs < leastPairs || oldMore === 0 || newMore === 0) return [difference(row, name, tooFew, count)];
       return [difference(row, name, ['noise', 'it varies in both versions'], count)];
@@ -281,11 +281,6 @@ function difference(
 ): ResponseDifference {
   const { route, status, path, pairs, first, last } = row;
   return { route, status, path, what, detail, class: kind, why, count, pairs, first, last };
-}
-
-/** Whether the old version never sends the field. */
-function isAddition({ what, oldShare }: EvidenceRow): boolean {
-  return what === 'value' && oldShare === 0;
 }
 
 function parentsOf(path: string): string[] {
