@@ -1,0 +1,39 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { startServed } from '../adapters/servedVersion.ts';
+import { answer } from '../support/backend.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { launchChromium, open, screens, violationsOn } from './chromium.ts';
+
+const timeoutMs = 60_000;
+vi.setConfig({ testTimeout: 3 * timeoutMs });
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+}, 3 * timeoutMs);
+afterAll(() => browser.close());
+
+it.each(screens)('shows the failures of an adapter on a %s, %s', async (_device, colorScheme, width) => {
+  const body = JSON.stringify({ title: 'a secret', price: 'free' });
+  const { adminPort, port } = await startServed(answer(200, body, 'Content-Type: application/json'));
+  for (let count = 0; count < 2; count += 1) expect((await ask(port, get('/v1/drinks/7'))).status).toBe(502);
+  const context = await browser.newContext({
+    locale: 'en-GB',
+    bypassCSP: true,
+    colorScheme,
+    viewport: { width, height: 900 },
+  });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(timeoutMs);
+  await open(page, `http://127.0.0.1:${adminPort}/`);
+  const attention = page.locator('#attention');
+  await attention.getByText('The adapter of /v1 has failed').waitFor();
+  const text = (await attention.innerText()).replace(/\s+/g, ' ');
+  expect(text).toContain('The adapter of /v1 has failed with responses of /v2. Its clients got 502.');
+  expect(text).toMatch(/GET \/drinks\/\{id\}: 2 responses, last at .*, \/price/);
+  expect(text).not.toContain('secret');
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  expect(await violationsOn(page, '#attention')).toEqual([]);
+});
