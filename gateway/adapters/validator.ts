@@ -14,11 +14,11 @@ export class SchemaValidator {
     addUsedSchema: false,
     multipleOfPrecision: 9,
   });
-  readonly #named: Named;
   readonly #compiled = new Map<SubSchema, ValidateFunction | undefined>();
 
+  /** More names may be added to `named` later. Each is compiled once, for all schemas that refer to it. */
   constructor(named: Named) {
-    this.#named = named;
+    this.#ajv.addSchema({ components: { schemas: named } }, bundleId);
   }
 
   isValid(schema: SubSchema, value: JsonValue): boolean {
@@ -42,13 +42,24 @@ export class SchemaValidator {
 
   #compile(schema: SubSchema): ValidateFunction | undefined {
     try {
-      return this.#ajv.compile(
-        typeof schema === 'boolean' ? schema : { ...schema, components: { schemas: usedBy(schema, this.#named) } },
-      );
+      return this.#ajv.compile(withBundle(schema) as SubSchema);
     } catch {
       return undefined;
     }
   }
+}
+
+const bundleId = 'bundle';
+
+/** The schema with `$ref`s to the named schemas of the bundle. */
+function withBundle(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withBundle);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).map(([key, value]) => {
+    const isRef = key === '$ref' && typeof value === 'string';
+    return [key, isRef ? `${bundleId}${value}` : withBundle(value)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The named schemas that a part of a contract refers to, directly or indirectly: all of a large contract would take long. */
