@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProxyDefinition } from '../proxies/definition.ts';
 import { servers } from '../proxies/index.ts';
+import { nodeRelay } from '../proxies/nodeRelay.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { rssBytes } from '../support/proc.ts';
 import { checkResponse } from '../support/response.ts';
@@ -23,7 +24,7 @@ export const idleConnections: Scenario = {
   runs: 'full',
   async run(options) {
     const backend = await startJsonBackend();
-    const { installed, notes } = onlyInstalled(selectProxies(servers, options.only));
+    const { installed, notes } = onlyInstalled(selectProxies([...servers, nodeRelay], options.only));
     const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backend));
     const figure = (which: string) => `resident memory per connection, ${which} ${count.toLocaleString('en')}, KiB`;
     const targets = [{ atMost: 4 }];

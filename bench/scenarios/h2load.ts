@@ -4,6 +4,7 @@ import { gatewayWithH2c } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { http2Relay } from '../proxies/http2Relay.ts';
 import { servers } from '../proxies/index.ts';
+import { nodeRelay } from '../proxies/nodeRelay.ts';
 import type { Section, Table, Target } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { createCertificate } from '../support/certificate.ts';
@@ -54,7 +55,7 @@ export const handshakes: Scenario = {
     };
     return {
       text: `${handshakesPerSecond} connections per second from h2load, each with a full handshake (TLS 1.3, ECDSA P-256, nothing is resumed) and one request of the first question. The figures are of both together.`,
-      ...(await compare('http/1.1', servers, args, options, { atMost: 1.3, times: 'nginx' })),
+      ...(await compare('http/1.1', [...servers, nodeRelay], args, options, { atMost: 1.3, times: 'nginx' })),
     };
   },
 };

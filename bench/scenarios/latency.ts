@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { gateway } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { nginx } from '../proxies/nginx.ts';
+import { nodeRelay } from '../proxies/nodeRelay.ts';
 import type { Table } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { runToEnd } from '../support/children.ts';
@@ -32,7 +33,7 @@ export const latency: Scenario = {
   runs: 'quick',
   async run(options) {
     const set = await startProxies(
-      selectProxies([haproxy, gateway, nginx], options.only),
+      selectProxies([haproxy, gateway, nginx, nodeRelay], options.only),
       await startJsonBackend(),
       checkResponse,
     );

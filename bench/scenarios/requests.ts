@@ -3,6 +3,7 @@ import type { ProxyDefinition } from '../proxies/definition.ts';
 import { gateway, gatewayWithoutFastLane } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { proxies, servers } from '../proxies/index.ts';
+import { nodeRelay } from '../proxies/nodeRelay.ts';
 import type { Section, Target } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { createCertificate } from '../support/certificate.ts';
@@ -36,7 +37,7 @@ export const smallJson: Scenario = {
     ];
     return {
       text: `GET of 256 bytes of JSON ${onConnections}, always the same request. The prefix is removed and three fields are set. No access log.`,
-      ...(await compare({ peers: proxies, showsRate: true, targets }, options)),
+      ...(await compare({ peers: [...proxies, nodeRelay], showsRate: true, targets }, options)),
     };
   },
 };
