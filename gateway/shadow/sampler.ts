@@ -169,6 +169,8 @@ export class Sampler {
     this.#unsent += 1;
     try {
       await this.#send({ samples, dropped });
+    } catch {
+      // The samples are lost. Requests of clients must not fail because of them.
     } finally {
       this.#unsent -= 1;
     }
