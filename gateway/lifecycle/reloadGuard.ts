@@ -22,6 +22,8 @@ export interface VersionUsage {
   clients?(version: string): string | undefined;
   /** Describes the clients that a freeze of the edit would refuse although they are served now; undefined: none, or unknown. */
   newClients?(version: string): string | undefined;
+  /** What is missing until the adapter of the edit may serve the version; undefined: nothing, or it serves it already. */
+  missingProof?(version: string): string | undefined;
   /** Why calls of a version may be missing, in sentences. Then it must not end. Undefined: none are missing. */
   gap?(version: string): string | undefined;
 }
@@ -46,6 +48,7 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: VersionU
             ...brownoutMessages(old, version, after.brownout.notice, now),
             ...sparedMessages(old, version, before.brownout.spared, after.brownout, now),
             ...freezeMessages(old, version, use),
+            ...adapterMessages(old, use),
           ]
         : []),
     ];
@@ -98,6 +101,41 @@ function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: Ver
   if (clients === undefined) return [];
   const what = `The freeze of /${old.name} would refuse clients that are served now`;
   return [`${what}; ${clients}. Move its \`from\` to a later date, list them in \`allow\`, or use mode: report.`];
+}
+
+/** An adapter that would begin to serve clients. */
+export interface BeginningAdapter {
+  /** The adapted version: `v1`. */
+  readonly version: string;
+  /** Digests of the contracts of the version and of the one whose backend answers. */
+  readonly contract: string | undefined;
+  readonly fromContract: string | undefined;
+  /** Of the adapter; see `PreparedAdapter`. */
+  readonly hash: string | undefined;
+  /** Clean comparisons that each route in use needs. */
+  readonly pairs: number;
+  /** The adapted routes: `GET /drinks/{id}`. */
+  readonly routes: readonly string[];
+}
+
+/** The adapters of the edit that would serve clients and do not do so now, or do so with other operations or contracts. */
+export function beginningAdapters(before: Pick<Snapshot, 'versions'>, after: Snapshot): BeginningAdapter[] {
+  return after.byMajor.flatMap(({ name: version, adapter, contract }) => {
+    const now = before.versions.get(version)?.adapter;
+    const hash = adapter?.prepared?.hash;
+    if (adapter?.mode !== 'serve' || (now?.mode === 'serve' && now.prepared?.hash === hash)) return [];
+    const fromContract = after.versions.get(adapter.from)?.contract?.digest;
+    const adapted = adapter.routes.filter((route) => !('gone' in route));
+    const routes = adapted.map(({ method, path }) => `${method} ${path}`);
+    return [{ version, contract: contract?.digest, fromContract, hash, pairs: adapter.pairs, routes }];
+  });
+}
+
+/** The responses for clients would come from another backend, and nobody knows whether they are equal. */
+function adapterMessages({ name }: AcceptedVersion, use: VersionUsage): string[] {
+  const missing = use.missingProof?.(name);
+  if (missing === undefined) return [];
+  return [`The adapter of /${name} cannot serve clients yet: ${missing}. Compare with adapter.mode: shadow first.`];
 }
 
 function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): boolean {

@@ -121,8 +121,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
-  const use: ReloadSteps['use'] = (ending, freezing) =>
-    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending, freezing);
+  const use: ReloadSteps['use'] = (ending, freezing, adapting) =>
+    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending, freezing, adapting);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,

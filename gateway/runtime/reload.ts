@@ -4,6 +4,8 @@ import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import {
+  type BeginningAdapter,
+  beginningAdapters,
   endedVersions,
   guardReload,
   type Refusal,
@@ -43,8 +45,15 @@ export interface ReloadSteps {
   readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
-  /** How the versions are used now. `ending`: those that the edit ends. `freezing`: see `stricterFreezes`. */
-  readonly use: (ending: readonly string[], freezing: readonly RefusingFreeze[]) => Promise<VersionUsage>;
+  /**
+   * How the versions are used now. `ending`: those that the edit ends. `freezing`: see `stricterFreezes`. `adapting`: see
+   * `beginningAdapters`.
+   */
+  readonly use: (
+    ending: readonly string[],
+    freezing: readonly RefusingFreeze[],
+    adapting?: readonly BeginningAdapter[],
+  ) => Promise<VersionUsage>;
   readonly clock: Clock;
 }
 
@@ -142,7 +151,7 @@ export class Reloader {
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const before = this.#steps.announced?.() ?? current;
     const ending = endedVersions(before, next, this.#steps.clock.now());
-    const use = await this.#steps.use(ending, stricterFreezes(before, next));
+    const use = await this.#steps.use(ending, stricterFreezes(before, next), beginningAdapters(current, next));
     const now = this.#steps.clock.now();
     const refusals = guardReload(before, next, use, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
@@ -206,6 +215,7 @@ export async function versionUsage(
   fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'settle'>,
   ending: readonly string[] = [],
   freezing: readonly RefusingFreeze[] = [],
+  adapting: readonly BeginningAdapter[] = [],
 ): Promise<VersionUsage> {
   let isFlushed = false;
   const flushAndReport = async (): Promise<ServingReport> => {
@@ -217,8 +227,13 @@ export async function versionUsage(
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const answer = await ledger
-    ?.query('recentUse', snapshot, { since, now, freezing })
-    .catch(({ message }: Error) => ({ versions: [], newClients: new Map<string, string>(), problem: message }));
+    ?.query('recentUse', snapshot, { since, now, freezing, adapting })
+    .catch(({ message }: Error) => ({
+      versions: [],
+      newClients: new Map(),
+      missingProof: new Map(),
+      problem: message,
+    }));
   const problem = answer?.problem;
   const isComplete = isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
   const recorded = new Map(answer?.versions.map((row) => [row.version, row]));
@@ -236,6 +251,11 @@ export async function versionUsage(
     },
     clients: (name) => recorded.get(name)?.clients,
     newClients: (name) => answer?.newClients.get(name),
+    missingProof: (name) => {
+      if (!adapting.some(({ version }) => version === name)) return undefined;
+      if (answer === undefined) return 'there is no usage ledger, so no comparisons are known';
+      return problem === undefined ? answer.missingProof.get(name) : `the usage ledger cannot be read: ${problem}`;
+    },
     // `problem`: the query may notice before the next heartbeat that the store is lost. Then the calls to other gateways are
     // unknown.
     gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? missing?.get(name)),

@@ -15,6 +15,7 @@ import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
+import { missingAdapterProof } from '../../shadow/adapterProof.ts';
 import { shadowRemark, shadowReport } from '../../shadow/report.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
@@ -119,7 +120,7 @@ const answers: {
 
   clientEvents: (queries, snapshot, { now }) => clientEvents(queries, snapshot, now),
 
-  recentUse: async (queries, snapshot, { since, now, freezing }) => {
+  recentUse: async (queries, snapshot, { since, now, freezing, adapting }) => {
     const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
@@ -133,7 +134,12 @@ const answers: {
       const served = (await newcomersOf(queries, freeze)).filter(({ used }) => used >= since);
       if (served.length > 0) newClients.set(freeze.version, newClientsInWords(served));
     }
-    return { versions, newClients, problem: queries.problem };
+    const missingProof = new Map<string, string>();
+    for (const adapter of adapting) {
+      const missing = await missingAdapterProof(queries, adapter, now - snapshot.retire.quiet);
+      if (missing !== undefined) missingProof.set(adapter.version, missing);
+    }
+    return { versions, newClients, missingProof, problem: queries.problem };
   },
 
   brownoutEstimate: async (queries, snapshot, { version: name, at, now }) => {

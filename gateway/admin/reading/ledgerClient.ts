@@ -1,5 +1,6 @@
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
+import type { BeginningAdapter } from '../../lifecycle/reloadGuard.ts';
 import type { NotifyEvent } from '../../notify/events.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
@@ -61,6 +62,7 @@ export interface LedgerQueryParams {
     readonly since: number;
     readonly now: number;
     readonly freezing: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
+    readonly adapting: readonly BeginningAdapter[];
   };
   /** When each version was last called and last used. */
   readonly lastUse: Readonly<Record<never, never>>;
@@ -89,6 +91,8 @@ export interface LedgerAnswers {
     readonly versions: readonly RecentUse[];
     /** By version: the clients in words that a freeze of the edit would refuse, and that used the version since `since`. */
     readonly newClients: ReadonlyMap<string, string>;
+    /** By version of `adapting`: what is missing until its adapter may serve clients. */
+    readonly missingProof: ReadonlyMap<string, string>;
     readonly problem: string | undefined;
   };
   /** Undefined: the ledger cannot be read. */

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { parseConfig } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { type BeginningAdapter, beginningAdapters } from '../../gateway/lifecycle/reloadGuard.ts';
+import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { missingAdapterProof } from '../../gateway/shadow/adapterProof.ts';
+import { evidenceHash } from '../../gateway/shadow/evidence.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
+import type { EvidenceRow, UsageRow } from '../../gateway/usage/usageRow.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { day, ledgerWith, row } from '../support/ledgerWith.ts';
+
+const now = Date.now();
+const adapter: BeginningAdapter = {
+  version: 'v1',
+  contract: 'one',
+  fromContract: 'two',
+  hash: 'abc',
+  pairs: 20,
+  routes: ['GET /drinks', 'POST /drinks'],
+};
+
+function compared(pairs: number, more: Partial<EvidenceRow> = {}): EvidenceRow {
+  const hash = evidenceHash(adapter.contract, adapter.fromContract, adapter.hash);
+  const property = { route: 'GET /drinks', status: 200, path: '', what: 'pair', detail: 'body', declares: '' };
+  const counts = { pairs, oldMore: 0, newMore: 0, oldShare: pairs, newShare: pairs, first: now - day, last: now };
+  return { version: 'v1', to: 'v1', kind: 'adapter', hash, ...property, ...counts, ...more };
+}
+
+const invalid = { path: '/price', what: 'invalid', detail: 'type string', newMore: 1, oldShare: 0, newShare: 1 };
+
+it.each<[name: string, used: Partial<UsageRow>[], rows: EvidenceRow[], missing: string | undefined]>([
+  ['without use', [], [], undefined],
+  ['with enough clean pairs', [{}], [compared(20)], undefined],
+  ['with too few pairs', [{}], [compared(19)], 'GET /drinks has 19 of 20 comparisons'],
+  ['without pairs', [{ route: 'HEAD /drinks' }], [], 'GET /drinks has 0 of 20 comparisons'],
+  [
+    'with an undeclared difference',
+    [{}],
+    [compared(20), compared(1, invalid)],
+    'GET /drinks has 1 undeclared difference',
+  ],
+  ['with pairs of another adapter', [{}], [compared(20, { hash: 'other' })], 'GET /drinks has 0 of 20 comparisons'],
+  ['with pairs of the shadow', [{}], [compared(20, { kind: 'shadow' })], 'GET /drinks has 0 of 20 comparisons'],
+  ['with use of a POST route', [{ route: 'POST /drinks' }], [], undefined],
+  ['with use of a route that is gone', [{ route: 'GET /old' }], [], 'GET /old is in use and not adapted'],
+  ['with requests that only fail', [{ route: 'GET /old', failing: 1 }], [], undefined],
+])('an adapter %s', async (_name, used, rows, missing) => {
+  const { ledger, queries } = ledgerWith(
+    used.map((one) => row('v1', 'a', now - day, one)),
+    now - 10 * day,
+  );
+  ledger.saveEvidence(rows);
+  expect(await missingAdapterProof(queries, adapter, now - 3 * day)).toBe(missing);
+});
+
+it('names at most five routes', async () => {
+  const rows = Array.from({ length: 7 }, (_one, index) => row('v1', 'a', now - day, { route: `GET /old/${index}x` }));
+  const { queries } = ledgerWith(rows, now - 10 * day);
+  const missing = await missingAdapterProof(queries, adapter, now - 3 * day);
+  expect(missing).toMatch(/^(?:GET \/old\/\dx is in use and not adapted, ){5}and 2 further routes$/);
+});
+
+it('a reload serves an adapter only after clean comparisons, or with a reason; a start does not ask', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const text = readFileSync('examples/adapter.yaml', 'utf8').replace(/^usage:\n.*$/m, `usage: { store: ${store} }`);
+  const load = async (content: string): Promise<Snapshot> => {
+    const overrides = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
+    const { snapshot, faults } = await withAdapters(
+      parseConfig(content, resolve('examples/adapter.yaml'), { env: {}, overrides }),
+    );
+    if (!snapshot) throw new Error(JSON.stringify(faults));
+    return snapshot;
+  };
+  const off = text.replace('mode: serve', 'mode: shadow');
+  const serving = await load(text);
+  const [begun] = beginningAdapters(await load(off), serving);
+  expect(begun).toMatchObject({ version: 'v1', pairs: 200, hash: expect.stringMatching(/^[0-9a-f]{12}$/) });
+  expect(beginningAdapters(serving, serving)).toEqual([]);
+
+  const ledger = Ledger.open({ store, retention: 400 * day }, { clock: { now: () => now } });
+  ledger.add([row('v1', 'a', now - day, { route: 'GET /drinks/{id}' })]);
+  ledger.close();
+  let content = off;
+  const start = async (snapshot: Snapshot) => {
+    const opened = await ThreadedLedger.open(snapshot.usage as Parameters<typeof ThreadedLedger.open>[0]);
+    const gateway = await startGateway(snapshot, { load: () => load(content), ledger: opened });
+    onTestFinished(() => gateway.close());
+    return { ...gateway, ledger: opened };
+  };
+  const gateway = await start(await load(off));
+  const reload = async (): Promise<{ kind: string; refusals?: { message: string }[] }> =>
+    (
+      await fetch(`http://127.0.0.1:${gateway.adminPort}/api/reload`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'content-type': 'application/json' },
+      })
+    ).json() as Promise<{ kind: string }>;
+  content = text;
+  expect((await reload()).refusals?.map(({ message }) => message)).toEqual([
+    'The adapter of /v1 cannot serve clients yet: GET /drinks/{id} has 0 of 200 comparisons. Compare with adapter.mode: shadow first.',
+  ]);
+  const hash = evidenceHash(begun?.contract, begun?.fromContract, begun?.hash);
+  gateway.ledger.saveEvidence([compared(200, { hash, route: 'GET /drinks/{id}' })]);
+  expect(await reload()).toMatchObject({ kind: 'reloaded' });
+});
