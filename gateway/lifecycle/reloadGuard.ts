@@ -48,7 +48,7 @@ export function guardReload(before: AcceptedConfig, after: Edited, use: VersionU
             ...brownoutMessages(old, version, after.brownout.notice, now),
             ...sparedMessages(old, version, before.brownout.spared, after.brownout, now),
             ...freezeMessages(old, version, use),
-            ...adapterMessages(old, use),
+            ...adapterMessages(old.name, use),
           ]
         : []),
     ];
@@ -132,7 +132,7 @@ export function beginningAdapters(before: Pick<Snapshot, 'versions'>, after: Sna
 }
 
 /** The responses for clients would come from another backend, and nobody knows whether they are equal. */
-function adapterMessages({ name }: AcceptedVersion, use: VersionUsage): string[] {
+export function adapterMessages(name: string, use: VersionUsage): string[] {
   const missing = use.missingProof?.(name);
   if (missing === undefined) return [];
   return [`The adapter of /${name} cannot serve clients yet: ${missing}. Compare with adapter.mode: shadow first.`];

@@ -1,6 +1,7 @@
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { adapterMessages, beginningAdapters } from '../lifecycle/reloadGuard.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
@@ -219,6 +220,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const stopMaintenance =
     ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
   void freezes.apply(serving.current);
+  void warnOfAdapters(snapshot, use, notice);
   return {
     port: serving.port,
     adminPort: portOf(admin),
@@ -238,6 +240,20 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       await Promise.all([closed, closeListener(admin), notifier?.close(), shadow?.close(), ledgerReader?.close()]);
     },
   };
+}
+
+/** A start serves what a reload would refuse: a lost ledger must not keep a gateway from starting. Never rejects. */
+async function warnOfAdapters(
+  snapshot: Snapshot,
+  use: ReloadSteps['use'],
+  notice: (line: string) => void,
+): Promise<void> {
+  const adapters = beginningAdapters({ versions: new Map() }, snapshot);
+  const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
+  if (unforced.length === 0) return;
+  const usage = await use([], [], unforced).catch(() => undefined);
+  for (const { version } of unforced)
+    for (const message of usage ? adapterMessages(version, usage) : []) notice(`warning: ${message}`);
 }
 
 /** Reports when no target of a version can be reached, and when one can be again. Returns a function that stops it. */

@@ -32,13 +32,11 @@ it('two workers adapt responses, count failures together, and follow a reload', 
       '/v2': { upstream: backend.url, contract: 'v2.json' },
     };
   };
-  const gateway = await startWorkers(
-    2,
-    { '/v1': backend.url, '/v2': backend.url },
-    { guard: { force: { '/v1': 'the test has compared both versions' } } },
-  );
+  const gateway = await startWorkers(2, { '/v1': backend.url, '/v2': backend.url });
+  const edit = (digits: number): void =>
+    gateway.edit(routesWith(digits), { guard: { force: { '/v1': `the test has compared ${digits} decimals` } } });
   writeContracts(gateway.folder);
-  gateway.edit(routesWith(2));
+  edit(2);
   const drinks = async (): Promise<[string, string | undefined][]> => {
     const responses = await Promise.all(Array.from({ length: 12 }, () => ask(gateway.port, get('/v1/drinks/7'))));
     return responses.map((response) => [response.body, singleValueOf(response, 'etag')]);
@@ -79,6 +77,6 @@ it('two workers adapt responses, count failures together, and follow a reload', 
     '/v1 is served by an adapter from /v2\n  9 responses of GET /drinks/{id} could not be adapted: /name',
   );
 
-  gateway.edit(routesWith(1));
+  edit(1);
   expect(await allDrinks('1.5')).not.toBe(before);
 });

@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { type BeginningAdapter, beginningAdapters } from '../../gateway/lifecycle/reloadGuard.ts';
 import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
-import { missingAdapterProof } from '../../gateway/shadow/adapterProof.ts';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
+import { missingAdapterProof } from '../../gateway/shadow/report.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import type { EvidenceRow, UsageRow } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { eventually } from '../support/eventually.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 
 const now = Date.now();
@@ -65,7 +66,7 @@ it('names at most five routes', async () => {
   expect(missing).toMatch(/^(?:GET \/old\/\dx is in use and not adapted, ){5}and 2 further routes$/);
 });
 
-it('a reload serves an adapter only after clean comparisons, or with a reason; a start does not ask', async () => {
+it('a reload serves an adapter only after clean comparisons, or with a reason; a start only warns', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const text = readFileSync('examples/adapter.yaml', 'utf8').replace(/^usage:\n.*$/m, `usage: { store: ${store} }`);
   const load = async (content: string): Promise<Snapshot> => {
@@ -86,11 +87,14 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   ledger.add([row('v1', 'a', now - day, { route: 'GET /drinks/{id}' })]);
   ledger.close();
   let content = off;
-  const start = async (snapshot: Snapshot) => {
+  const start = async (snapshot: Snapshot, notice = (_line: string) => {}) => {
     const opened = await ThreadedLedger.open(snapshot.usage as Parameters<typeof ThreadedLedger.open>[0]);
-    const gateway = await startGateway(snapshot, { load: () => load(content), ledger: opened });
-    onTestFinished(() => gateway.close());
-    return { ...gateway, ledger: opened };
+    const gateway = await startGateway(snapshot, { load: () => load(content), ledger: opened, notice });
+    const close = async (): Promise<void> => {
+      await gateway.close();
+      await opened.close();
+    };
+    return { ...gateway, ledger: opened, close };
   };
   const gateway = await start(await load(off));
   const reload = async (): Promise<{ kind: string; refusals?: { message: string }[] }> =>
@@ -108,4 +112,19 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   const hash = evidenceHash(begun?.contract, begun?.fromContract, begun?.hash);
   gateway.ledger.saveEvidence([compared(200, { hash, route: 'GET /drinks/{id}' })]);
   expect(await reload()).toMatchObject({ kind: 'reloaded' });
+
+  const changed = text.replace('has no search', 'lacks a search');
+  expect(beginningAdapters(serving, await load(changed))).toHaveLength(1);
+  content = changed;
+  expect(await reload()).toMatchObject({ kind: 'refused' });
+  content = `${changed}guard: { force: { "/v1": "a test" } }\n`;
+  expect(await reload()).toMatchObject({ kind: 'reloaded', forced: ['/v1: a test'] });
+  await gateway.close();
+
+  const lines: string[] = [];
+  const again = await start(await load(changed), (line) => lines.push(line));
+  await eventually(() =>
+    expect(lines.join()).toContain('warning: The adapter of /v1 cannot serve clients yet: GET /drinks'),
+  );
+  await again.close();
 });

@@ -76,7 +76,7 @@ export const adapter = section({
   mode: oneOf(['off', 'shadow', 'serve'])
     .prefault('off')
     .describe(
-      "off: checked, and not used. shadow: adapted responses are compared with those of this version's own backend. serve: clients get adapted responses.",
+      "off: checked, and not used. shadow: adapted responses are compared with those of this version's own backend. serve: clients get adapted responses; a reload accepts it after clean comparisons.",
     ),
   body: size.prefault('1MiB').describe('The largest body that is adapted, after decoding.'),
   pairs: integer(1, 1_000_000)
