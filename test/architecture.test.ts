@@ -15,7 +15,7 @@ const lines = [
   ['cli', 'index', 'express'],
   ['runtime'],
   ['pipeline', 'admin', 'discovery'],
-  ['plan', 'notify', 'shadow'],
+  ['plan', 'notify', 'shadow', 'grease'],
   ['forwarding', 'adapters', 'restrictions', 'selfService', 'retirement', 'fleet', 'otlp'],
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['config'],

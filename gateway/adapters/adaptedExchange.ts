@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { AdapterSettings } from '../config/adapterSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import type { Adaptation, Failure } from '../forwarding/outbound.ts';
+import type { ExchangeAdaptation, Failure } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
-import type { ResponseHead } from '../http1/responseHead.ts';
+import { fieldOf, type ResponseHead } from '../http1/responseHead.ts';
 import { nextVersion } from '../lifecycle/stage.ts';
 import { type BodyFault, isJson, tooLarge } from './adaptedBody.ts';
-import { adaptedHead, adaptedRequestLines, BackReferences, fieldOf } from './adaptedHeads.ts';
+import { adaptedHead, adaptedRequestLines, BackReferences } from './adaptedHeads.ts';
 import type { CompiledRoute } from './compiledAdapter.ts';
 import { AdapterUse, type VersionAdapter } from './versionAdapter.ts';
 
@@ -27,8 +27,9 @@ interface AdapterParts {
 }
 
 /** One exchange whose backend serves another version. */
-export class AdaptedExchange implements Adaptation {
+export class AdaptedExchange implements ExchangeAdaptation {
   readonly route: CompiledRoute;
+  readonly greases = false;
   /** The method for the backend. */
   readonly method: string;
   /** The adapted request body, as latin1 text. */
@@ -58,6 +59,10 @@ export class AdaptedExchange implements Adaptation {
 
   get bodyLimit(): number {
     return this.#adapter.compiled.settings.body;
+  }
+
+  get adaptedRoute(): string {
+    return this.route.name;
   }
 
   get readsBody(): boolean {

@@ -1,7 +1,7 @@
 import type { Operation } from '../config/adapterSettings.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
 import { lowerCased } from '../http1/grammar.ts';
-import type { ResponseHead } from '../http1/responseHead.ts';
+import { headForBody, type ResponseHead } from '../http1/responseHead.ts';
 import { pathBelow } from '../routing/requestTarget.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
 import { type CompiledAdapter, type CompiledRoute, queryPairs } from './compiledAdapter.ts';
@@ -58,44 +58,16 @@ export function adaptedTag(tag: string, hash: string): string | undefined {
 }
 
 const droppedFromResponses = new Set(['accept-ranges', 'digest', 'content-md5', 'content-digest', 'repr-digest']);
-const framingFields = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer']);
 
 /**
  * The head for the client. `body`: the length of the new body; `unknown` in a response without a body, whose body would be
  * changed; `same` if the body is passed on.
  */
 export function adaptedHead(head: ResponseHead, hash: string, body: number | 'unknown' | 'same'): ResponseHead {
-  const fields: string[] = [];
-  const names: string[] = [];
-  for (const [index, name] of head.names.entries()) {
-    if (droppedFromResponses.has(name) || (body !== 'same' && framingFields.has(name))) continue;
-    const value = head.fields[index * 2 + 1] as string;
-    const adapted = name === 'etag' ? adaptedTag(value, hash) : value;
-    if (adapted === undefined) continue;
-    fields.push(head.fields[index * 2] as string, adapted);
-    names.push(name);
-  }
-  if (typeof body === 'number') {
-    fields.push('Content-Length', String(body));
-    names.push('content-length');
-  }
-  const { minor, status, reason, connection, persistent, keepAlive } = head;
-  const framing =
-    body === 'same'
-      ? { contentLength: head.contentLength, chunked: head.chunked }
-      : { contentLength: typeof body === 'number' ? body : -1, chunked: false };
-  return { minor, status, reason, fields, names, ...framing, connection, persistent, keepAlive };
-}
-
-/** The value of a field; several are joined to a list. Undefined without the field. */
-export function fieldOf({ names, fields }: ResponseHead, name: string): string | undefined {
-  let value: string | undefined;
-  for (const [index, one] of names.entries()) {
-    if (one !== name) continue;
-    const next = fields[index * 2 + 1] as string;
-    value = value === undefined ? next : `${value}, ${next}`;
-  }
-  return value;
+  return headForBody(head, body, (name, value) => {
+    if (droppedFromResponses.has(name)) return undefined;
+    return name === 'etag' ? adaptedTag(value, hash) : value;
+  });
 }
 
 /** Where an adapted version and the version of its backend are served. */

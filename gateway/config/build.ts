@@ -98,6 +98,7 @@ function versionOf(
     })),
     shadow: shadowOf(route),
     contract: isUnusable(contract) ? undefined : contract,
+    grease: route.grease === 'request' ? { plan: undefined } : undefined,
     adapter: adapterOf({ key, route }),
     timeouts: {
       connect: timeouts.connect,

@@ -71,6 +71,7 @@ import { unknownKeys } from './rules/unknownKeys.ts';
 import {
   contractWithoutCounterpart,
   deprecationWithoutSunset,
+  greaseWithoutContract,
   movedToMissingRoute,
   movedWithoutSuccessor,
   noSuccessor,
@@ -145,6 +146,7 @@ export const warningRules = {
   'claimable-waiver': waiversAreNotClaimable,
   'shadow-over': shadowIsOver,
   'shadow-without-contract': shadowWithoutContract,
+  'grease-without-contract': greaseWithoutContract,
   'slow-probes': slowProbes,
   'unbounded-trust': unboundedTrust,
   'nothing-in-service': nothingInService,

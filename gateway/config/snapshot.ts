@@ -59,6 +59,8 @@ export interface Version {
   /** Undefined: no request is copied to another version. */
   readonly shadow: ShadowSettings | undefined;
   readonly contract: Contract | undefined;
+  /** Undefined: off. `plan`: a `GreasePlan` as JSON, from `withGreasePlans`; undefined: there is none yet. */
+  readonly grease: { readonly plan: string | undefined } | undefined;
   /** Undefined: the version has a backend of its own, and nothing is adapted. */
   readonly adapter: AdapterSettings | undefined;
   readonly timeouts: UpstreamTimeouts;

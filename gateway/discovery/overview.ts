@@ -3,7 +3,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutKey, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { latestVersion, runningWaivers, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
-import { catalogPath, contractPath, contractType, indexPath, versionPath } from './paths.ts';
+import { catalogPath, contractPath, contractType, greaseCommand, indexPath, versionPath } from './paths.ts';
 
 /** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */
 export interface Overview {
@@ -29,6 +29,8 @@ export interface VersionOverview {
   readonly contract: string | undefined;
   /** The URL of the migration guide to the successor. */
   readonly guide: string | undefined;
+  /** The command that asks for unknown members. */
+  readonly grease: string | undefined;
 }
 
 /** `cancelled`: when it was skipped or stopped, epoch ms; undefined: neither. */
@@ -55,6 +57,7 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
       successor: successor && { name: successor.name, url: urlOf(successor) },
       contract: contract && origin + contract,
       guide: guide && origin + guide,
+      grease: stageOf(version, now) === 'retired' ? undefined : greaseCommand(version, urlOf(version)),
     };
   });
   const { basePath, selfService } = snapshot.gateway;
@@ -66,7 +69,7 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
 export function overviewJson({ versions, latest, origin, me, now }: Overview): object {
   return {
     latest: latest?.name,
-    versions: versions.map(({ version, brownouts, stage, url, successor, contract, guide }) => ({
+    versions: versions.map(({ version, brownouts, stage, url, successor, contract, guide, grease }) => ({
       version: version.name,
       url,
       stage,
@@ -77,6 +80,7 @@ export function overviewJson({ versions, latest, origin, me, now }: Overview): o
       contract,
       info: version.info,
       guide,
+      grease,
     })),
     catalog: origin + catalogPath,
     me,

@@ -68,6 +68,7 @@ ${newest}
 <p class="summary">${summaries[stage](overview)}</p>
 ${axis && timeline(overview, axis, now)}
 ${facts(overview, now)}
+${overview.grease && html`<p>Test whether your client ignores unknown fields: <code>${overview.grease}</code></p>`}
 ${links(overview)}
 </article></li>`;
 }

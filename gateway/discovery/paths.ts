@@ -30,6 +30,19 @@ export function versionPath(version: Version, snapshot: Snapshot): string {
   return `${snapshot.gateway.basePath}/${version.name}`;
 }
 
+/**
+ * The command with which a client tests whether it ignores unknown members. `base`: the URL of the version, or its path if the host
+ * is not known. Undefined without `grease`, or without a contract that says where the members are.
+ */
+export function greaseCommand({ grease, contract }: Version, base: string): string | undefined {
+  if (!grease || !contract) return undefined;
+  const routes = contract.paths
+    .entries()
+    .filter(([path, methods]) => /^[\w./-]+$/.test(path) && /\bGET\b/.test(methods));
+  const url = `${base.startsWith('/') ? 'http://HOST' : ''}${base}${routes[0]?.[0] ?? ''}`;
+  return `curl -i -H 'Prefer: grease' ${url}`;
+}
+
 /** All dates as an iCalendar object (RFC 5545), root-relative. */
 export function calendarPath(snapshot: Snapshot): string {
   return `${snapshot.gateway.basePath}${lifecycle}ics`;

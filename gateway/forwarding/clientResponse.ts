@@ -165,7 +165,8 @@ export class AdaptingResponse {
     else if (plan === 'whole') {
       const bytes = Buffer.from(body, 'latin1');
       const failure = this.#adaptation.keep(bytes.length);
-      if (failure) this.#outbound.onFailure(failure);
+      if (failure === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
+      else if (failure) this.#outbound.onFailure(failure);
       else this.#adapt(head, bytes, bodyUnread);
     } else this.#outbound.onFailure(plan);
   }
@@ -183,6 +184,7 @@ export class AdaptingResponse {
   write(chunk: Buffer): boolean {
     if (!this.#head) return this.#response.write(chunk);
     const failure = this.#adaptation.keep(chunk.length);
+    if (failure === 'pass') return this.#passOn(this.#head, chunk);
     // The next read may overwrite `chunk`.
     if (!failure) this.#chunks.push(Buffer.from(chunk));
     else this.#fail(failure);
@@ -202,6 +204,16 @@ export class AdaptingResponse {
 
   abort(failure: Failure): void {
     this.#response.abort(failure);
+  }
+
+  /** Sends what was collected, and the rest as it arrives. */
+  #passOn(head: ResponseHead, chunk: Buffer): boolean {
+    const chunks = this.#chunks;
+    this.#head = undefined;
+    this.#chunks = [];
+    this.#response.start(this.#adaptation.adaptHead(head), this.#bodyUnread);
+    for (const one of chunks) this.#response.write(one);
+    return this.#response.write(chunk);
   }
 
   #adapt(head: ResponseHead, body: Buffer, bodyUnread: boolean): void {

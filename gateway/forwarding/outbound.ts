@@ -11,6 +11,7 @@ import type { Target } from '../upstream/target.ts';
 import type { ServerSpan } from './correlationIds.ts';
 import type { EarlyData } from './earlyData.ts';
 import type { RenderedHead } from './renderedHead.ts';
+import type { RequestFields } from './requestHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
 
 /**
@@ -109,7 +110,7 @@ export interface Outbound {
   readonly hasBody: boolean;
   /** The whole body to send, as latin1 text; undefined: it is sent as it arrives. */
   readonly wholeBody: string | undefined;
-  /** Undefined for nearly all exchanges: the backend serves the version of the request. */
+  /** Undefined for nearly all exchanges: the body is passed on as it is. */
   readonly adaptation: Adaptation | undefined;
   /** The body has no Content-Length. */
   readonly hasChunkedBody: boolean;
@@ -144,7 +145,7 @@ export interface Outbound {
   onTunnelClosed(): void;
 }
 
-/** How an exchange is adapted: the backend that answers it serves another version of the API. */
+/** How an exchange is adapted: the backend serves another version of the API, or the client asks for unknown members. */
 export interface Adaptation {
   /** Whether the whole request body is read and changed before the request is sent. */
   readonly readsBody: boolean;
@@ -156,8 +157,31 @@ export interface Adaptation {
   adaptHead(head: ResponseHead, length?: number): ResponseHead;
   /** A promise for a body that another thread changes, and until the validator of the contract is loaded. */
   adaptBody(head: ResponseHead, body: Buffer): Buffer | Failure | Promise<Buffer | Failure>;
-  /** Counts `bytes` of a body that are kept in memory. A failure if the body or all such bodies together are too large. */
-  keep(bytes: number): Failure | undefined;
+  /**
+   * Counts `bytes` of a body that are kept in memory. If the body or all such bodies together are too large: a failure, or `pass`
+   * if the response may be passed on unchanged.
+   */
+  keep(bytes: number): Failure | 'pass' | undefined;
+}
+
+/** An adaptation from the request to the end of its exchange. */
+export interface ExchangeAdaptation extends Adaptation {
+  /** The method for the backend. */
+  readonly method: string;
+  /** The request fields for the backend. */
+  readonly fields: RequestFields;
+  /** The changed request body, as latin1 text. */
+  readonly body: string | undefined;
+  /** The largest request body that is changed. */
+  readonly bodyLimit: number;
+  /** `GET /drinks/{id}`. Undefined if the backend serves the version of the request. */
+  readonly adaptedRoute: string | undefined;
+  /** Whether the response may have unknown members. */
+  readonly greases: boolean;
+  /** The request is in flight now. */
+  enter(): void;
+  /** The exchange has ended. Safe to call twice. */
+  release(): void;
 }
 
 /** Measurements of one exchange. Bytes are counted in bodies and tunnels, when they are forwarded. */

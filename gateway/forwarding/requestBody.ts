@@ -186,7 +186,8 @@ export class WholeBody implements Timed {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#size += chunk.length;
-    const failure = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.keep(chunk.length);
+    const kept = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.keep(chunk.length);
+    const failure = kept === 'pass' ? undefined : kept;
     if (failure) {
       this.#fail(failure);
       return;

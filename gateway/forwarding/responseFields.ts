@@ -17,7 +17,7 @@ export interface ResponsePlan {
   readonly authorities: ApiAuthorities;
   /** Undefined for a route of an active version that does not end: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
-  /** Undefined if the version answers all clients alike. */
+  /** Undefined if the version answers all requests alike. */
   readonly variation: Variation | undefined;
   readonly pseudonym: string;
   /** Whether trailers can follow: the client does not speak HTTP/1.0, and the method is not HEAD. */
@@ -26,12 +26,17 @@ export interface ResponsePlan {
   readonly hsts: boolean;
 }
 
-/** How the responses of a version depend on the client. Shared caches must not answer one client with the response to another. */
+/** How the responses of a version depend on the client or on its preferences. Shared caches must not answer one client with the response to another. */
 export interface Variation {
-  /** The request fields that identify a client, in lower case. */
+  /** The request fields on which responses depend. */
   readonly vary: readonly string[];
   /** Whether its address may identify a client. No request field has it, so shared caches must not store responses. */
   readonly isPrivate: boolean;
+}
+
+/** How the responses of a version with `grease` depend on their requests. `other`: for another reason. */
+export function greasedVariation(other?: Variation): Variation {
+  return { vary: [...(other?.vary ?? []), 'Prefer'], isPrivate: other?.isPrivate ?? false };
 }
 
 export interface LifecycleFields {
@@ -147,7 +152,7 @@ export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, ba
 export function addVariation(fields: string[], { vary, isPrivate }: Variation): void {
   const listed = takeField(fields, 'vary');
   const names = listOfTokens(listed);
-  const missing = names.includes('*') ? [] : vary.filter((name) => !names.includes(name));
+  const missing = names.includes('*') ? [] : vary.filter((name) => !names.includes(name.toLowerCase()));
   const all = [listed, ...missing].filter((value) => value !== '').join(', ');
   if (all !== '') fields.push('Vary', all);
   if (!isPrivate) return;

@@ -178,3 +178,46 @@ function trimmed(text: string, start: number, end: number): string {
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
+
+/** The value of a field; several are joined to a list. Undefined without the field. */
+export function fieldOf({ names, fields }: ResponseHead, name: string): string | undefined {
+  let value: string | undefined;
+  for (const [index, one] of names.entries()) {
+    if (one !== name) continue;
+    const next = fields[index * 2 + 1] as string;
+    value = value === undefined ? next : `${value}, ${next}`;
+  }
+  return value;
+}
+
+const framingFields = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer']);
+
+/**
+ * The head for another body. `body`: its length; `unknown` in a response without a body, whose body would be changed; `same` if the
+ * body is passed on. `change` returns the new value of a field; undefined: the field is removed.
+ */
+export function headForBody(
+  head: ResponseHead,
+  body: number | 'unknown' | 'same',
+  change: (name: string, value: string) => string | undefined,
+): ResponseHead {
+  const fields: string[] = [];
+  const names: string[] = [];
+  for (const [index, name] of head.names.entries()) {
+    if (body !== 'same' && framingFields.has(name)) continue;
+    const value = change(name, head.fields[index * 2 + 1] as string);
+    if (value === undefined) continue;
+    fields.push(head.fields[index * 2] as string, value);
+    names.push(name);
+  }
+  if (typeof body === 'number') {
+    fields.push('Content-Length', String(body));
+    names.push('content-length');
+  }
+  const { minor, status, reason, connection, persistent, keepAlive } = head;
+  const framing =
+    body === 'same'
+      ? { contentLength: head.contentLength, chunked: head.chunked }
+      : { contentLength: typeof body === 'number' ? body : -1, chunked: false };
+  return { minor, status, reason, fields, names, ...framing, connection, persistent, keepAlive };
+}

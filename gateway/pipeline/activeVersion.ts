@@ -1,7 +1,8 @@
 import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import type { LifecycleFields } from '../forwarding/responseFields.ts';
+import { greasedVariation, type LifecycleFields, type Variation } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
+import type { ActiveGrease } from '../grease/greasedExchange.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import { ClientRestrictions } from '../restrictions/clientRestrictions.ts';
@@ -50,6 +51,8 @@ export class ActiveVersion {
   readonly source: Version | undefined;
   /** Set by the first request of a version with a `source`. */
   adapter: ActiveAdapter | undefined;
+  /** Set by the first request of a version with `grease`. */
+  grease: ActiveGrease | undefined;
   /** Undefined if the prefix is forwarded. */
   rewriting: Rewriting | undefined;
   /** The prefix that is removed from the path before it is sent; '' for none. */
@@ -59,6 +62,8 @@ export class ActiveVersion {
   readonly use: VersionUse;
   /** Undefined for most versions. */
   readonly restrictions: ClientRestrictions | undefined;
+  /** Undefined if the version answers all requests alike. */
+  readonly variation: Variation | undefined;
   readonly #ends: RouteEnds | undefined;
   readonly #announcements: Announcements;
   readonly #basePath: string;
@@ -72,6 +77,7 @@ export class ActiveVersion {
     this.pool = pool;
     this.use = use;
     this.restrictions = ClientRestrictions.of(version, snapshot);
+    this.variation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#ends = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${sent.name}` : basePath;
     this.rewriting = stripped

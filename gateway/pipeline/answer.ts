@@ -2,7 +2,9 @@ import { lingerAfter } from '../forwarding/lingering.ts';
 import type { ExchangeStats, IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
 import {
   addLifecycleFields,
+  addVariation,
   exposedNames,
+  greasedVariation,
   type LifecycleFields,
   transportSecurity,
 } from '../forwarding/responseFields.ts';
@@ -19,6 +21,7 @@ interface Answerable {
   readonly peer: { readonly hsts: boolean };
   readonly lifecycle: LifecycleFields | undefined;
   readonly stats: ExchangeStats;
+  readonly activeVersion: { readonly version: { readonly grease: unknown } } | undefined;
 }
 
 export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
@@ -67,6 +70,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
     else fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
   if (lifecycle) addLifecycleFields(fields, lifecycle);
+  if (exchange.activeVersion?.version.grease !== undefined) addVariation(fields, greasedVariation());
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
   if (closes || unread) fields.push('Connection', 'close');

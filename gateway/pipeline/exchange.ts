@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AdaptedExchange } from '../adapters/adaptedExchange.ts';
 import type { Snapshot, UpstreamTimeouts } from '../config/snapshot.ts';
 import {
   requestIdFrom,
@@ -11,6 +10,7 @@ import {
 import type { EarlyData } from '../forwarding/earlyData.ts';
 import type { Forwarding } from '../forwarding/http.ts';
 import {
+  type ExchangeAdaptation,
   ExchangeStats,
   type Failure,
   type IncomingRequest,
@@ -63,7 +63,7 @@ export type StepOutcome =
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
   /** A limit is reached: the request may wait for room. */
   | { readonly kind: 'wait' }
-  /** The first request that needs an adapter: its modules are loaded, and then the steps run again. */
+  /** The first request that needs modules which are not loaded: they are loaded, and then the steps run again. */
   | { readonly kind: 'load'; readonly load: () => Promise<void> }
   | { readonly kind: 'discovery' }
   /** `GET /versions/me` */
@@ -101,8 +101,8 @@ export class Exchange implements Outbound, InFlight {
   resource = '';
   /** The path and query that are sent to the target. */
   path = '';
-  /** Set if the version is served by an adapter. */
-  adaptation: AdaptedExchange | undefined;
+  /** Set if the version is served by an adapter, or the client asks for unknown members. */
+  adaptation: ExchangeAdaptation | undefined;
   chosenTarget: Target | undefined;
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
@@ -251,7 +251,7 @@ export class Exchange implements Outbound, InFlight {
       rewriting: activeVersion?.rewriting,
       authorities: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
-      variation: activeVersion?.restrictions,
+      variation: activeVersion?.variation,
       pseudonym: this.context.pseudonym,
       trailers: this.req.httpVersion !== '1.0' && this.method !== 'HEAD',
       hsts: this.peer.hsts,

@@ -37,7 +37,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     paths: activeVersion?.version.contract?.paths,
     status: exchange.status || clientClosedRequest,
     problem: stats.problem,
-    adaptedRoute: exchange.adaptation?.route.name,
+    adaptedRoute: exchange.adaptation?.adaptedRoute,
     target: exchange.chosenTarget?.url,
     served: stats.answeredAfter !== undefined,
     duration: performance.now() - stats.begun,

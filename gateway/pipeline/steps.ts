@@ -1,5 +1,6 @@
 import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
 import type { CompiledRoute } from '../adapters/compiledAdapter.ts';
+import type { ActiveGrease } from '../grease/greasedExchange.ts';
 import { endMembers } from '../lifecycle/guide.ts';
 import type { ActiveVersion } from './activeVersion.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
@@ -24,6 +25,7 @@ const steps: readonly Step[] = [
   restrictClients,
   refuseRetired,
   adaptRequest,
+  greaseResponse,
   limitBody,
   limitInFlight,
   chooseTarget,
@@ -100,6 +102,29 @@ function activeAdapter(activeVersion: ActiveVersion, { active }: Exchange): Acti
   activeVersion.adapter = adapter;
   activeVersion.rewriting = adapter.references;
   return adapter;
+}
+
+/** A client may ask for unknown members in the response. A version without `grease` costs one comparison. */
+function greaseResponse(exchange: Exchange): StepOutcome | undefined {
+  const { activeVersion } = exchange;
+  if (activeVersion?.version.grease === undefined) return undefined;
+  const { plan } = activeVersion.version.grease;
+  if (plan === undefined) return undefined;
+  if (activeVersion.grease === undefined) {
+    if (Grease === undefined) return { kind: 'load', load: loadGrease };
+    activeVersion.grease = new Grease(plan);
+  }
+  // The steps may run twice. An adapter has been set anew then, and anything else is that of the first time.
+  const adapted = activeVersion.source === undefined ? undefined : exchange.adaptation;
+  exchange.adaptation = activeVersion.grease.begin(exchange, adapted) ?? adapted;
+  return undefined;
+}
+
+// Loaded by the first request of a version with `grease`.
+let Grease: typeof ActiveGrease | undefined;
+
+async function loadGrease(): Promise<void> {
+  ({ ActiveGrease: Grease } = await import('../grease/greasedExchange.ts'));
 }
 
 /**

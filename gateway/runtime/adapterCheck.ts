@@ -1,11 +1,16 @@
 import type { ConfigResult } from '../config/validate.ts';
 
 /**
- * Checks the adapters of a configuration with the contracts of their versions. The modules for it are loaded only if a version
- * has an adapter. `samples`: generated values for each route, if not as many as at each load.
+ * Completes a configuration from the contracts of its versions: checks their adapters, and plans where `grease` adds members. The
+ * modules for it are loaded only if a version needs them. `samples`: generated values for each route, if not as many as at each load.
  */
 export async function withAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
-  if (!result.snapshot?.byMajor.some(({ adapter }) => adapter !== undefined)) return result;
-  const { verifyAdapters } = await import('../adapters/verify.ts');
-  return verifyAdapters(result, samples);
+  let checked = result;
+  if (checked.snapshot?.byMajor.some(({ adapter }) => adapter !== undefined)) {
+    const { verifyAdapters } = await import('../adapters/verify.ts');
+    checked = await verifyAdapters(checked, samples);
+  }
+  if (!checked.snapshot?.byMajor.some(({ grease }) => grease !== undefined)) return checked;
+  const { withGreasePlans } = await import('../grease/plan.ts');
+  return withGreasePlans(checked);
 }

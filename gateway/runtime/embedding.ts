@@ -203,6 +203,8 @@ function ignoredSections(
     lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');
   if (byMajor.some(({ adapter }) => adapter))
     lines.push('adapters are ignored: an embedded gateway serves each version from its own backend.');
+  if (byMajor.some(({ grease }) => grease))
+    lines.push('grease is ignored: an embedded gateway adds no unknown members.  Run version-gateway start.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
@@ -219,9 +221,10 @@ function ignoredSections(
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
-  const adapted = snapshot.byMajor.filter(({ adapter }) => adapter);
-  const own = new Map(adapted.map((version) => [version.name, { ...version, adapter: undefined }]));
-  return { ...withVersions(snapshot, own), telemetry: undefined, gateway };
+  const changed = snapshot.byMajor.filter(({ adapter, grease }) => adapter || grease);
+  const own = { adapter: undefined, grease: undefined };
+  const versions = new Map(changed.map((version) => [version.name, { ...version, ...own }]));
+  return { ...withVersions(snapshot, versions), telemetry: undefined, gateway };
 }
 
 /** Without discovery, no path serves a guide, so no link may point to one. */

@@ -31,6 +31,8 @@ export interface VersionEnd {
   /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
   readonly oldBase: string;
   readonly newBase: string;
+  /** The command that asks the newer major for unknown members; undefined: it does not send any. */
+  readonly grease?: string | undefined;
 }
 
 export type RouteState = 'removed' | 'changed' | 'moved' | 'new' | 'unchanged';
@@ -173,6 +175,9 @@ export function instructionsOf({ from, to, end, routes }: Guide): string[] {
     ...brownoutsInWords(from, end),
     routesInWords(from, routes),
     `Ignore unknown fields in the responses of ${to}. Additions are listed at the end.`,
+    ...(end.grease === undefined
+      ? []
+      : [`Test that with ${inBackticks(end.grease)}: the responses have unknown fields.`]),
   ];
 }
 

@@ -116,6 +116,15 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
     return [faultAt(context.source, ['routes', key, 'contract'], message, remedy)];
   });
 
+/** The contract says which objects get unknown members. */
+export const greaseWithoutContract: WarningRule = (context) =>
+  context.entries
+    .filter(({ key, route }) => route.grease === 'request' && !context.contracts.has(key))
+    .map(({ key }) => {
+      const message = `${key} has no contract, so its responses never contain unknown members.`;
+      return faultAt(context.source, ['routes', key, 'grease'], message, 'Add contract, or remove grease.');
+    });
+
 /** The next major, retired or not: `moved` and links lead from one version to the next. */
 function nextOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
   const { successor } = entry.route;

@@ -256,6 +256,11 @@ export const route = section({
     .describe(
       `Clients that are still served after the version is retired, each until a date and with a reason; at most ${maxWaivers}. The version keeps its upstream. A waiver is a policy and not access control.`,
     ),
+  grease: oneOf(['off', 'request'])
+    .prefault('off')
+    .describe(
+      'request: responses to requests with `Prefer: grease` contain unknown members, so that clients can test whether they ignore these. Requires a contract. See docs/grease.md.',
+    ),
   adapter: adapter.optional(),
   shadow: shadow.optional(),
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),

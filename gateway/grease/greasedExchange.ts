@@ -1,0 +1,250 @@
+import { isJson } from '../adapters/adaptedBody.ts';
+import type { ExchangeAdaptation, Failure, IncomingRequest } from '../forwarding/outbound.ts';
+import type { RequestFields } from '../forwarding/requestHead.ts';
+import { listOfTokens, lowerCased } from '../http1/grammar.ts';
+import { fieldOf, headForBody, type ResponseHead } from '../http1/responseHead.ts';
+import { PathTable } from '../shared/pathTable.ts';
+import { type GreasePlan, type LinkedNode, linkedNodes, type StatusPlan, withUnknownMembers } from './splice.ts';
+
+// A KiB takes about 10 µs of the thread that serves.
+const maxBody = 256 * 1024;
+const maxBodies = 16 * 1024 * 1024;
+
+interface GreasableRequest {
+  readonly req: IncomingRequest;
+  readonly method: string;
+  readonly fields: RequestFields;
+  /** The path below the version. */
+  readonly resource: string;
+  readonly upgrade: unknown;
+}
+
+/** The unknown members of a version in the snapshot in use. */
+export class ActiveGrease {
+  readonly #taken: readonly string[];
+  readonly #nodes: readonly LinkedNode[];
+  readonly #routes: PathTable<readonly StatusPlan[]>;
+  /** Bytes of bodies in memory. */
+  #kept = 0;
+
+  /** `plan`: a `GreasePlan` as JSON. */
+  constructor(plan: string) {
+    const parsed = JSON.parse(plan) as GreasePlan;
+    this.#taken = parsed.taken;
+    this.#nodes = linkedNodes(parsed);
+    this.#routes = new PathTable(parsed.routes);
+  }
+
+  /**
+   * Undefined if the response is passed on unchanged: the request does not ask for unknown members, or it cannot have them.
+   * `inner`: the adapter that the response passes first.
+   */
+  begin(request: GreasableRequest, inner: ExchangeAdaptation | undefined): GreasedExchange | undefined {
+    const { req, method, fields, resource, upgrade } = request;
+    if (upgrade !== undefined || (method !== 'GET' && method !== 'HEAD') || !wantsUnknownMembers(req.rawHeaders)) {
+      return undefined;
+    }
+    const statuses = this.#routes.find(resource)?.value;
+    return statuses && new GreasedExchange(this, statuses, { method, fields, inner });
+  }
+
+  /** The node of a response's body. */
+  nodeFor(statuses: readonly StatusPlan[], status: number, contentType: string): LinkedNode | undefined {
+    const keys = [String(status), `${Math.floor(status / 100)}XX`, 'default'];
+    const byType = keys.map((key) => statuses.find(([name]) => name === key)).find((row) => row !== undefined)?.[1];
+    const type = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
+    const node = byType?.find(([name]) => name === type)?.[1];
+    return node === undefined ? undefined : this.#nodes[node];
+  }
+
+  splice(body: Buffer, node: LinkedNode): Buffer | undefined {
+    return withUnknownMembers(body, node, this.#taken);
+  }
+
+  /** False: the bodies of all responses together would take too much memory. */
+  reserve(bytes: number): boolean {
+    if (this.#kept + bytes > maxBodies) return false;
+    this.#kept += bytes;
+    return true;
+  }
+
+  free(bytes: number): void {
+    this.#kept -= bytes;
+  }
+}
+
+/** The body is described by one of these, so it must not change. */
+const digests = ['digest', 'repr-digest', 'content-digest', 'content-md5', 'signature', 'signature-input', 'trailer'];
+
+interface GreasedParts {
+  readonly method: string;
+  readonly fields: RequestFields;
+  readonly inner: ExchangeAdaptation | undefined;
+}
+
+/** One exchange whose client asks for unknown members. If anything prevents them, the response is passed on unchanged. */
+export class GreasedExchange implements ExchangeAdaptation {
+  readonly greases = true;
+  readonly #grease: ActiveGrease;
+  readonly #statuses: readonly StatusPlan[];
+  readonly #parts: GreasedParts;
+  #fields: RequestFields | undefined;
+  /** Set if the adapter changes the body first. */
+  #isAdapted = false;
+  #node: LinkedNode | undefined;
+  #isSpliced = false;
+  #kept = 0;
+
+  constructor(grease: ActiveGrease, statuses: readonly StatusPlan[], parts: GreasedParts) {
+    this.#grease = grease;
+    this.#statuses = statuses;
+    this.#parts = parts;
+  }
+
+  get method(): string {
+    return this.#parts.inner?.method ?? this.#parts.method;
+  }
+
+  get body(): string | undefined {
+    return this.#parts.inner?.body;
+  }
+
+  get bodyLimit(): number {
+    return this.#parts.inner?.bodyLimit ?? 0;
+  }
+
+  get readsBody(): boolean {
+    return this.#parts.inner?.readsBody ?? false;
+  }
+
+  get adaptedRoute(): string | undefined {
+    return this.#parts.inner?.adaptedRoute;
+  }
+
+  /** An adapter asks for an uncoded body itself. */
+  get fields(): RequestFields {
+    const { inner, fields } = this.#parts;
+    this.#fields ??= inner ? inner.fields : { ...fields, passed: withoutCoding(fields.passed) };
+    return inner ? inner.fields : this.#fields;
+  }
+
+  enter(): void {
+    this.#parts.inner?.enter();
+  }
+
+  release(): void {
+    this.#parts.inner?.release();
+    this.#grease.free(this.#kept);
+    this.#kept = 0;
+  }
+
+  adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
+    return this.#parts.inner?.adaptRequestBody(bytes);
+  }
+
+  bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
+    const { inner, method } = this.#parts;
+    const plan = inner?.bodyOf(head) ?? 'pass';
+    if (typeof plan === 'object') return plan;
+    this.#isAdapted = plan === 'whole';
+    this.#node =
+      method === 'HEAD' ? undefined : this.#nodeFor(this.#isAdapted ? this.#adapted(head, 0) : this.#adapted(head));
+    return this.#isAdapted || this.#node !== undefined ? 'whole' : 'pass';
+  }
+
+  keep(bytes: number): Failure | 'pass' | undefined {
+    const { inner } = this.#parts;
+    if (inner && (this.#isAdapted || this.#node === undefined)) return inner.keep(bytes);
+    if (this.#kept + bytes > maxBody || !this.#grease.reserve(bytes)) {
+      this.#node = undefined;
+      return 'pass';
+    }
+    this.#kept += bytes;
+    return undefined;
+  }
+
+  adaptBody(head: ResponseHead, body: Buffer): Buffer | Failure | Promise<Buffer | Failure> {
+    const { inner } = this.#parts;
+    if (!this.#isAdapted || !inner) return this.#splice(body);
+    const adapted = inner.adaptBody(head, body);
+    return adapted instanceof Promise ? adapted.then((one) => this.#splice(one)) : this.#splice(adapted);
+  }
+
+  adaptHead(head: ResponseHead, length?: number): ResponseHead {
+    const adapted = this.#isAdapted ? this.#adapted(head, length) : this.#adapted(head);
+    const isDescribed = this.#parts.method === 'HEAD' && this.#nodeFor(adapted) !== undefined;
+    if (this.#isSpliced || isDescribed) {
+      const spliced = headForBody(adapted, length ?? 'unknown', (name, value) =>
+        name === 'accept-ranges' ? undefined : value,
+      );
+      const fields = [...spliced.fields, 'Preference-Applied', 'grease'];
+      return { ...spliced, fields, names: [...spliced.names, 'preference-applied'] };
+    }
+    // The body is unchanged, but it arrived in chunks, and is sent with a length.
+    return length === undefined || this.#isAdapted ? adapted : headForBody(adapted, length, (_name, value) => value);
+  }
+
+  #adapted(head: ResponseHead, length?: number): ResponseHead {
+    return this.#parts.inner?.adaptHead(head, length) ?? head;
+  }
+
+  #splice(body: Buffer | Failure): Buffer | Failure {
+    if (!Buffer.isBuffer(body) || this.#node === undefined || body.length > maxBody) return body;
+    const spliced = this.#grease.splice(body, this.#node);
+    this.#isSpliced = spliced !== undefined;
+    return spliced ?? body;
+  }
+
+  /** Undefined: a response with this head is passed on unchanged. */
+  #nodeFor(head: ResponseHead): LinkedNode | undefined {
+    const { status, contentLength } = head;
+    if (status < 200 || status > 299 || status === 206 || contentLength > maxBody) return undefined;
+    if (digests.some((name) => head.names.includes(name)) || head.names.includes('content-range')) return undefined;
+    const coding = fieldOf(head, 'content-encoding');
+    if (coding !== undefined && listOfTokens(coding).some((name) => name !== 'identity')) return undefined;
+    if (listOfTokens(fieldOf(head, 'cache-control') ?? '').includes('no-transform')) return undefined;
+    const tag = fieldOf(head, 'etag');
+    const contentType = fieldOf(head, 'content-type') ?? '';
+    if ((tag !== undefined && !tag.startsWith('W/')) || !isJson(contentType)) return undefined;
+    return this.#grease.nodeFor(this.#statuses, status, contentType);
+  }
+}
+
+/** `lines`: `Name: value` lines. */
+function withoutCoding(lines: string): string {
+  const kept = lines.split('\r\n').filter((line) => line !== '' && !/^accept-encoding:/i.test(line));
+  return ['Accept-Encoding: identity', ...kept, ''].join('\r\n');
+}
+
+/** Whether a request asks for unknown members, and for nothing that excludes them: a part of the body, or an unchanged one. */
+function wantsUnknownMembers(rawHeaders: readonly string[]): boolean {
+  let preferences = '';
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = lowerCased(rawHeaders[at] as string);
+    const value = rawHeaders[at + 1] as string;
+    if (name === 'prefer') preferences += `,${value}`;
+    else if (name === 'range' || (name === 'cache-control' && listOfTokens(value).includes('no-transform')))
+      return false;
+  }
+  return preferences !== '' && prefersGrease(preferences);
+}
+
+// A part of a list: a text in quotes, a separator, or other text.
+const listPart = /"(?:[^"\\]|\\.)*"?|[,;=]|[^",;=]+/gs;
+
+/** Whether a list of preferences has `grease` without a value (RFC 7240 §2). Only the first one of a name counts. */
+export function prefersGrease(list: string): boolean {
+  let name = '';
+  let value = '';
+  let part: 'name' | 'value' | 'parameters' = 'name';
+  for (const [text] of `${list},`.matchAll(listPart)) {
+    if (text === ',') {
+      if (name.trim().toLowerCase() === 'grease') return value.trim() === '' || value.trim() === '""';
+      [name, value, part] = ['', '', 'name'];
+    } else if (text === ';') part = 'parameters';
+    else if (text === '=' && part === 'name') part = 'value';
+    else if (part === 'name') name += text;
+    else if (part === 'value') value += text;
+  }
+  return false;
+}

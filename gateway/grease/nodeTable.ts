@@ -1,0 +1,249 @@
+import { listOf, type Named, propertiesOf, type SubSchema, valuesOf } from '../adapters/branches.ts';
+import { type PlainSchema, refPrefix } from '../adapters/bundle.ts';
+import type { PlanNode } from './splice.ts';
+
+/** The schemas that a value satisfies together. */
+type Alternative = readonly PlainSchema[];
+
+/** A value satisfies one of them. Undefined: too many, or not known; nothing in such a value is changed. */
+type Alternatives = readonly Alternative[] | undefined;
+
+const maxAlternatives = 64;
+const maxNodes = 50_000;
+
+/** Constraints that may depend on any member of the value, or on its text. Nothing in such a value is changed. */
+const opaqueKeys = 'not if then else dependentSchemas patternProperties enum const contains contentSchema'.split(' ');
+
+interface MutableNode {
+  greases: boolean;
+  members: [name: string, node: number][];
+  others: number;
+  items: number;
+}
+
+/** The nodes of a plan. Places with the same alternatives share a node, so a recursive schema has an end. */
+export class NodeTable {
+  readonly #named: Named;
+  readonly #schemaIds = new Map<unknown, number>();
+  readonly #ids = new Map<string, number>();
+  readonly #alternatives: (readonly Alternative[])[] = [];
+  readonly #nodes: MutableNode[] = [];
+  #keptIds: readonly number[] = [];
+
+  constructor(named: Named) {
+    this.#named = named;
+  }
+
+  /** The alternatives of a value that is valid for all of `schemas`. */
+  expanded(schemas: readonly SubSchema[], seen: readonly string[] = []): Alternatives {
+    return product(schemas.map((schema) => this.#alternativesOf(schema, seen)));
+  }
+
+  /** -1 if nothing is known. */
+  idOf(alternatives: Alternatives): number {
+    if (alternatives === undefined || alternatives.length === 0) return -1;
+    const keys = alternatives.map((schemas) => [...new Set(schemas.map((one) => this.#schemaId(one)))].sort().join());
+    const key = [...new Set(keys)].sort().join('|');
+    const known = this.#ids.get(key);
+    if (known !== undefined) return known;
+    if (this.#alternatives.length >= maxNodes) return -1;
+    const id = this.#alternatives.push(alternatives) - 1;
+    this.#ids.set(key, id);
+    return id;
+  }
+
+  /** Makes the nodes of all places that were asked for, and of those below them. */
+  build(): void {
+    for (let id = this.#nodes.length; id < this.#alternatives.length; id += 1) {
+      this.#nodes.push(this.#nodeOf(this.#alternatives[id] ?? []));
+    }
+    const useful = usefulNodes(this.#nodes);
+    let count = 0;
+    this.#keptIds = this.#nodes.map((_node, id) => (useful[id] ? count++ : -1));
+  }
+
+  kept(id: number): number {
+    return this.#keptIds[id] ?? -1;
+  }
+
+  /** The nodes below which something changes. */
+  pruned(): PlanNode[] {
+    return this.#nodes.flatMap(({ greases, members, others, items }, id) => {
+      if (this.kept(id) === -1) return [];
+      const below = members.map(([name, child]): [string, number] => [name, this.kept(child)]);
+      return [{ greases, members: below, others: this.kept(others), items: this.kept(items) }];
+    });
+  }
+
+  #schemaId(schema: PlainSchema): number {
+    const known = this.#schemaIds.get(schema) ?? this.#schemaIds.size;
+    this.#schemaIds.set(schema, known);
+    return known;
+  }
+
+  #alternativesOf(schema: SubSchema, seen: readonly string[]): Alternatives {
+    if (schema === false) return [];
+    if (schema === true) return [[{}]];
+    const { $ref, allOf, oneOf, anyOf, discriminator } = schema;
+    const parts: Alternatives[] = [[[schema]]];
+    if (typeof $ref === 'string' && !seen.includes($ref)) {
+      parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seen, $ref]));
+    }
+    if (allOf !== undefined) parts.push(this.expanded(listOf(allOf), seen));
+    for (const choice of [oneOf, anyOf]) if (choice !== undefined) parts.push(this.#oneOf(listOf(choice), seen));
+    if (discriminator !== undefined && oneOf === undefined && anyOf === undefined)
+      parts.push(this.#subtypes(schema, seen));
+    return product(parts);
+  }
+
+  #oneOf(schemas: readonly SubSchema[], seen: readonly string[]): Alternatives {
+    return union(schemas.map((schema) => this.#alternativesOf(schema, seen)));
+  }
+
+  /** A value of a schema with a discriminator may be one of its subtypes, which refer to it by allOf. */
+  #subtypes(schema: PlainSchema, seen: readonly string[]): Alternatives {
+    const base = Object.entries(this.#named).find(([, one]) => one === schema)?.[0];
+    const refersToBase = (one: SubSchema): boolean => typeof one === 'object' && one['$ref'] === `${refPrefix}${base}`;
+    const names = Object.entries(this.#named).filter(
+      ([, one]) => typeof one === 'object' && listOf(one['allOf']).some(refersToBase),
+    );
+    const refs = names.map(([name]) => `${refPrefix}${name}`);
+    // The value is known to be this subtype.
+    if (refs.some((ref) => seen.includes(ref))) return [[]];
+    const own = `${refPrefix}${base}`;
+    return union([
+      [[]],
+      this.#oneOf(
+        refs.map(($ref) => ({ $ref })),
+        [...seen, own],
+      ),
+    ]);
+  }
+
+  #nodeOf(alternatives: readonly Alternative[]): MutableNode {
+    const objects = alternatives.filter((schemas) => allows(schemas, 'object'));
+    const arrays = alternatives.filter((schemas) => allows(schemas, 'array'));
+    const isOpaque = [...objects, ...arrays].flat().some((schema) => opaqueKeys.some((key) => hasKey(schema, key)));
+    if (isOpaque) return { greases: false, members: [], others: -1, items: -1 };
+    const names = new Set(objects.flat().flatMap((schema) => Object.keys(propertiesOf(schema))));
+    return {
+      greases: objects.length > 0 && objects.every(isDescribedAndOpen),
+      members: [...names].map((name) => [
+        name,
+        this.#below(objects, (schema) => memberSchemas(schema, name), isDescribed),
+      ]),
+      others: this.#below(objects, additionalSchemas),
+      items: this.#below(arrays, itemSchemas),
+    };
+  }
+
+  /**
+   * The node of a value within values of `alternatives`. Nothing is known of it if an alternative does not mention it, except for an
+   * alternative that `leavesOut` other values.
+   */
+  #below(
+    alternatives: readonly Alternative[],
+    schemasOf: (schema: PlainSchema) => readonly Below[],
+    leavesOut: (schemas: Alternative) => boolean = () => false,
+  ): number {
+    const each: Alternatives[] = [];
+    for (const schemas of alternatives) {
+      const list = schemas.flatMap(schemasOf);
+      if (list.length > 0) each.push(product(list.map((one) => this.#alternativesBelow(one))));
+      else if (!leavesOut(schemas)) return -1;
+    }
+    return this.idOf(union(each));
+  }
+
+  #alternativesBelow(one: Below): Alternatives {
+    return Array.isArray(one) ? this.#oneOf(one, []) : this.expanded([one as SubSchema]);
+  }
+}
+
+/** A list: one of them applies. */
+type Below = SubSchema | readonly SubSchema[];
+
+function memberSchemas(schema: PlainSchema, name: string): readonly Below[] {
+  const properties = propertiesOf(schema);
+  return Object.hasOwn(properties, name) ? [properties[name] ?? true] : additionalSchemas(schema);
+}
+
+function additionalSchemas(schema: PlainSchema): readonly Below[] {
+  return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isSubSchema);
+}
+
+/** The items of a tuple count as alternatives of each other. */
+function itemSchemas(schema: PlainSchema): readonly Below[] {
+  const { items, prefixItems, additionalItems, unevaluatedItems } = schema;
+  const first = [...listOf(prefixItems), ...listOf(items)];
+  const rest = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isSubSchema);
+  return first.length === 0 ? rest : [[...first, ...rest]];
+}
+
+function isSubSchema(value: unknown): value is PlainSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function allows(schemas: Alternative, type: 'object' | 'array'): boolean {
+  return schemas.every((schema) => {
+    const isListed = valuesOf(schema)?.some((value) => typeof value === 'object' && value !== null) ?? true;
+    return isListed && (schema['type'] === undefined || [schema['type']].flat().includes(type));
+  });
+}
+
+/** Described by `properties`, and neither a map nor closed. */
+function isDescribedAndOpen(schemas: Alternative): boolean {
+  const isOpen = schemas.every(
+    (schema) =>
+      (schema['additionalProperties'] ?? true) === true &&
+      (schema['unevaluatedProperties'] ?? true) === true &&
+      !hasKey(schema, 'propertyNames') &&
+      !hasKey(schema, 'maxProperties'),
+  );
+  return isOpen && isDescribed(schemas);
+}
+
+function isDescribed(schemas: Alternative): boolean {
+  return schemas.some((schema) => Object.keys(propertiesOf(schema)).length > 0);
+}
+
+function hasKey(schema: PlainSchema, key: string): boolean {
+  return Object.hasOwn(schema, key);
+}
+
+function union(lists: readonly Alternatives[]): Alternatives {
+  const all: Alternative[] = [];
+  for (const list of lists) {
+    if (list === undefined) return undefined;
+    all.push(...list);
+  }
+  return all.length > maxAlternatives ? undefined : all;
+}
+
+/** One alternative of each list, in all combinations. */
+function product(lists: readonly Alternatives[]): Alternatives {
+  let all: Alternative[] = [[]];
+  for (const list of lists) {
+    if (list === undefined || all.length * list.length > maxAlternatives) return undefined;
+    all = all.flatMap((one) => list.map((other) => [...one, ...other]));
+  }
+  return all;
+}
+
+/** Whether something changes at a node or below it. */
+function usefulNodes(nodes: readonly MutableNode[]): readonly boolean[] {
+  const parents = nodes.map((): number[] => []);
+  for (const [id, { members, others, items }] of nodes.entries()) {
+    for (const child of [...members.map(([, node]) => node), others, items]) parents[child]?.push(id);
+  }
+  const useful = nodes.map(({ greases }) => greases);
+  const waiting = [...useful.keys()].filter((id) => useful[id]);
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    for (const parent of parents[id] ?? []) {
+      if (useful[parent]) continue;
+      useful[parent] = true;
+      waiting.push(parent);
+    }
+  }
+  return useful;
+}

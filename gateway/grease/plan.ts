@@ -1,0 +1,78 @@
+import type { Named, SubSchema } from '../adapters/branches.ts';
+import { Bundle, isJsonType, type PlainPart, responsesOf } from '../adapters/bundle.ts';
+import { routesOf } from '../compat/diff/routes.ts';
+import { openContract } from '../compat/document/open.ts';
+import { CompareError } from '../compat/failure.ts';
+import { byPlace, type Fault } from '../config/fault.ts';
+import { type Version, withVersions } from '../config/snapshot.ts';
+import { faultAt } from '../config/source.ts';
+import type { ConfigResult } from '../config/validate.ts';
+import { NodeTable } from './nodeTable.ts';
+import type { GreasePlan, StatusPlan } from './splice.ts';
+
+/** Adds the plans of the versions with `grease`, and a warning for each contract from which no plan can be made. */
+export async function withGreasePlans(result: ConfigResult): Promise<ConfigResult> {
+  const { snapshot, source } = result;
+  if (!snapshot || !source) return result;
+  const warnings: Fault[] = [];
+  const planned = new Map<string, Version>();
+  for (const version of snapshot.byMajor) {
+    const { name, contract, grease } = version;
+    if (!grease || !contract) continue;
+    try {
+      planned.set(name, { ...version, grease: { plan: await planTextOf(contract.file, name) } });
+    } catch (error) {
+      if (!(error instanceof CompareError)) throw error;
+      const message = `Responses of /${name} never contain unknown members: ${error.message}`;
+      warnings.push(
+        faultAt(source, ['routes', `/${name}`, 'grease'], message, 'Correct the contract, or remove grease.'),
+      );
+    }
+  }
+  const all = [...result.warnings, ...warnings].sort(byPlace);
+  return { ...result, snapshot: withVersions(snapshot, planned), warnings: all };
+}
+
+/** The `GreasePlan` of a contract as JSON. `version`: `v1`. @throws CompareError */
+export async function planTextOf(file: string, version: string): Promise<string> {
+  const documents = await openContract(file, { cwd: '.', stdin: () => '', allowRemote: false });
+  const bundle = new Bundle(documents);
+  const routes = [...routesOf(documents, version).values()].filter(
+    ({ kind, method }) => kind === 'route' && method === 'GET',
+  );
+  const responses = routes.map((route) => [route.path, responsesOf(route, bundle)] as const);
+  return JSON.stringify(planOf(responses, bundle.named));
+}
+
+type Responses = ReadonlyMap<string, PlainPart>;
+
+/** `routes`: templates with their responses by status. */
+export function planOf(
+  routes: readonly (readonly [template: string, responses: Responses])[],
+  named: Named,
+): GreasePlan {
+  const nodes = new NodeTable(named);
+  const rows = routes.map(([template, responses]) => {
+    const statuses = [...responses].filter(([status]) => /^(?:2|default$)/.test(status));
+    const byStatus = statuses.map(([status, { content }]): StatusPlan => {
+      const types = Object.entries((content ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>);
+      const bodies = types.flatMap(([type, { schema }]): [string, number][] => {
+        const bare = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+        const isSpliced = isJsonType(bare) && bare !== 'application/problem+json' && schema !== undefined;
+        return [[bare, isSpliced ? nodes.idOf(nodes.expanded([schema])) : -1]];
+      });
+      return [status, bodies];
+    });
+    return [template, byStatus] as const;
+  });
+  nodes.build();
+  const names = JSON.stringify([named, routes.map(([, responses]) => [...responses])]).match(/x_grease_[0-9a-f]{4}/g);
+  return {
+    taken: [...new Set(names)],
+    nodes: nodes.pruned(),
+    routes: rows.map(([template, byStatus]) => [
+      template,
+      byStatus.map(([status, types]) => [status, types.map(([type, id]) => [type, nodes.kept(id)])]),
+    ]),
+  };
+}
