@@ -83,7 +83,7 @@ describe('the gateway', () => {
     expect(loaded).not.toContain('express');
   });
 
-  it('does not load the export of spans, the store of a fleet or adapters before they are needed', () => {
+  it('does not load the export of spans, the store of a fleet, adapters or grease before they are needed', () => {
     const entries = [
       'gateway/main.ts',
       'gateway/cli/commands/start.ts',
@@ -92,9 +92,9 @@ describe('the gateway', () => {
     ];
     const loaded = loadedBy([...entries, 'gateway/admin/reading/worker.ts', 'gateway/cli/commands/usage.ts']);
     expect(loaded.length).toBeGreaterThan(100);
-    expect(loaded.filter((file) => /opentelemetry|^pg$|^ajv|^gateway\/(?:otlp|fleet|adapters)\//.test(file))).toEqual(
-      [],
-    );
+    expect(
+      loaded.filter((file) => /opentelemetry|^pg$|^ajv|^gateway\/(?:otlp|fleet|adapters|grease)\//.test(file)),
+    ).toEqual([]);
   });
 
   it('starts without the packages of pages and metrics', () => {

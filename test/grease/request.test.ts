@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { ActiveGrease } from '../../gateway/grease/greasedExchange.ts';
 import { type Answer, answer, inPieces } from '../support/backend.ts';
 import { askHttp2, connectHttp2 } from '../support/http2Client.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -246,4 +247,12 @@ it('the index and the migration guide show the command', async () => {
   expect(page.body).toContain(`<code>${command.replaceAll("'", '&#39;')}</code>`);
   const guide = await ask(port, get('/guides/v1-to-v2.md'));
   expect(guide.body).toContain(`Test that with \`${command}\``);
+});
+
+it('keeps at most 16 MiB of bodies', () => {
+  const active = new ActiveGrease(JSON.stringify({ taken: [], nodes: [], routes: [] }));
+  const mebibyte = 1024 * 1024;
+  expect([active.reserve(16 * mebibyte), active.reserve(1)]).toEqual([true, false]);
+  active.free(mebibyte);
+  expect([active.reserve(mebibyte), active.reserve(1)]).toEqual([true, false]);
 });
