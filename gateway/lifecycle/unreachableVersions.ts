@@ -13,6 +13,7 @@ interface UnreachableVersion {
   readonly stoppedBeforeRetired: boolean;
 }
 
+/** Without versions that an adapter serves: they need no target of their own. */
 export function unreachableVersions(
   snapshot: Snapshot,
   { versions }: ServingReport,
@@ -21,6 +22,7 @@ export function unreachableVersions(
   const targets = new Map(versions.map((one) => [one.name, one.targets]));
   const isUnreachable = (name: string): boolean => noneReachable(targets.get(name) ?? []);
   return snapshot.byMajor
+    .filter(({ adapter }) => adapter?.mode !== 'serve')
     .filter((version) => servedStage(version, now) !== 'retired' && isUnreachable(version.name))
     .map((version) => {
       const stage = stageOf(version, now);

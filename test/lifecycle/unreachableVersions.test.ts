@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
+import { unreachableVersions } from '../../gateway/lifecycle/unreachableVersions.ts';
+import type { ServingReport, TargetReport, VersionReport } from '../../gateway/observability/report.ts';
+import { servedSnapshot } from '../adapters/servedVersion.ts';
 import { startEditable, startService } from '../runtime/editableGateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { freeUrl, refusedUrl } from '../support/gateway.ts';
@@ -51,4 +54,15 @@ it('a version is not reported as stopped while its successor cannot be reached e
   for (const path of ['v1', 'v2']) expect((await fetch(`${url}/${path}/x`)).status).toBe(502);
   expect(await status()).toMatchObject({ unreachable: true, stopped_before_retired: false });
   expect(await status(1)).toMatchObject({ unreachable: true, stopped_before_retired: false });
+});
+
+it.each([
+  ['serve', []],
+  ['shadow', ['v1']],
+])('with adapter.mode %s, the versions %j are reported while the backend of v1 is stopped', (mode, expected) => {
+  const snapshot = servedSnapshot('http://127.0.0.1:1', { adapter: { mode } });
+  const targets = [{ reachable: false } as TargetReport];
+  const versions = [{ name: 'v1', targets } as VersionReport];
+  const found = unreachableVersions(snapshot, { versions } as ServingReport, Date.now());
+  expect(found.map(({ version }) => version)).toEqual(expected);
 });

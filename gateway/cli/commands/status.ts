@@ -37,8 +37,10 @@ export const addStatus: AddCommand = (program, io, finish) => {
   addAdminTargetOptions(program.command('status'))
     .description('Show the versions of a running gateway and their requests in flight.')
     .addOption(formatOption(['text', 'json']))
-    .option('--wait <version>', 'wait until a retired version has no requests in flight', (text) =>
-      text.replace(/^\//, ''),
+    .option(
+      '--wait <version>',
+      'wait until a retired version, or the backend of an adapted one, has no requests in flight',
+      (text) => text.replace(/^\//, ''),
     )
     .addOption(
       new Option('--timeout <duration>', 'with --wait: how long to wait')
@@ -92,18 +94,42 @@ async function waitUntilSafe(
     const status = await read(Math.min(longestTimeoutMs, Math.max(shortestTimeoutMs, left)));
     const version = status.versions.find((one) => one.version === name);
     if (!version) return end(1, unknownVersion(name, status.versions));
-    if (version.stage !== 'retired' && version.stage !== 'removed') return end(1, stillServed(version), version);
+    const hasEnded = version.stage === 'retired' || version.stage === 'removed';
+    const isAdapted = !hasEnded && version.adapter?.mode === 'serve';
+    if (!isAdapted && !hasEnded) return end(1, stillServed(version), version);
+    if (isAdapted && status.fleet)
+      return end(
+        1,
+        `${adapted(version)} here. Whether the other gateways of the fleet still use its backend is not known.`,
+      );
     const waived = waivedClients(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
+    if (isAdapted && isBackendIdle(status, version))
+      return end(0, `${adapted(version)}, 0 requests in flight to its own backend, safe to stop the backend`, version);
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
     const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
-    const state = stateInWords(version);
+    const state = isAdapted ? backendInWords(version) : stateInWords(version);
     if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
     const line = `/${name}: ${state}${unresponsive.join('')}\n`;
     if (line !== shown) io.stderr.write(line);
     shown = line;
     await sleep(Math.min(pollIntervalMs, left));
   }
+}
+
+function adapted({ version, adapter }: RunningVersion): string {
+  return printable(`/${version} is served by an adapter from /${adapter?.from}`);
+}
+
+function backendInWords({ waiting, targets }: RunningVersion): string {
+  const open = targets.reduce((sum, target) => sum + target.in_flight, waiting);
+  return `${plural(open, 'request')} in flight to its own backend`;
+}
+
+/** Requests from before the adapter served the version may still wait for its own targets. */
+function isBackendIdle(status: RunningStatus, { waiting, targets }: RunningVersion): boolean {
+  const isIdle = waiting === 0 && targets.every((target) => target.in_flight === 0);
+  return isIdle && unresponsiveWorkers(status).length === 0;
 }
 
 /** In a fleet, the gateways that block the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. */

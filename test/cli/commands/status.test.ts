@@ -178,6 +178,22 @@ describe('--wait', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(expected)]);
   });
 
+  it('waits for the own backend of a version that an adapter serves', async () => {
+    const adapter = { from: 'v2', mode: 'serve', failures: [] };
+    const served = { ...v1, stage: 'deprecated', adapter, waiting: 0 };
+    const [busy, idle] = [{ ...target, in_flight: 1 }, target];
+    expect(
+      await wait(['--wait', 'v1'], [{ ...served, targets: [busy, idle] }], [{ ...served, targets: [idle, idle] }]),
+    ).toEqual({
+      code: 0,
+      stdout:
+        '/v1 is served by an adapter from /v2, 0 requests in flight to its own backend, safe to stop the backend\n',
+      stderr: '/v1: 1 request in flight to its own backend\n',
+    });
+    const { code } = await wait(['--wait', 'v1'], [{ ...served, adapter: { ...adapter, mode: 'shadow' } }]);
+    expect(code).toBe(1);
+  });
+
   it('fails at once for an unknown version', async () => {
     expect(await wait(['--wait', '/v9'], [v1, v2])).toEqual({
       code: 1,
