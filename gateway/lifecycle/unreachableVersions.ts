@@ -16,7 +16,7 @@ interface UnreachableVersion {
 /** Without versions that an adapter serves: they need no target of their own. */
 export function unreachableVersions(
   snapshot: Snapshot,
-  { versions }: ServingReport,
+  { versions }: Pick<ServingReport, 'versions'>,
   now: number,
 ): UnreachableVersion[] {
   const targets = new Map(versions.map((one) => [one.name, one.targets]));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { unreachableVersions } from '../../gateway/lifecycle/unreachableVersions.ts';
-import type { ServingReport, TargetReport, VersionReport } from '../../gateway/observability/report.ts';
+import type { TargetReport } from '../../gateway/observability/report.ts';
 import { servedSnapshot } from '../adapters/servedVersion.ts';
 import { startEditable, startService } from '../runtime/editableGateway.ts';
 import { eventually } from '../support/eventually.ts';
@@ -62,7 +62,7 @@ it.each([
 ])('with adapter.mode %s, the versions %j are reported while the backend of v1 is stopped', (mode, expected) => {
   const snapshot = servedSnapshot('http://127.0.0.1:1', { adapter: { mode } });
   const targets = [{ reachable: false } as TargetReport];
-  const versions = [{ name: 'v1', targets } as VersionReport];
-  const found = unreachableVersions(snapshot, { versions } as ServingReport, Date.now());
+  const versions = [{ name: 'v1', inFlight: 0, waiting: 0, lastInFlight: undefined, targets }];
+  const found = unreachableVersions(snapshot, { versions }, Date.now());
   expect(found.map(({ version }) => version)).toEqual(expected);
 });
