@@ -1,6 +1,16 @@
+import { globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+// Tests of functions that keep nothing in their process. These files share processes: to start one for each file, and to
+// load the same modules again, takes longer than most of their tests. A file that uses `vi` or the process gets its own.
+const folders =
+  'test/{cli/output,compat/{diff,document,guide,judge,report,rules,schema},config,discovery,docs,lifecycle,problems,routing,shared,upstream,usage/counting,usage/report}';
+const ownProcess = /\b(vi|process|globalThis|child_process|spawn|execFile|Worker|startGateway)\b|support\/gateway/;
+const sharing = globSync(`${folders}/**/*.test.ts`, { cwd: import.meta.dirname }).filter(
+  (file) => !ownProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+);
 
 export default defineConfig({
   test: {
@@ -11,8 +21,12 @@ export default defineConfig({
           name: 'gateway',
           include: ['test/**/*.test.ts'],
           // Container tests need an engine, and soak tests patience: they have commands of their own.
-          exclude: ['test/compose/**', 'test/soak/**'],
+          exclude: ['test/compose/**', 'test/soak/**', ...sharing],
         },
+      },
+      {
+        extends: true,
+        test: { name: 'shared processes', include: sharing, isolate: false },
       },
       {
         extends: true,
