@@ -1,6 +1,6 @@
 // node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
 // fleet, are loaded at the same time, in 0 or more rounds. A profile then shows what the code of the fleet takes of the serving
-// thread. Last, counts are sent to PostgreSQL as 1,000 requests per second make them. It needs wrk.
+// thread. Last, the counts of 1,000 requests per second are sent to PostgreSQL. It needs wrk.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ async function measureRequests(): Promise<void> {
     await startGateway('on its own, again', backend),
   ].map((one) => ({ ...one, serving: 0, all: 0, requests: 0, errors: 0 }));
   for (let round = 0; round <= Number(rounds); round += 1) {
-    // At the same time, so that other work on the machine affects both alike.
+    // At the same time, so that other work on the machine affects all alike.
     await Promise.all(
       gateways.map(async (gateway) => {
         const { pid } = gateway;

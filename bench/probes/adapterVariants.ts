@@ -1,5 +1,5 @@
 /**
- * node adapterVariants.ts PORT BACKEND_PORT FOLDER: one gateway that serves /v1 every 0.6 s in another way: from the backend as it
+ * node adapterVariants.ts PORT BACKEND_PORT FOLDER: one gateway that changes every 0.6 s how it serves /v1: from the backend as it
  * is, or through an adapter. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2
  * resets them.
  */

@@ -15,7 +15,7 @@ export const exportOverOtlp: Scenario = {
     const server = await startServer({ program: process.execPath, args: [collector, String(port)] }, port, 'load');
     const { figures, notes } = await measureVariants('exportVariants.ts', options, [String(port)]);
     await server.stop();
-    // Not the CPU time of the process: spans are exported after the interval of their variant.
+    // Only the serving thread: the thread that exports may send the spans of a variant after its interval.
     const rows = figures.map(({ name, threadMicros, requests }) => {
       return { name: `version-gateway, exports ${name}`, samples: [threadMicros / requests] };
     });

@@ -79,7 +79,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return this.#sent;
   }
 
-  /** The request is in flight now: takes memory for its response. */
+  /** Called when the request is in flight. Reserves memory for its response. */
   enter(): void {
     const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     if (takesMemory) this.#hold(this.#use.sizeOf(this.route.name, this.bodyLimit), 0);
@@ -97,7 +97,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return this.#hold(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;
   }
 
-  /** Replaces what the exchange takes. False: all bodies together take too much. */
+  /** Sets the bytes that count for this exchange. False: all bodies together take too much memory. */
   #hold(expected: number, kept: number): boolean {
     if (this.#isReleased) return true;
     const isWithinLimit = this.#use.change(expected - this.#expected, kept - this.#kept);
@@ -217,7 +217,7 @@ function lineOf(lines: string, name: string): string | undefined {
   return match?.trim();
 }
 
-/** Of an adapter that was not compared with the contracts. */
+/** A hash of the settings, for an adapter that was not compared with the contracts. */
 function hashOf(settings: AdapterSettings): string {
   const text = JSON.stringify(settings, (_key, value: unknown) => (value instanceof Map ? [...value] : value));
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
@@ -229,7 +229,7 @@ export class ActiveAdapter {
   readonly references: BackReferences;
   readonly #version: string;
   readonly #adapter: VersionAdapter;
-  /** What is put before a path of the backend: its version, unless that is removed. */
+  /** The prefix of paths for the backend: its version, or '' if it expects none. */
   readonly #prefix: string;
 
   /** `use`: of the former snapshot. */

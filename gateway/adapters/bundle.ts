@@ -29,7 +29,7 @@ const leftOut: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` in another file becomes a name, too. */
+/** The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a name, too. */
 export class Bundle {
   /** By name. */
   readonly named: Record<string, PlainSchema | boolean> = {};
@@ -52,7 +52,7 @@ export class Bundle {
     return { ...this.#converted({ ...located, value: beside }, beside), $ref };
   }
 
-  /** The value without `$ref`. */
+  /** The target, if the value is a `$ref`; else the value. */
   resolved(located: Located): Located {
     return this.#documents.resolve(located);
   }

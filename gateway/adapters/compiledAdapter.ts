@@ -61,7 +61,7 @@ export class CompiledAdapter {
   }
 }
 
-/** The changes that a status has. */
+/** The row of an adapted route for one or several statuses. */
 export interface ResponseRow {
   /** The key of the row: `200`, `4XX`, `default`. */
   readonly status: string;
@@ -77,6 +77,7 @@ export class CompiledRoute {
   readonly settings: AdaptedRoute;
   /** Undefined: the body is passed on unchanged. */
   readonly transformBody: Transform | undefined;
+  /** The template of this version, with the parameter names of the other one. */
   readonly #from: string;
   readonly #transformPath: Transform | undefined;
   readonly #transformQuery: Transform | undefined;

@@ -20,7 +20,7 @@ class Unsampled extends Error {}
 const deepest = 12;
 // Below this depth, optional fields and items are left out, so that recursive values end.
 const sparseFrom = 5;
-// What a value may be that has no limit.
+// The largest values of schemas without a limit.
 const longText = 2000;
 const largeNumber = 1e9;
 

@@ -122,7 +122,7 @@ class AdapterCheck {
     }
   }
 
-  /** A status may be written as `4xx`, and a row for all statuses as `default`. Missing parts of a row are left out. */
+  /** A status may be written as `4xx`, and a row for all statuses as `default`. If routes.yaml has no such row, this is the place of the route. */
   #writtenPlace(place: Path): Path {
     const index = place.indexOf('response');
     if (index === -1) return place;
@@ -247,7 +247,7 @@ class RouteCheck {
       if (isWarning) this.#report.add([...at, ...where], message, remedy, true);
       else this.#fault([...at, ...where], message, remedy);
     }
-    // A generated value shows the same fault again, with fewer words.
+    // The fault of a generated value would be the same fault, described less exactly.
     if (faults.some(({ isWarning }) => !isWarning)) return;
     for (const { passage, message } of sampled)
       this.#fault(

@@ -51,7 +51,7 @@ export class VersionAdapter {
     const { settings, hash } = this.compiled;
     if (job.bytes.length > maxBytesHere) return thread.run(settings, hash, job);
     const result = this.#bodies.adapt(job, Math.min(settings.body, maxBytesHere));
-    // It is larger than its coded form.
+    // The decoded body is larger than the coded one.
     return result === tooLarge && maxBytesHere < settings.body ? thread.run(settings, hash, job) : result;
   }
 }
@@ -60,7 +60,7 @@ function faultOf(error: unknown): BodyFault {
   return { pointer: '', cause: error instanceof Error ? error.name : 'the adapter failed' };
 }
 
-// Bodies of 64 MiB are as much memory as a whole gateway at rest.
+// Two thirds of the memory of a gateway at rest.
 const softLimit = 64 * 1024 * 1024;
 const maxFailedRoutes = 1000;
 
@@ -95,7 +95,7 @@ export class AdapterUse {
     return used === 0 || used + this.sizeOf(route, largest) <= this.#limit;
   }
 
-  /** The size that a body of the route probably has. `largest`: that of the first one, which is not known. */
+  /** The expected size of a body of the route. `largest`: the size to expect of the first one. */
   sizeOf(route: string, largest: number): number {
     return this.#sizes.get(route) ?? largest;
   }

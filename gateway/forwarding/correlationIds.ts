@@ -1,6 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
-// A request id is random for each process, followed by a counter: unique everywhere without randomness for each request.
+// A request id is a random prefix of the process and a counter. So it is unique, and a request needs no random bytes.
 const idPrefix = randomBytes(9).toString('base64url');
 let idCount = 0;
 

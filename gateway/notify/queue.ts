@@ -10,7 +10,7 @@ import { listedPerDay, type NotifyEvent } from './events.ts';
 const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. After it, another one may send the event. */
 const claimMs = 60_000;
-/** A time further ahead than possible by more than this means that the clock was set back. The clocks of a fleet differ by less. */
+/** If a time is further ahead than possible, by more than this, the clock was set back. The clocks of a fleet differ by less. */
 const clockSlackMs = 600_000;
 
 type Value = string | number | null;
@@ -55,6 +55,7 @@ export interface QueuedEvent {
   readonly nextAt: number | null;
 }
 
+// `bundle`: the group of the event. `group` is a keyword of SQL.
 const columns = `
   id text NOT NULL, receiver text NOT NULL, type text NOT NULL, title text NOT NULL, event text NOT NULL, bundle text NOT NULL,
   state text NOT NULL, queued bigint NOT NULL, attempts integer NOT NULL, result text, next_at bigint NOT NULL,
@@ -200,20 +201,21 @@ export class NotifyQueue {
   }
 
   /**
-   * Gives up what was queued before `queuedBefore`, and forgets what cannot be found again, and what waits for other receivers
-   * than these. In a shared store, another gateway may still have those. @returns the titles of what it gave up
+   * Gives up events that were queued before `queuedBefore`. Deletes finished events that cannot be found again, and events that wait
+   * for other receivers than these. A shared store keeps the latter: another gateway may have these receivers.
+   * @returns the titles of the events that it gave up
    */
   async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {
     const { table, isShared } = this.#database;
     const isRemoved = `state = 'waiting' AND receiver NOT IN (${placeholders(receivers)})`;
     if (!isShared) await this.#database.all(`DELETE FROM ${table} WHERE ${isRemoved}`, receivers);
-    const given = await this.#database.all<{ title: string }>(
+    const givenUp = await this.#database.all<{ title: string }>(
       `UPDATE ${table} SET state = 'failed', finished = $2 WHERE state = 'waiting' AND queued < $1 AND claimed_until <= $2
         RETURNING title`,
       [queuedBefore, now],
     );
     await this.#database.all(`DELETE FROM ${table} WHERE state <> 'waiting' AND keep_until < $1 RETURNING id`, [now]);
-    return given.map(({ title }) => title);
+    return givenUp.map(({ title }) => title);
   }
 
   async close(): Promise<void> {

@@ -5,10 +5,10 @@ import { Dispatcher, type DispatcherSettings, type NotifyCommand, type NotifyRep
 
 // The entry point of the thread that sends notifications. Disk, store and receivers may be slow; here they delay no request.
 
-// Other gateways of a fleet queue events, too, and a failed attempt becomes due.
-const longestPauseMs = 5_000;
-const shortestPauseMs = 1_000;
-/** How long events that are being sent may take when the gateway stops. They are sent again at the next start. */
+// The queue is read again after at most this time: another gateway of the fleet may have queued an event.
+const longestWaitMs = 5_000;
+const shortestWaitMs = 1_000;
+/** How long events that are being sent may take when the gateway stops. Those that take longer are sent again at the next start. */
 const closeMs = 1_000;
 
 try {
@@ -54,7 +54,7 @@ async function run(): Promise<void> {
   const next = (): void => {
     last = last.then(run);
   };
-  timer = setTimeout(next, Math.min(longestPauseMs, Math.max(shortestPauseMs, pause)));
+  timer = setTimeout(next, Math.min(longestWaitMs, Math.max(shortestWaitMs, pause)));
 }
 
 function post(report: NotifyReport): void {

@@ -2,8 +2,7 @@ import { endMembers } from '../lifecycle/guide.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 
 /**
- * Finds the client of a request to a version with restrictions, and asks them. A version without restrictions costs one
- * comparison.
+ * Applies the restrictions of the version to the client of the request. A version without restrictions costs one comparison.
  */
 export function restrictClients(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion, now, method, resource, context } = exchange;
@@ -11,7 +10,7 @@ export function restrictClients(exchange: Exchange): StepOutcome | undefined {
   if (activeVersion === undefined || restrictions === undefined) return undefined;
   const isRetired = activeVersion.stage(now) === 'retired';
   const state = context.restrictionState;
-  // Its client cannot be identified. A retired version answers its preflights in the next step.
+  // A preflight does not identify its client. A retired version answers its preflights in the next step.
   if (isPreflight(exchange)) {
     return !isRetired && restrictions.mayRefuse({ method, resource, now, state })
       ? preflightAnswer(exchange)
@@ -47,7 +46,7 @@ export function isPreflight({ method, fields }: Exchange): boolean {
   return method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined;
 }
 
-/** A browser hides a refusal from the page if the preflight is refused. */
+/** Allows the request. If the preflight were refused, the browser would not show the page why the request is refused. */
 export function preflightAnswer({ fields: { preflightMethod = '', preflightHeaders } }: Exchange): StepOutcome {
   const fields = ['Access-Control-Allow-Methods', preflightMethod, 'Access-Control-Max-Age', '60'];
   if (preflightHeaders !== undefined) fields.push('Access-Control-Allow-Headers', preflightHeaders);

@@ -19,12 +19,12 @@ type FreezeSettings = NonNullable<Version['freeze']>;
 const tickMs = 1_000;
 // How often the ledger is asked for new clients.
 const newcomersMs = 30_000;
-// A request that began before the freeze may be counted this long after its begin. Then the known clients are read again.
+// A request from before the freeze may be counted up to this long after the freeze began. Then the known clients are read again.
 const settledMs = 20_000;
 // An inactive freeze is tried again, at growing intervals: the ledger may become readable.
 const firstRetryMs = 10_000;
 const longestRetryMs = 3_600_000;
-// New clients may be forged keys, so that the number of lines is bounded.
+// New clients may be forged keys, so the number of lines is bounded.
 const linesPerLook = 20;
 
 export interface FreezeWatchOptions {
@@ -127,7 +127,7 @@ export class FreezeWatch {
     }
   }
 
-  /** If the clock was set back, the names that were read are not complete. */
+  /** Starts again: if the clock was set back to before the freeze, more clients will be known when it begins. */
   async #awaitBegin(one: Watched): Promise<void> {
     const wasActive = one.state === 'active';
     Object.assign(one, watched(one.version, one.settings));

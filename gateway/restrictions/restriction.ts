@@ -48,7 +48,7 @@ export interface Waivers {
   waiverOf(client: string, now: number): Waived | undefined;
 }
 
-/** What restrictions know besides the configuration. Kept over reloads. */
+/** What the operating side has told a process that serves clients, besides the configuration. Kept over reloads. */
 export interface RestrictionState {
   /** By `freezeKey`: the clients first seen before a freeze. A freeze that is missing is inactive and refuses no client. */
   readonly known: ReadonlyMap<string, ReadonlySet<string>>;

@@ -21,19 +21,19 @@ export const brownoutClasses = ['kept retrying', 'both', 'came back', 'moved', '
 export type BrownoutClass = (typeof brownoutClasses)[number];
 
 const dayMs = 86_400_000;
-const soonMs = dayMs;
-const movingMs = 7 * dayMs;
+const retryMs = dayMs;
+const moveMs = 7 * dayMs;
 // The most entries of a list. `*_count` has the full number.
 const maxListed = 100;
 
 /** `since`: only later requests count as calling the version again, epoch ms. */
 export function brownoutClass(
-  { first, last, lastCall, soonCall, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
+  { first, last, lastCall, lastRetry, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
   since: number,
 ): BrownoutClass {
   const isAgain = (at: number): boolean => at > last && at >= since;
   if (successorUse >= first) return isAgain(lastCall) ? 'both' : 'moved';
-  if (isAgain(lastCall)) return isAgain(soonCall) ? 'kept retrying' : 'came back';
+  if (isAgain(lastCall)) return isAgain(lastRetry) ? 'kept retrying' : 'came back';
   return 'silent since';
 }
 
@@ -194,7 +194,7 @@ function chosenOf(known: readonly KnownBrownout[], { window, now }: BrownoutQues
 }
 
 function periodOf({ at, end }: KnownBrownout, version: string, successor: string | undefined): BrownoutPeriod {
-  return { version, at, end, soon: end + soonMs, moving: end + movingMs, successor };
+  return { version, at, end, retryUntil: end + retryMs, moveUntil: end + moveMs, successor };
 }
 
 async function notesOn(
@@ -206,8 +206,8 @@ async function notesOn(
   const covered = await queries.coveredSince();
   if (now < end)
     notes.push({ code: 'not_over', text: `It ends at ${secondOf(end)}. What clients do then is not known yet.` });
-  else if (now < end + movingMs) {
-    const text = `Clients count as moved if they use the successor within ${inWholeUnits(movingMs)} after the end, until ${secondOf(end + movingMs)}.`;
+  else if (now < end + moveMs) {
+    const text = `Clients count as moved if they use the successor within ${inWholeUnits(moveMs)} after the end, until ${secondOf(end + moveMs)}.`;
     notes.push({ code: 'may_change', text: `${text} Later answers may differ.` });
   }
   if (successor === undefined)

@@ -25,7 +25,7 @@ export interface Serving {
   resalt(): Promise<void>;
   /** Replaces the keys of TLS session tickets. */
   rekey(ticketKeys: Buffer): Promise<void>;
-  /** Replaces what restrictions know of the clients; what is missing in `update` stays. A process that starts later gets it, too. */
+  /** Replaces the parts of the restriction state that `update` has. A process that starts later gets them, too. */
   restrict(update: RestrictionUpdate): Promise<void>;
   /** Opens the log files again, after they were renamed. */
   reopenLogs(): Promise<void>;

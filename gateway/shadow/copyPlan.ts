@@ -29,7 +29,7 @@ export function shadowKey({ name, shadow }: Pick<Version, 'name' | 'shadow'>): s
   return `${name} ${hash.slice(0, 16)}`;
 }
 
-/** Undefined: the version has no shadow. `before`: the plan with the settings of before, whose budget is kept. */
+/** Undefined: the version has no shadow. `before`: the former plan; its budget is kept if the settings are the same. */
 export function planOf(
   version: Version,
   snapshot: Snapshot,
@@ -62,7 +62,7 @@ export function planOf(
   };
 }
 
-/** Through `moved`, if `to` is a successor. Other versions have the same paths. */
+/** Through `moved`, if `to` is a successor. Otherwise both versions have the same paths. */
 function pathBetween(version: Version, to: Version, snapshot: Snapshot): SuccessorPath {
   const towards = (from: Version): SuccessorPath | undefined => {
     if (from === to) return pathEndingAt(to);

@@ -17,7 +17,7 @@ const https = process.getBuiltinModule('node:https');
  */
 export type CopyResult = Exchanged | 'failed' | 'timeout' | 'body' | 'coding' | 'aborted';
 
-/** What a version says about itself, and not about the request. */
+/** Statuses about the state of the backend, and not about the request. */
 const overloadedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 interface CopyLimits {
@@ -53,7 +53,7 @@ export class CopySender {
 
   /** `fields`: alternating names and values. Never rejects. */
   async send(method: string, address: CopyAddress, fields: readonly string[]): Promise<CopyResult> {
-    // A field or a path that node:http refuses.
+    // node:http may refuse a field or the path.
     const received = await this.#receive(method, address, fields).catch(() => 'failed' as const);
     if (typeof received === 'string') return received;
     if (overloadedStatuses.has(received.status)) return 'failed';

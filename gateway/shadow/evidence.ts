@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 
-// Another way of comparing starts new evidence.
+// The number of the way in which responses are compared. Another number starts new evidence.
 const comparison = 1;
 
 // With fewer pairs, a presence or a type that differs says nothing.
 export const leastPairs = 20;
-// How improbable a difference without a cause has to be. 20 of 20 pairs that differ in the same direction are just enough.
+// A difference counts if its probability by chance is at most this. 20 of 20 pairs that differ in the same direction are just enough.
 const improbable = 1e-6;
-// The control pairs are few, so they need less.
+// The same for noise. There are few control pairs, so a higher probability is accepted.
 export const improbableNoise = 0.01;
-// A presence that changes by less is no difference of the shape.
+// If a smaller share of the pairs changes, this is not a difference.
 export const leastChange = 0.1;
 
 /** Adds the counts of `more` to `sum` in place. Both are about the same property. */
@@ -24,7 +24,7 @@ export function addEvidence(sum: EvidenceRow, more: EvidenceRow): void {
   sum.last = Math.max(sum.last, more.last);
 }
 
-/** How much the share of the property changes per pair. Any change counts if one version always, or never, has it. */
+/** How much the share of the property changes per pair. 1, so that any change counts, if the old version has it always or never. */
 export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): number {
   const isConstant = oldShare === 0 || oldShare === pairs;
   return isConstant || what === 'media' ? 1 : Math.abs(newShare - oldShare) / pairs;
@@ -52,7 +52,7 @@ export function keyOf({ status, path, what, detail }: EvidenceRow): string {
   return [status, path, what, detail].join('\0');
 }
 
-/** Identifies the evidence of two contracts: new contracts, or another adapter, start anew. Digests: of their files. */
+/** Identifies the evidence of two contracts and an adapter. A change of one of them starts new evidence. Digests: of the contract files. */
 export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
   const parts = [comparison, digest ?? '', toDigest ?? '', adapter];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);

@@ -154,8 +154,8 @@ export async function evidenceOf(
 
 /**
  * What is missing until an adapter may serve clients: clean comparisons of the GET routes that clients have used since `since`, and
- * routes that they use and the adapter does not have. Copies are only sent of GET and HEAD, so other methods are not compared; the
- * row of GET answers HEAD. Undefined: nothing is missing.
+ * routes that they use and the adapter does not list, or lists as `gone`. Copies are only sent of GET and HEAD, so other methods are
+ * not compared; the row of GET answers HEAD. Undefined: nothing is missing.
  */
 export async function missingAdapterProof(
   queries: Pick<UsageQueries, 'evidence' | 'routes' | 'problem'>,

@@ -59,7 +59,7 @@ export class ResponseCopy implements ResponseObserver {
     this.#end({ status, contentType, contentEncoding, body: this.#body() });
   }
 
-  /** In memory of its own: a Buffer may share its memory with others, and all of it would be sent. */
+  /** A copy. A Buffer may be a part of a larger memory, and all of that memory would be sent to the other process or thread. */
   #body(): Uint8Array {
     const body = new Uint8Array(this.#length);
     let at = 0;

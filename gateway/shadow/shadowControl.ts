@@ -61,8 +61,9 @@ export class ShadowControl {
   #snapshot: Snapshot | undefined;
   readonly #stopped: Set<string>;
   #broken: readonly string[] = [];
-  /** By version, kind and outcome, and by version and reason. */
+  /** By version, kind and outcome. */
   readonly #copies = new Map<string, number>();
+  /** By version and reason. */
   readonly #dropped = new Map<string, number>();
   #untakenBytes = 0;
   #lastNumber = 0;

@@ -253,9 +253,9 @@ export interface BrownoutPeriod {
   readonly at: number;
   readonly end: number;
   /** The end of the time in which a call of the version is a retry. */
-  readonly soon: number;
+  readonly retryUntil: number;
   /** Uses of the successor before this instant count. */
-  readonly moving: number;
+  readonly moveUntil: number;
   readonly successor: string | undefined;
 }
 
@@ -268,9 +268,9 @@ export interface RefusedClient {
   readonly last: number;
   /** The last request to the version, refused or not, over the whole ledger. */
   readonly lastCall: number;
-  /** Its last request to the version before `soon`. May be 0 for a client that used the successor. */
-  readonly soonCall: number;
-  /** Its last use of the successor before `moving`; 0: none since the day of the start. An earlier one may be given, too. */
+  /** Its last request to the version before `retryUntil`. May be 0 for a client that used the successor. */
+  readonly lastRetry: number;
+  /** Its last use of the successor before `moveUntil`; 0: none since the day of the start. An earlier one may be given, too. */
   readonly successorUse: number;
 }
 

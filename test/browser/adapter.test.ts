@@ -31,7 +31,7 @@ it.each(screens)('shows the failures of an adapter on a %s, %s', async (_device,
   const attention = page.locator('#attention');
   await attention.getByText('The adapter of /v1 has failed').waitFor();
   const text = (await attention.innerText()).replace(/\s+/g, ' ');
-  expect(text).toContain('The adapter of /v1 has failed with responses of /v2. Its clients got 502.');
+  expect(text).toContain('The adapter of /v1 has failed with responses of /v2. Clients of /v1 got 502.');
   expect(text).toMatch(/GET \/drinks\/\{id\}: 2 responses, last at .*, \/price/);
   expect(text).not.toContain('secret');
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);

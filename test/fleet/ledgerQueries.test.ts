@@ -22,8 +22,8 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 // Longer than a brownout may be, so that it has several calls.
-const brownout = { version: 'v1', at: now - 90 * day, end: now - 70 * day, soon: now - 40 * day };
-const period = { ...brownout, moving: now - 20 * day, successor: 'v2' };
+const brownout = { version: 'v1', at: now - 90 * day, end: now - 70 * day, retryUntil: now - 40 * day };
+const period = { ...brownout, moveUntil: now - 20 * day, successor: 'v2' };
 
 /** Calls of 150 days. Some clients began late, some stopped, and one always fails. */
 function calls(): UsageRow[] {

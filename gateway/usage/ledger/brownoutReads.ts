@@ -45,7 +45,7 @@ export class BrownoutReads implements BrownoutQueries {
 
   async refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]> {
     if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
-    const { version, successor, soon, moving } = period;
+    const { version, successor, retryUntil, moveUntil } = period;
     const [id, next] = [await this.#idOf(version), successor === undefined ? 0 : await this.#idOf(successor)];
     // A gateway of an earlier release may have deleted the name of a client that it folded.
     const rows = await this.#database.all<{
@@ -66,12 +66,12 @@ export class BrownoutReads implements BrownoutQueries {
         WHERE one.version = ? AND brownout = ? ORDER BY refused DESC, name`,
       [next, id, period.at],
     );
-    // The days are read only for clients whose last request of all does not answer the question.
-    const laterUsers = rows.filter(({ came, used }) => came < moving && used >= moving);
-    const uses = await this.#latestCalls(next, laterUsers, period.at, moving, isUse);
-    const useOf = ({ id: client, used }: (typeof rows)[number]) => (used < moving ? used : (uses.get(client) ?? 0));
-    const laterCallers = rows.filter((row) => row.called >= soon && useOf(row) < row.first);
-    const calls = await this.#latestCalls(id, laterCallers, period.at, soon);
+    // The days are read only for clients whose last use is later than the period: an earlier use may be in it.
+    const laterUsers = rows.filter(({ came, used }) => came < moveUntil && used >= moveUntil);
+    const uses = await this.#latestCalls(next, laterUsers, period.at, moveUntil, isUse);
+    const useOf = ({ id: client, used }: (typeof rows)[number]) => (used < moveUntil ? used : (uses.get(client) ?? 0));
+    const laterCallers = rows.filter((row) => row.called >= retryUntil && useOf(row) < row.first);
+    const calls = await this.#latestCalls(id, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
       client: row.client,
       name: this.#nameOf(row.client),
@@ -79,7 +79,7 @@ export class BrownoutReads implements BrownoutQueries {
       first: row.first,
       last: row.last,
       lastCall: row.called,
-      soonCall: row.called < soon ? row.called : (calls.get(row.id) ?? 0),
+      lastRetry: row.called < retryUntil ? row.called : (calls.get(row.id) ?? 0),
       successorUse: useOf(row),
     }));
   }

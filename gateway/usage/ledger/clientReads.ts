@@ -45,7 +45,7 @@ export class ClientReads {
     return this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
   }
 
-  /** `firstFrom`: only of clients first seen since. */
+  /** `firstFrom`: only clients that were first seen at this time or later. */
   async sums(version: string, spans: readonly Spans[], firstFrom?: number): Promise<NamedSums[]> {
     if (spans.length === 0) return [];
     const { sums: table, item, only, seen } = await this.#tables();

@@ -32,7 +32,7 @@ export class ReportingDatabase {
   readonly hasInstances: boolean;
   readonly #database: LedgerDatabase | undefined;
   readonly #onProblem: (problem: string) => void;
-  /** The rows of each statement of a snapshot. It is repeated often: the queries of one answer need the same sums and ids. */
+  /** The rows of each statement in a snapshot. The queries of one answer often repeat a statement, for the same sums and ids. */
   #known: Map<string, Promise<object[]>> | undefined;
 
   constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {

@@ -12,8 +12,8 @@ export const triggers = {
 };
 
 /**
- * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers, unavailable backends, adapters
- * that fail, ledger problems, inactive freezes, overridden guards.
+ * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers,
+ * unavailable backends, adapters that fail, ledger problems, inactive freezes, overridden guards.
  * @param {Status} status
  */
 export function attention({ config, usage, versions, workers, freezes = [], fleet }) {
@@ -62,7 +62,7 @@ function failedAdapter({ version, adapter }) {
     const last = `: ${plural(count, 'response')}, last at ${dateTime(Date.parse(at))}, `;
     return el('li', {}, el('code', {}, route), last, el('code', {}, place));
   });
-  const what = ` with responses of /${adapter.from}. Its clients got 502.`;
+  const what = ` with responses of /${adapter.from}. Clients of /${version} got 502.`;
   return [el('div', { class: 'problem' }, el('p', {}, title, what), el('ul', {}, ...rows))];
 }
 
