@@ -111,6 +111,7 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   ]);
   const hash = evidenceHash(begun?.contract, begun?.fromContract, begun?.hash);
   gateway.ledger.saveEvidence([compared(200, { hash, route: 'GET /drinks/{id}' })]);
+  await gateway.ledger.flush();
   expect(await reload()).toMatchObject({ kind: 'reloaded' });
 
   const changed = text.replace('has no search', 'lacks a search');
