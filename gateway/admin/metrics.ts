@@ -129,7 +129,7 @@ export function freezeGauges(freezes: readonly FreezeStatus[]): MetricValues[] {
     );
   return [
     perFreeze('version_gateway_freeze_active', ({ state }) => (state === 'active' ? 1 : 0)),
-    perFreeze('version_gateway_freeze_new_clients', ({ newcomers }) => newcomers),
+    perFreeze('version_gateway_freeze_new_clients', ({ newClients }) => newClients),
   ];
 }
 

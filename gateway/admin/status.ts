@@ -62,8 +62,8 @@ function ledgerStatus(
   return { problem: problem ?? recent, held_rows: waitingRows };
 }
 
-function freezeStatus({ version, from, mode, state, reason, known, newcomers }: FreezeStatus): object {
-  const counts = { known_clients: known ?? null, new_clients: newcomers };
+function freezeStatus({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {
+  const counts = { known_clients: known ?? null, new_clients: newClients };
   return { version, from: instant(from), mode, state, reason: reason ?? null, ...counts };
 }
 

@@ -109,10 +109,10 @@ async function plannedFreezes(
     const limit = knownLimit(usage);
     const found = await findFreezeClients(queries, { version, ...freeze, naming, quiet: retire.quiet, limit });
     if (found.kind === 'found') {
-      if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newcomers.map(({ client }) => client)));
+      if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newClients.map(({ client }) => client)));
       continue;
     }
-    const state = { version, ...freeze, state: 'inactive', known: undefined, newcomers: 0 } as const;
+    const state = { version, ...freeze, state: 'inactive', known: undefined, newClients: 0 } as const;
     remarks.push({ code: 'freeze_inactive', text: freezeInWords({ ...state, reason: found.reason }) });
   }
   return { newClients, remarks };

@@ -18,7 +18,7 @@ type FreezeSettings = NonNullable<Version['freeze']>;
 
 const tickMs = 1_000;
 // How often the ledger is asked for new clients.
-const newcomersMs = 30_000;
+const newClientsMs = 30_000;
 // A request from before the freeze may be counted up to this long after the freeze began. Then the known clients are read again.
 const settledMs = 20_000;
 // An inactive freeze is tried again, at growing intervals: the ledger may become readable.
@@ -119,7 +119,7 @@ export class FreezeWatch {
         const now = this.#options.now();
         if (now < one.settings.from) await this.#awaitBegin(one);
         else if (now < one.next) continue;
-        else if (one.state === 'active' && one.readAt >= one.settings.from + settledMs) await this.#findNewcomers(one);
+        else if (one.state === 'active' && one.readAt >= one.settings.from + settledMs) await this.#findNewClients(one);
         else await this.#read(one);
       }
     } finally {
@@ -145,7 +145,7 @@ export class FreezeWatch {
     const now = this.#options.now();
     const wasActive = one.state === 'active';
     if (found.kind === 'unknown' && wasActive) {
-      one.next = now + newcomersMs;
+      one.next = now + newClientsMs;
       return;
     }
     if (found.kind === 'unknown') {
@@ -158,23 +158,23 @@ export class FreezeWatch {
     // A freeze that only reports needs no names.
     const clients = one.settings.mode === 'refuse' ? found : { ...found, known: '' };
     const isSame = one.clients?.count === found.count;
-    Object.assign(one, { state: 'active', reason: undefined, clients, readAt: now, next: now + newcomersMs });
+    Object.assign(one, { state: 'active', reason: undefined, clients, readAt: now, next: now + newClientsMs });
     if (!isSame) {
       await this.#restrict();
       this.#options.notice(freezeInWords(statusOf(one)));
     }
-    this.#report(one, found.newcomers, !wasActive);
+    this.#report(one, found.newClients, !wasActive);
   }
 
-  async #findNewcomers(one: Watched): Promise<void> {
-    one.next = this.#options.now() + newcomersMs;
+  async #findNewClients(one: Watched): Promise<void> {
+    one.next = this.#options.now() + newClientsMs;
     const found = await this.#find(one, true);
-    if (found.kind === 'found' && this.#isWatched(one)) this.#report(one, found.newcomers, false);
+    if (found.kind === 'found' && this.#isWatched(one)) this.#report(one, found.newClients, false);
   }
 
   /** `isFirst`: clients of earlier runs of the gateway are among them. */
-  #report({ version, settings, reported }: Watched, newcomers: readonly NewClient[], isFirst: boolean): void {
-    const unreported = newcomers.filter(({ client }) => !reported.has(client));
+  #report({ version, settings, reported }: Watched, newClients: readonly NewClient[], isFirst: boolean): void {
+    const unreported = newClients.filter(({ client }) => !reported.has(client));
     for (const { client } of unreported) reported.add(client);
     if (unreported.length === 0) return;
     const { notice } = this.#options;
@@ -189,13 +189,13 @@ export class FreezeWatch {
     if (left > 0) notice(`/${version} has ${plural(left, 'more new client')} in the last seconds`);
   }
 
-  async #find({ version, settings }: Watched, onlyNewcomers = false): Promise<FreezeClients> {
+  async #find({ version, settings }: Watched, onlyNewClients = false): Promise<FreezeClients> {
     const { find } = this.#options;
     if (find === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
     const naming = this.#options.naming(this.#snapshot);
     const query = { version, ...settings, naming, quiet: retire.quiet, limit: knownLimit(usage) };
-    return find(this.#snapshot, { ...query, onlyNewcomers }).catch((error: unknown) => {
+    return find(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });
   }
@@ -217,7 +217,7 @@ export class FreezeWatch {
 }
 
 function statusOf({ version, settings: { from, mode }, state, reason, clients, reported }: Watched): FreezeStatus {
-  return { version, from, mode, state, reason, known: clients?.count, newcomers: reported.size };
+  return { version, from, mode, state, reason, known: clients?.count, newClients: reported.size };
 }
 
 function watched(version: string, settings: FreezeSettings): Watched {

@@ -18,7 +18,7 @@ export interface FreezeQuery {
   /** Clients that are never new. */
   readonly allow: readonly string[];
   /** True: the known clients were read before. */
-  readonly onlyNewcomers?: boolean;
+  readonly onlyNewClients?: boolean;
 }
 
 /** A client first seen since a freeze. */
@@ -30,11 +30,11 @@ export type FreezeClients =
       readonly kind: 'found';
       /** How the clients are named; see `namingOf`. */
       readonly naming: string;
-      /** First seen before `from`, one per line, and their number. '' if `onlyNewcomers`. */
+      /** First seen before `from`, one per line, and their number. '' if `onlyNewClients`. */
       readonly known: string;
       readonly count: number;
-      /** First seen since, the earliest first, at most `maxNewcomers`. */
-      readonly newcomers: readonly NewClient[];
+      /** First seen since, the earliest first, at most `maxNewClients`. */
+      readonly newClients: readonly NewClient[];
     }
   /** The freeze must refuse no client. `reason`: sentences for the operator. */
   | { readonly kind: 'unknown'; readonly reason: string };
@@ -47,8 +47,8 @@ export interface FreezeStatus extends Pick<FreezeQuery, 'version' | 'from'> {
   readonly reason: string | undefined;
   /** The number of clients first seen before it; undefined unless it is active. */
   readonly known: number | undefined;
-  /** The number of clients first seen since; a lower bound above `maxNewcomers`. */
-  readonly newcomers: number;
+  /** The number of clients first seen since; a lower bound above `maxNewClients`. */
+  readonly newClients: number;
 }
 
 /** The state in one line. Safe to print. */
@@ -62,7 +62,7 @@ export function freezeInWords({ version, from, mode, state, reason, known = 0 }:
 }
 
 /** The names of new clients that a process keeps. Each may be a forged key, so their number is bounded. */
-export const maxNewcomers = 10_000;
+export const maxNewClients = 10_000;
 const maxListed = 5;
 // As read from the ledger. Clients that cannot be new are removed afterwards.
 const maxFirstCalls = 50_000;
@@ -116,12 +116,12 @@ export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<st
 
 /** Finds the clients that a version had before its freeze. Requires that the ledger has all calls of that time by name. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
-  const { version, from, quiet, limit, onlyNewcomers = false } = query;
+  const { version, from, quiet, limit, onlyNewClients = false } = query;
   const covered = await queries.coveredSince(quiet, from);
   const naming = await queries.naming();
   const earliest = await queries.coveredSince(quiet);
-  const before = onlyNewcomers ? [] : await queries.firstCalls(version, 0, from, limit + 1);
-  const newcomers = await newcomersOf(queries, query);
+  const before = onlyNewClients ? [] : await queries.firstCalls(version, 0, from, limit + 1);
+  const newClients = await newClientsOf(queries, query);
   // Read last: a query that failed returned no rows.
   if (queries.problem !== undefined) return { kind: 'unknown', reason: queries.problem };
   const later = `Move \`from\` to ${rfc3339(Math.max(earliest ?? from, naming.since) + quiet)} or later.`;
@@ -143,17 +143,17 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
   const known = before.map(({ client }) => client).join('\n');
-  return { kind: 'found', naming: naming.id, known, count: before.length, newcomers };
+  return { kind: 'found', naming: naming.id, known, count: before.length, newClients };
 }
 
 /** The clients that a freeze refuses or would refuse, the earliest first. */
-export async function newcomersOf(
+export async function newClientsOf(
   queries: Pick<UsageQueries, 'firstCalls'>,
   { version, from, allow }: Pick<FreezeQuery, 'version' | 'from' | 'allow'>,
 ): Promise<readonly NewClient[]> {
   const allowed = new Set(allow);
   const calls = await queries.firstCalls(version, from, undefined, maxFirstCalls);
-  return calls.filter(({ client }) => canBeNew(client) && !allowed.has(client)).slice(0, maxNewcomers);
+  return calls.filter(({ client }) => canBeNew(client) && !allowed.has(client)).slice(0, maxNewClients);
 }
 
 /** `3 new clients: Ann's shop (x-api-key:#4f2a91c07be05d3a), …`. Safe to print. */
@@ -175,7 +175,7 @@ export async function freezeNote(
   const words = freezeInWords(freeze);
   const text = `${words.charAt(0).toUpperCase()}${words.slice(1).replace(/\.$/, '')}.`;
   if (freeze.state !== 'active') return { code: freeze.state === 'inactive' ? 'freeze_inactive' : 'freeze', text };
-  const newcomers = await newcomersOf(queries, { ...freeze, allow });
-  const list = newcomers.length === 0 ? 'No client is new.' : `${newClientsInWords(newcomers)}.`;
+  const newClients = await newClientsOf(queries, { ...freeze, allow });
+  const list = newClients.length === 0 ? 'No client is new.' : `${newClientsInWords(newClients)}.`;
   return { code: 'freeze', text: `${text} ${list}` };
 }

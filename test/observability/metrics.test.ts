@@ -103,7 +103,7 @@ describe('the text of the metrics', () => {
     const otlp = new OtlpExporter(() => {}).metrics();
     const member = { status: () => fleetJson({ problem: undefined, now, instances: [] }), refusal: undefined };
     const fleet = fleetGauges(member, { storeUp: true, spoolRatio: 0, outbox: undefined });
-    const frozen = { version: 'v1', from: now, mode: 'report', state: 'active', known: 1, newcomers: 2 } as const;
+    const frozen = { version: 'v1', from: now, mode: 'report', state: 'active', known: 1, newClients: 2 } as const;
     const freezes = freezeGauges([{ ...frozen, reason: undefined }]);
     const brownouts = brownoutGauge([{ version: 'v1', state: 'running' }]);
     const copies = { shadow: { compared: 2 }, control: { failed: 1 } };

@@ -54,9 +54,12 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
       naming: expect.stringMatching(/^[0-9a-f]{64}$/),
       known: `${old}\n${late}`,
       count: 2,
-      newcomers: [expect.objectContaining({ client: fresh, first: from })],
+      newClients: [expect.objectContaining({ client: fresh, first: from })],
     });
-    expect(await find(ledger, { from: from + 1 })).toMatchObject({ known: `${old}\n${late}\n${fresh}`, newcomers: [] });
+    expect(await find(ledger, { from: from + 1 })).toMatchObject({
+      known: `${old}\n${late}\n${fresh}`,
+      newClients: [],
+    });
   });
 
   it('counts a client whose requests all failed as known', async () => {
@@ -99,7 +102,7 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     const later = ledgerWithPauses();
     fill(later);
     add(later, 'other clients', from);
-    expect(await find(later.ledger)).toMatchObject({ count: 2, newcomers: [{ client: fresh }] });
+    expect(await find(later.ledger)).toMatchObject({ count: 2, newClients: [{ client: fresh }] });
   });
 
   it('finds no clients if there are more than a process keeps', async () => {

@@ -7,7 +7,7 @@ import { clientEvents, digestOf } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
-import { findFreezeClients, freezeNote, newClientsInWords, newcomersOf } from '../../restrictions/knownClients.ts';
+import { findFreezeClients, freezeNote, newClientsInWords, newClientsOf } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
 import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedUsage.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
@@ -130,7 +130,7 @@ const answers: {
     });
     const newClients = new Map<string, string>();
     for (const freeze of freezing) {
-      const served = (await newcomersOf(queries, freeze)).filter(({ used }) => used >= since);
+      const served = (await newClientsOf(queries, freeze)).filter(({ used }) => used >= since);
       if (served.length > 0) newClients.set(freeze.version, newClientsInWords(served));
     }
     const missingProof = new Map<string, string>();
@@ -179,7 +179,7 @@ async function markNewClients(
   for (const { name: version, freeze } of by === 'client' ? byMajor : []) {
     if (freeze === undefined || freeze.from > Date.parse(until)) continue;
     const since = new Date(freeze.from).toISOString();
-    for (const { client } of await newcomersOf(queries, { version, ...freeze }))
+    for (const { client } of await newClientsOf(queries, { version, ...freeze }))
       marks.set(`${version} ${client}`, since);
   }
   if (marks.size === 0) return rows;
