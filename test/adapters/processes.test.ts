@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { readStatus, statusAsText } from '../../gateway/cli/output/statusReport.ts';
+import { runIn } from '../cli/io.ts';
 import { startWorkers } from '../runtime/startWorkers.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
-import { adapterRoutes, writeContracts } from './servedVersion.ts';
+import { adapterRoutes, servedSnapshot, writeContracts } from './servedVersion.ts';
 
 const json = 'Content-Type: application/json';
 
@@ -79,4 +80,47 @@ it('two workers adapt responses, count failures together, and follow a reload', 
 
   edit(1);
   expect(await allDrinks('1.5')).not.toBe(before);
+});
+
+it('an adapted version needs no upstream, is listed without one, and gets one back', async () => {
+  const held = Promise.withResolvers<void>();
+  const drink = answer(200, '{"name":"own","price":"1"}', json);
+  const own = await startBackend(({ target }) =>
+    target.endsWith('/slow') ? [{ wait: held.promise }, { write: drink }] : drink,
+  );
+  const other = await startBackend(() => answer(200, '{"title":"adapted","price":1}', json));
+  const gateway = await startWorkers(1, { '/v1': own.url, '/v2': other.url });
+  writeContracts(gateway.folder);
+  const v2 = { upstream: other.url, contract: 'v2.json' };
+  const adapter = { from: '/v2', mode: 'serve', routes: adapterRoutes };
+  const becomes = async (v1: object, name: string): Promise<void> => {
+    gateway.edit({ '/v1': { contract: 'v1.json', ...v1 }, '/v2': v2 }, { guard: { force: { '/v1': name } } });
+    await eventually(async () => expect((await ask(gateway.port, get('/v1/drinks/7'))).body).toContain(name));
+  };
+  const cli = (...args: string[]) => runIn(gateway.folder, args);
+  const admin = ['--admin', new URL(gateway.admin).host];
+  const slow = ask(gateway.port, get('/v1/drinks/slow'));
+  await eventually(() => expect(own.requests).toHaveLength(1));
+  await becomes({ adapter }, 'adapted');
+
+  expect((await cli('check')).stdout).toMatch(/\n {2}\/v1 +active +adapter from \/v2 .*\n {2}\/v2 +active +1 target/);
+  const served = { version: '/v1', targets: 0, served_from: '/v2' };
+  expect(JSON.parse((await cli('check', '--format', 'json')).stdout).versions).toContainEqual(
+    expect.objectContaining(served),
+  );
+  const waiting = cli('status', '--wait', '/v1', ...admin);
+  held.resolve();
+  expect((await slow).body).toContain('own');
+  const words =
+    '/v1 is served by an adapter from /v2, 0 requests in flight to its own backend, safe to stop the backend';
+  expect(await waiting).toMatchObject({ code: 0, stdout: `${words}\n` });
+  expect((await ask(gateway.port, get('/'))).status).toBe(200);
+
+  await becomes({ upstream: own.url }, 'own');
+  await becomes({ adapter }, 'adapted');
+});
+
+it.each(['off', 'shadow'])('with adapter.mode %s, a version needs an upstream', (mode) => {
+  const settings = { version: { upstream: undefined }, adapter: { mode } };
+  expect(() => servedSnapshot('http://127.0.0.1:1', settings)).toThrow('/v1 has no upstream.');
 });

@@ -121,15 +121,21 @@ function adapted({ version, adapter }: RunningVersion): string {
   return printable(`/${version} is served by an adapter from /${adapter?.from}`);
 }
 
-function backendInWords({ waiting, targets }: RunningVersion): string {
-  const open = targets.reduce((sum, target) => sum + target.in_flight, waiting);
-  return `${plural(open, 'request')} in flight to its own backend`;
+function backendInWords(version: RunningVersion): string {
+  return `${plural(openToBackend(version), 'request')} in flight to its own backend`;
 }
 
-/** Requests from before the adapter served the version may still wait for its own targets. */
-function isBackendIdle(status: RunningStatus, { waiting, targets }: RunningVersion): boolean {
-  const isIdle = waiting === 0 && targets.every((target) => target.in_flight === 0);
-  return isIdle && unresponsiveWorkers(status).length === 0;
+function isBackendIdle(status: RunningStatus, version: RunningVersion): boolean {
+  return openToBackend(version) === 0 && unresponsiveWorkers(status).length === 0;
+}
+
+/**
+ * Requests from before the adapter served the version. Some may still wait for its own targets. These targets are reported as
+ * `removed` while they have open requests; the other ones belong to the version that now answers.
+ */
+function openToBackend({ waiting, targets }: RunningVersion): number {
+  const own = targets.filter(({ health }) => health === 'removed');
+  return own.reduce((sum, target) => sum + target.in_flight, waiting);
 }
 
 /** In a fleet, the gateways that block the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. */

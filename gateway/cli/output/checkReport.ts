@@ -154,6 +154,8 @@ interface Summary {
   readonly deprecation?: string;
   readonly sunset?: string;
   readonly targets: number;
+  /** The version whose backend answers through an adapter. */
+  readonly served_from?: string;
   readonly successor?: string;
 }
 
@@ -166,6 +168,7 @@ function summaries(snapshot: Snapshot, now: number): Summary[] {
       ...(version.deprecation === undefined ? {} : { deprecation: date(version.deprecation) }),
       ...(version.sunset === undefined ? {} : { sunset: date(version.sunset) }),
       targets: version.targets.length,
+      ...(version.adapter?.mode === 'serve' ? { served_from: `/${version.adapter.from}` } : {}),
       ...(successor ? { successor: `/${successor.name}` } : {}),
     };
   });
@@ -176,7 +179,9 @@ function overview(snapshot: Snapshot, now: number): string[] {
     summaries(snapshot, now).map((summary) => [
       summary.version,
       summary.stage,
-      `${summary.targets} target${summary.targets === 1 ? '' : 's'}`,
+      summary.served_from
+        ? `adapter from ${summary.served_from}`
+        : `${summary.targets} target${summary.targets === 1 ? '' : 's'}`,
       summary.deprecation ? `deprecation ${summary.deprecation}` : '',
       summary.sunset ? `sunset ${summary.sunset}` : '',
       summary.successor ? `successor ${summary.successor}` : '',

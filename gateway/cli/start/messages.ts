@@ -48,7 +48,9 @@ function row(version: Version, snapshot: Snapshot, now: number): string {
   const successor = stage === 'active' ? undefined : successorOf(version, snapshot, now);
   const sunset = version.sunset === undefined ? '' : `, sunset ${new Date(version.sunset).toISOString().slice(0, 10)}`;
   const next = successor === undefined ? '' : `, successor /${successor.name}`;
-  const targets = version.targets.map((target) => target.url).join(', ');
+  const { adapter } = version;
+  const urls = version.targets.map((target) => target.url).join(', ');
+  const targets = adapter?.mode === 'serve' ? `adapter from /${adapter.from}` : urls;
   return `  /${version.name.padEnd(4)} ${stage}${sunset}${next}${targets === '' ? '' : `  →  ${targets}`}`;
 }
 

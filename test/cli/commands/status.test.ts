@@ -181,9 +181,11 @@ describe('--wait', () => {
   it('waits for the own backend of a version that an adapter serves', async () => {
     const adapter = { from: 'v2', mode: 'serve', failures: [] };
     const served = { ...v1, stage: 'deprecated', adapter, waiting: 0 };
-    const [busy, idle] = [{ ...target, in_flight: 1 }, target];
+    // The target of v2 is busy all the time.
+    const ofV2 = { ...target, in_flight: 3 };
+    const own = { ...target, health: 'removed', in_flight: 1 };
     expect(
-      await wait(['--wait', 'v1'], [{ ...served, targets: [busy, idle] }], [{ ...served, targets: [idle, idle] }]),
+      await wait(['--wait', 'v1'], [{ ...served, targets: [ofV2, own] }], [{ ...served, targets: [ofV2] }]),
     ).toEqual({
       code: 0,
       stdout:
