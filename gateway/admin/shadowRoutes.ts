@@ -10,7 +10,8 @@ const ofOneGateway =
 
 /**
  * `GET /api/shadow`: the shadows of the configuration. `GET /api/shadow/{version}`: the differences between the responses of a version and
- * its target. `POST /api/shadow/stop`: ends a shadow until its settings change.
+ * its target. `POST /api/shadow/stop`: ends a shadow until its settings change. `GET /api/drift/{version}`: what a version returns that
+ * its contract does not declare.
  */
 export function shadowRoutes({ source, operations }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
@@ -27,6 +28,13 @@ export function shadowRoutes({ source, operations }: AdminContext): Router {
       await operations.flush?.();
       const notes = operations.fleet ? [ofOneGateway] : [];
       return operations.usage?.query('shadow', source.current, { version, now: operations.clock.now(), notes });
+    }),
+  );
+  router.get('/api/drift/:version', ({ params: { version } }, res) =>
+    sendAnswer(res, async () => {
+      await operations.flush?.();
+      const notes = operations.fleet ? [ofOneGateway] : [];
+      return operations.usage?.query('drift', source.current, { version, now: operations.clock.now(), notes });
     }),
   );
   return router;

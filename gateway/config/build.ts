@@ -8,7 +8,7 @@ import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiable, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleIn } from './rules/settings.ts';
-import { shadowOf } from './rules/shadow.ts';
+import { driftOf, shadowOf } from './rules/shadow.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
@@ -97,6 +97,7 @@ function versionOf(
       clients: identifiable(clientsOf(waiver.client), draft.usage.identify),
     })),
     shadow: shadowOf(route),
+    drift: driftOf(route),
     contract: isUnusable(contract) ? undefined : contract,
     grease: route.grease === 'request' ? { plan: undefined } : undefined,
     adapter: adapterOf({ key, route }),

@@ -60,6 +60,8 @@ import {
   unboundedTrust,
 } from './rules/settings.ts';
 import {
+  driftIsOver,
+  driftIsUsable,
   shadowHasLimits,
   shadowHasTarget,
   shadowIsOver,
@@ -113,6 +115,7 @@ export const rules = {
   'shadow-end': shadowNeedsEnd,
   'shadow-limits': shadowHasLimits,
   'shadow-route': shadowRoutes,
+  'drift-unusable': driftIsUsable,
   'contract-unreadable': contractsAreReadable,
   'guide-without-successor': guideNeedsSuccessor,
   'guide-without-contract': guideNeedsContracts,
@@ -145,6 +148,7 @@ export const warningRules = {
   'rules-without-tag-key': rulesNeedTagKey,
   'claimable-waiver': waiversAreNotClaimable,
   'shadow-over': shadowIsOver,
+  'drift-over': driftIsOver,
   'shadow-without-contract': shadowWithoutContract,
   'grease-without-contract': greaseWithoutContract,
   'slow-probes': slowProbes,

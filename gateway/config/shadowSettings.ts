@@ -1,3 +1,15 @@
+/** Responses of a version that are compared with its own contract. Sizes in bytes. */
+export interface DriftSettings {
+  /** The share of GET and HEAD requests whose responses are compared, 0 to 1. */
+  readonly sample: number;
+  /** Compared responses per second, in each process that serves clients. */
+  readonly rate: number;
+  /** The largest response body that is compared, before and after it is decoded. */
+  readonly body: number;
+  /** Nothing is compared at or after this instant, epoch ms. */
+  readonly until: number;
+}
+
 /** Copies of the requests of a version to another one, to compare the responses. Durations in ms, sizes in bytes. */
 export interface ShadowSettings {
   /** The version that gets the copies, as a segment: `v2`. */

@@ -2,7 +2,7 @@ import type { PathTable } from '../shared/pathTable.ts';
 import type { AdapterSettings } from './adapterSettings.ts';
 import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
-import type { ShadowSettings } from './shadowSettings.ts';
+import type { DriftSettings, ShadowSettings } from './shadowSettings.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
 export interface Snapshot {
@@ -58,6 +58,8 @@ export interface Version {
   readonly waivers: readonly Waiver[];
   /** Undefined: no request is copied to another version. */
   readonly shadow: ShadowSettings | undefined;
+  /** Undefined: responses are not compared with the contract of the version. */
+  readonly drift: DriftSettings | undefined;
   readonly contract: Contract | undefined;
   /** Undefined: off. `plan`: a `GreasePlan` as JSON, from `withGreasePlans`; undefined: there is none yet. */
   readonly grease: { readonly plan: string | undefined } | undefined;

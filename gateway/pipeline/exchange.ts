@@ -47,7 +47,7 @@ export interface GatewayContext {
   draining: boolean;
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
-  /** Undefined: no version has a shadow. */
+  /** Undefined: no version has a shadow or `drift`. */
   shadow?: { observe(exchange: Exchange): Outbound['observer'] } | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
   /** Undefined: the gateway keeps no ledger. */

@@ -198,6 +198,8 @@ function ignoredSections(
     lines.push('brownouts are ignored: an embedded gateway refuses nobody in a brownout.  Run version-gateway start.');
   if (byMajor.some(({ shadow }) => shadow))
     lines.push('shadow is ignored: an embedded gateway copies no requests.  Run version-gateway start.');
+  if (byMajor.some(({ drift }) => drift))
+    lines.push('drift is ignored: an embedded gateway compares no responses.  Run version-gateway start.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
   if (byMajor.some(({ freeze }) => freeze))
     lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');

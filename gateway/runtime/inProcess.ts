@@ -38,11 +38,11 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   await telemetry.applyCurrent();
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {
-    const hasShadow = dataPlane.current.byMajor.some((version) => version.shadow);
-    // Without a shadow in the configuration, the module is not even loaded.
-    if (shadow && hasShadow) sampler ??= new (await import('../shadow/sampler.ts')).Sampler(shadow);
+    const isSampled = dataPlane.current.byMajor.some((version) => version.shadow ?? version.drift);
+    // Without a shadow or drift in the configuration, the module is not even loaded.
+    if (shadow && isSampled) sampler ??= new (await import('../shadow/sampler.ts')).Sampler(shadow);
     sampler?.configure(dataPlane.current, dataPlane.identification.fields);
-    context.shadow = hasShadow ? sampler : undefined;
+    context.shadow = isSampled ? sampler : undefined;
   };
   await configureSampling();
   const listener = createClientListener(snapshot.gateway, context, options.ticketKeys);

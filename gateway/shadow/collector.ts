@@ -73,7 +73,8 @@ export class EvidenceCollector {
     if (old > now) row.oldMore += 1;
     if (now > old) row.newMore += 1;
     row.oldShare += old;
-    row.newShare += now;
+    // Of a single response it counts whether it has the property anywhere.
+    row.newShare += kind === 'drift' && now > 0 ? 1 : now;
     row.first = Math.min(row.first, at);
     row.last = Math.max(row.last, at);
   }

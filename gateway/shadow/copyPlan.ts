@@ -29,6 +29,12 @@ export function shadowKey({ name, shadow }: Pick<Version, 'name' | 'shadow'>): s
   return `${name} ${hash.slice(0, 16)}`;
 }
 
+/** Equal as long as the settings of `drift` are. */
+export function driftKey({ name, drift }: Pick<Version, 'name' | 'drift'>): string {
+  const hash = createHash('sha256').update(JSON.stringify(drift)).digest('hex');
+  return `${name} drift-${hash.slice(0, 16)}`;
+}
+
 /** Undefined: the version has no shadow. `before`: the former plan; its budget is kept if the settings are the same. */
 export function planOf(
   version: Version,

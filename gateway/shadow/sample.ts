@@ -19,7 +19,7 @@ export interface ResponsePair {
   /** The route of the new version. Undefined: its contract does not have one. */
   readonly toTemplate: string | undefined;
   readonly old: Exchanged;
-  /** `control`: the second response of the old version. Undefined: `drift`. */
+  /** `control`: the second response of the old version. `drift`: `old` once more. Undefined: only `old` is known. */
   readonly new: Exchanged | undefined;
   /** Whether the copy was sent without credentials. A 401 or 403 then says nothing. */
   readonly withoutCredentials: boolean;

@@ -1,12 +1,14 @@
+import type { DriftSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { ResponseObserver } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
 import { followPath } from '../lifecycle/stage.ts';
 import type { Target } from '../upstream/target.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
-import { type CopyPlan, copiedFields, hasSecret, isDenied, planOf } from './copyPlan.ts';
+import { type CopyPlan, copiedFields, driftKey, hasSecret, isDenied, planOf } from './copyPlan.ts';
+import { FairShare } from './fairShare.ts';
 import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
-import type { CopyAddress, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
+import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
 // Each sample that is being taken, or is on its way to the primary, has at most `shadow.body` bytes in memory.
 const mostOpen = 16;
@@ -40,11 +42,20 @@ export interface ObservedExchange {
   identify(): string;
 }
 
+/** The comparison of one version with its own contract. */
+interface DriftPlan {
+  readonly version: Version;
+  readonly settings: DriftSettings;
+  readonly key: string;
+  readonly share: FairShare;
+}
+
 /** Takes samples in a process that serves clients. It reads responses as they pass, and sends nothing itself. */
 export class Sampler {
   readonly #send: (batch: ShadowBatch) => Promise<void> | void;
   #snapshot: Snapshot | undefined;
   #plans: ReadonlyMap<string, CopyPlan> = new Map();
+  #drifts: ReadonlyMap<string, DriftPlan> = new Map();
   #open = 0;
   #unsent = 0;
   readonly #dropped = new Map<string, number>();
@@ -61,22 +72,54 @@ export class Sampler {
       const plan = planOf(version, snapshot, fields, this.#plans.get(version.name));
       return plan ? [[version.name, plan]] : [];
     });
+    const drifts = snapshot.byMajor.flatMap((version): [string, DriftPlan][] => {
+      const { name, drift: settings } = version;
+      if (settings === undefined) return [];
+      const key = driftKey(version);
+      const before = this.#drifts.get(name);
+      const share = before?.key === key ? before.share : new FairShare(settings);
+      return [[name, { version, settings, key, share }]];
+    });
     this.#snapshot = snapshot;
     this.#plans = new Map(plans);
+    this.#drifts = new Map(drifts);
   }
 
   /** Called before the request is forwarded. @returns what sees its response; undefined: it is not sampled */
   observe(exchange: ObservedExchange): ResponseObserver | undefined {
-    const { method, now } = exchange;
-    const plan = this.#plans.get(exchange.versionName);
-    if (plan === undefined || (method !== 'GET' && method !== 'HEAD') || now >= plan.settings.until) return undefined;
+    const { method } = exchange;
     if (
+      (method !== 'GET' && method !== 'HEAD') ||
       exchange.hasBody ||
       exchange.upgrade !== undefined ||
       exchange.adaptation !== undefined ||
       exchange.active.snapshot !== this.#snapshot
     )
       return undefined;
+    return this.#observeCopied(exchange) ?? this.#observeDrift(exchange);
+  }
+
+  /** For the comparison with the contract of the version. What cannot be compared is not counted. */
+  #observeDrift(exchange: ObservedExchange): ResponseObserver | undefined {
+    const { versionName, method, resource, now: at } = exchange;
+    const plan = this.#drifts.get(versionName);
+    if (plan === undefined || at >= plan.settings.until || !plan.share.admits(performance.now())) return undefined;
+    const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
+    if (this.#open >= mostOpen || this.#unsent >= mostUnsent || !plan.share.take(exchange.identify(), template))
+      return undefined;
+    this.#open += 1;
+    return new ResponseCopy(method, plan.settings.body, (taken) => {
+      this.#open -= 1;
+      if (typeof taken === 'string' || this.#drifts.get(versionName) !== plan) return;
+      void this.#sendOff([{ version: versionName, key: plan.key, method, template, ...taken, at }]);
+    });
+  }
+
+  /** For the comparison with the response to a copy of the request. */
+  #observeCopied(exchange: ObservedExchange): ResponseObserver | undefined {
+    const { method, now } = exchange;
+    const plan = this.#plans.get(exchange.versionName);
+    if (plan === undefined || now >= plan.settings.until) return undefined;
     if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
     if (!plan.share.admits(performance.now())) return undefined;
     const { resource } = exchange;
@@ -158,7 +201,7 @@ export class Sampler {
     return undefined;
   }
 
-  async #sendOff(samples: readonly ShadowSample[]): Promise<void> {
+  async #sendOff(samples: readonly (ShadowSample | DriftSample)[]): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const dropped = [...this.#dropped].map(([key, count]) => {

@@ -26,13 +26,24 @@ export interface CopyAddress {
   readonly prefix: string;
 }
 
-/** A request and its response, whose copy is to be sent. It is never written to a file or a log. */
-export interface ShadowSample {
+/** A response that is to be compared with the contract of its version. It is never written to a file or a log. */
+export interface DriftSample {
   readonly version: string;
-  /** Identifies the settings of the shadow. */
+  /** Identifies the settings of the shadow, or of `drift`. */
   readonly key: string;
   readonly method: string;
   readonly template: string;
+  readonly status: number;
+  readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
+  /** As received. */
+  readonly body: Uint8Array;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** A request and its response, whose copy is to be sent. It is never written to a file or a log. */
+export interface ShadowSample extends DriftSample {
   readonly toTemplate: string | undefined;
   /** False: only the adapter of the version has a path for it. */
   readonly hasCounterpart: boolean;
@@ -45,17 +56,14 @@ export interface ShadowSample {
   readonly to: CopyAddress;
   /** Undefined: no second request to the same version. */
   readonly control: CopyAddress | undefined;
-  readonly status: number;
-  readonly contentType: string | undefined;
-  readonly contentEncoding: string | undefined;
-  /** As received. */
-  readonly body: Uint8Array;
-  /** Epoch ms. */
-  readonly at: number;
+}
+
+export function isToBeCopied(sample: ShadowSample | DriftSample): sample is ShadowSample {
+  return 'to' in sample;
 }
 
 /** What a serving process passes on. `dropped`: by version and reason, since the last batch. */
 export interface ShadowBatch {
-  readonly samples: readonly ShadowSample[];
+  readonly samples: readonly (ShadowSample | DriftSample)[];
   readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];
 }

@@ -9,8 +9,8 @@ import { rfc3339 } from '../shared/httpDate.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
-import { shadowKey } from './copyPlan.ts';
-import type { ShadowBatch, ShadowSample } from './shadowBatch.ts';
+import { driftKey, shadowKey } from './copyPlan.ts';
+import { type DriftSample, isToBeCopied, type ShadowBatch, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
 
 // A thread that does not confirm a stop within this time is ended, and its copies with it.
@@ -86,7 +86,7 @@ export class ShadowControl {
     if (forgotten.length > 0) this.#save();
     this.#publish();
     if (this.#thread !== undefined) this.#configureThread(current);
-    else if (keys.size > 0) this.#start();
+    else if (keys.size > 0 || current.byMajor.some(({ drift }) => drift)) this.#start();
   }
 
   /** Takes the samples of one process. */
@@ -146,22 +146,28 @@ export class ShadowControl {
     };
   }
 
-  #pass(sample: ShadowSample): void {
+  #pass(sample: ShadowSample | DriftSample): void {
     const version = this.#snapshot?.versions.get(sample.version);
-    const isCurrent = version?.shadow !== undefined && shadowKey(version) === sample.key;
+    const isCurrent = isToBeCopied(sample)
+      ? version?.shadow !== undefined && shadowKey(version) === sample.key
+      : version?.drift !== undefined && driftKey(version) === sample.key;
     if (!isCurrent || this.#stopped.has(sample.key) || this.#isClosed) {
-      add(this.#dropped, `${sample.version} changed`, 1);
+      this.#drop(sample, 'changed');
       return;
     }
     if (this.#thread === undefined) this.#start();
     if (this.#untakenBytes + sample.body.length > mostUntakenBytes) {
-      add(this.#dropped, `${sample.version} busy`, 1);
+      this.#drop(sample, 'busy');
       return;
     }
     this.#untakenBytes += sample.body.length;
     // A copy, because a body that another process has sent shares its memory with the message.
     const body = Uint8Array.from(sample.body);
     this.#post({ kind: 'sample', sample: { ...sample, body } }, [body.buffer]);
+  }
+
+  #drop(sample: ShadowSample | DriftSample, reason: ShadowDrop): void {
+    if (isToBeCopied(sample)) add(this.#dropped, `${sample.version} ${reason}`, 1);
   }
 
   #publish(): void {

@@ -1,13 +1,15 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
+import type { Snapshot } from '../config/snapshot.ts';
 import type { PlainSnapshot } from '../config/transfer.ts';
 import { fromPlain } from '../config/transfer.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import { EvidenceCollector } from './collector.ts';
-import { shadowKey } from './copyPlan.ts';
+import { driftKey, shadowKey } from './copyPlan.ts';
+import { decoded } from './copySender.ts';
 import { evidenceHash } from './evidence.ts';
 import type { ResponsePair } from './sample.ts';
-import type { ShadowDrop, ShadowSample } from './shadowBatch.ts';
+import { type DriftSample, isToBeCopied, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
 
 // The entry point of the thread that sends copies and compares responses. Both may take long; here they delay no request.
@@ -22,7 +24,7 @@ export type ShadowCommand =
       readonly snapshot: PlainSnapshot | undefined;
       readonly stopped: readonly string[];
     }
-  | { readonly kind: 'sample'; readonly sample: ShadowSample };
+  | { readonly kind: 'sample'; readonly sample: ShadowSample | DriftSample };
 
 /** What has happened since the last report of this thread. */
 export interface ShadowCounts {
@@ -67,9 +69,19 @@ interface RunningShadow {
   readonly collectors: readonly Promise<EvidenceCollector>[];
 }
 
+/** The comparison of the responses of one version with its contract. */
+interface RunningDrift {
+  /** Equal as long as the settings and the contract are. */
+  readonly identity: string;
+  /** The largest body. */
+  readonly mostBytes: number;
+  readonly collector: Promise<EvidenceCollector>;
+}
+
 let plain: PlainSnapshot | undefined;
 /** By version. */
 const running = new Map<string, RunningShadow>();
+const drifts = new Map<string, RunningDrift>();
 const counts = new Map<string, number>();
 let timer: NodeJS.Timeout | undefined;
 let takenBytes = 0;
@@ -83,9 +95,13 @@ parentPort?.on('message', (command: ShadowCommand) => {
   }
 });
 
-function take(sample: ShadowSample): void {
+function take(sample: ShadowSample | DriftSample): void {
   takenBytes += sample.body.length;
   reportSoon();
+  if (!isToBeCopied(sample)) {
+    void compareWithContract(sample);
+    return;
+  }
   const shadow = running.get(sample.version);
   if (shadow?.identity.startsWith(`${sample.key} `)) void shadow.queue.add(sample);
   else count(`dropped ${sample.version} changed`);
@@ -96,6 +112,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   plain = next ?? plain;
   if (plain === undefined) return;
   const snapshot = fromPlain(plain);
+  configureDrift(snapshot);
   const wanted = new Map(
     snapshot.byMajor.flatMap((version) => {
       const { shadow: settings } = version;
@@ -146,6 +163,38 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   }
 }
 
+function configureDrift({ byMajor }: Snapshot): void {
+  const before = new Map(drifts);
+  drifts.clear();
+  for (const version of byMajor) {
+    const { name, drift, contract } = version;
+    if (drift === undefined || contract === undefined) continue;
+    const identity = `${driftKey(version)} ${contract.digest}`;
+    const known = before.get(name);
+    const hash = evidenceHash(contract.digest, contract.digest);
+    const files = { contract: contract.file, toContract: contract.file };
+    const collector =
+      known?.identity === identity
+        ? known.collector
+        : EvidenceCollector.open({ version: name, to: name, hash, ...files });
+    // Handled for each response.
+    collector.catch(() => {});
+    drifts.set(name, { identity, mostBytes: drift.body, collector });
+  }
+}
+
+/** Never rejects. */
+async function compareWithContract(sample: DriftSample): Promise<void> {
+  const { version, method, template, status, contentType, contentEncoding, at } = sample;
+  const drift = drifts.get(version);
+  if (!drift?.identity.startsWith(`${sample.key} `)) return;
+  const body = method === 'HEAD' ? sample.body : await decoded(sample.body, contentEncoding, drift.mostBytes);
+  if (typeof body === 'string') return;
+  const response = { status, contentType, body };
+  const pair = { kind: 'drift', method, template, toTemplate: template, old: response, new: response } as const;
+  await compare(version, drift.collector, { ...pair, withoutCredentials: false, at });
+}
+
 /** Never rejects. The message of an error may contain a part of a body, so it is not reported. */
 async function compare(version: string, collector: Promise<EvidenceCollector>, pair: ResponsePair): Promise<void> {
   try {
@@ -159,7 +208,9 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
   // A shadow that ends meanwhile is included.
-  for (const collector of [...running.values()].flatMap(({ collectors }) => collectors)) {
+  const open = [...running.values()].flatMap(({ collectors }) => collectors);
+  open.push(...[...drifts.values()].map(({ collector }) => collector));
+  for (const collector of open) {
     const rows = await collector.then((one) => one.take()).catch(() => []);
     if (rows.length > 0) post({ kind: 'evidence', rows });
   }

@@ -100,7 +100,7 @@ export interface EvidenceRow {
   /** Pairs in which the old, or the new, response has it more often than the other one. */
   oldMore: number;
   newMore: number;
-  /** The sums, over the pairs, of the share (0 to 1) in which the property occurs. */
+  /** The sums, over the pairs, of the share (0 to 1) in which the property occurs. `drift`: newShare counts responses that have it. */
   oldShare: number;
   newShare: number;
   /** Epoch ms. */

@@ -15,6 +15,7 @@ import { judge, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
+import { driftReport } from '../../shadow/drift.ts';
 import { missingAdapterProof, shadowRemark, shadowReport } from '../../shadow/report.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
@@ -102,6 +103,14 @@ const answers: {
     const unknown = await unknownVersionIn(queries, snapshot, question.version);
     if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
     const report = await shadowReport(queries, snapshot, question);
+    if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
+    return bodyOf(JSON.stringify(report));
+  },
+
+  drift: async (queries, snapshot, question) => {
+    const unknown = await unknownVersionIn(queries, snapshot, question.version);
+    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const report = await driftReport(queries, snapshot, question);
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     return bodyOf(JSON.stringify(report));
   },

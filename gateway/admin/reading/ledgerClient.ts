@@ -38,6 +38,8 @@ export interface LedgerQueryParams {
   };
   /** `GET /api/shadow/{version}`. */
   readonly shadow: ShadowQuestion;
+  /** `GET /api/drift/{version}`. */
+  readonly drift: ShadowQuestion;
   /** `POST /api/plan`. `candidate`: a configuration, or a version that the current one would retire. */
   readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };
@@ -79,6 +81,7 @@ export interface LedgerAnswers {
   readonly plan: AnswerBody | AnswerProblem;
   readonly brownouts: AnswerBody | AnswerProblem;
   readonly shadow: AnswerBody | AnswerProblem;
+  readonly drift: AnswerBody | AnswerProblem;
   /** Undefined: the ledger cannot be read. */
   readonly brownoutEstimate: BrownoutEstimate | undefined;
   readonly name: AnswerBody | AnswerProblem;

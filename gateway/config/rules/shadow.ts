@@ -1,6 +1,6 @@
 import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
-import type { ShadowSettings } from '../shadowSettings.ts';
+import type { DriftSettings, ShadowSettings } from '../shadowSettings.ts';
 import { faultAt, has } from '../source.ts';
 import { isRoute, routeIn } from './lifecycle.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
@@ -22,6 +22,11 @@ export function shadowOf({ shadow }: RouteEntry['route']): ShadowSettings | unde
   const { to, sample, rate, in_flight: inFlight, timeout, body, control, credentials, routes, until } = shadow;
   const deny = routes.deny.map(routeIn);
   return { to: to.slice(1), sample, rate, inFlight, timeout, body, control, credentials, deny, until };
+}
+
+/** Undefined without `drift`, or if it is not complete. */
+export function driftOf({ drift }: RouteEntry['route']): DriftSettings | undefined {
+  return drift?.until === undefined ? undefined : { ...drift, until: drift.until };
 }
 
 function eachShadow(
@@ -110,4 +115,38 @@ export const shadowWithoutContract: WarningRule = (context) =>
     const lacking = [key, to ?? ''].filter((one) => !context.contracts.has(one));
     const message = `${lacking.join(' and ')} ${lacking.length > 1 ? 'have' : 'has'} no contract, so differences cannot be classified.`;
     return lacking.length === 0 ? undefined : ['to', message, 'Add contract.'];
+  });
+
+/** There are responses to compare, a contract to compare them with, an end, and limits. */
+export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
+  entries.flatMap(({ key, route }) => {
+    const { drift } = route;
+    if (drift === undefined) return [];
+    const at = ['routes', key, 'drift'];
+    const latest = dateText(Math.floor((now + yearMs) / 86_400_000) * 86_400_000);
+    const end = `Write a date of the next months, at most ${latest}.`;
+    const faults: Fault[] = [];
+    const add = (name: string, message: string, remedy: string): void => {
+      faults.push(faultAt(source, name !== '' && has(source, [...at, name]) ? [...at, name] : at, message, remedy));
+    };
+    if (route.upstream === undefined)
+      add('', `${key} has no upstream, so there are no responses to compare.`, 'Remove drift.');
+    if (route.contract === undefined)
+      add('', `${key} has no contract to compare its responses with.`, 'Add contract, or remove drift.');
+    // A value of a wrong type is a fault of its own.
+    if (drift.until === undefined && !has(source, [...at, 'until'])) add('', `The drift of ${key} has no end.`, end);
+    if (drift.until !== undefined && drift.until > now + yearMs)
+      add('until', `${dateText(drift.until)} is more than a year ahead.`, end);
+    if (drift.body > largestBody) add('body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.');
+    if (drift.rate > highestRate)
+      add('rate', `The rate is more than ${highestRate}/s.`, `Write ${highestRate}/s or less.`);
+    if (drift.rate <= 0) add('rate', 'A rate of 0 compares nothing.', 'Write a rate such as 5/s, or remove drift.');
+    return faults;
+  });
+
+export const driftIsOver: WarningRule = ({ source, entries }, now) =>
+  entries.flatMap(({ key, route: { drift } }) => {
+    if (drift?.until === undefined || drift.until > now) return [];
+    const message = `The drift of ${key} ended on ${dateText(drift.until)}, so nothing is compared.`;
+    return [faultAt(source, ['routes', key, 'drift', 'until'], message, 'Move until, or remove drift.')];
   });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { adapter } from './adapter.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
-import { shadow } from './shadow.ts';
+import { drift, shadow } from './shadow.ts';
 import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
 
@@ -263,6 +263,7 @@ export const route = section({
     ),
   adapter: adapter.optional(),
   shadow: shadow.optional(),
+  drift: drift.optional(),
   timeouts: routeTimeouts.optional().describe('Overrides `defaults`.'),
   limits: routeLimits.optional().describe('Overrides `defaults`.'),
   retries: routeRetries.optional().describe('Overrides `defaults`.'),

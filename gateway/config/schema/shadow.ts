@@ -37,3 +37,19 @@ export const shadow = section({
 }).describe(
   'Sends copies of some GET and HEAD requests to another version after the client has its response, and compares the two responses. See docs/shadow.md.',
 );
+
+/** Comparison of the responses of a version with its own contract. */
+export const drift = section({
+  sample: share
+    .prefault('1%')
+    .describe(
+      'The share of GET and HEAD requests whose responses are compared. Rare clients and routes are preferred.',
+    ),
+  rate: rate.prefault('5/s').describe('The maximum of compared responses, in each worker.'),
+  body: size
+    .prefault('256KiB')
+    .describe('The largest response body that is compared, before and after it is decoded; at most 8MiB.'),
+  until: instant.optional().describe('From then on nothing is compared; at most a year ahead. Required.'),
+}).describe(
+  'Compares some responses of this version with its own contract, after the client has them. No request is sent. See docs/drift.md.',
+);

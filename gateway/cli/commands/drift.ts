@@ -1,0 +1,101 @@
+import type { DriftReport } from '../../shadow/drift.ts';
+import { grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import {
+  type AdminTargetOptions,
+  addAdminTargetOptions,
+  adminTargetOf,
+  formatOption,
+  versionArgument,
+} from '../options.ts';
+import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
+import { escaped, markdownTable } from '../output/verdictText.ts';
+
+// The ledger may have many rows of evidence.
+const reportTimeoutMs = 30_000;
+const headings = ['status', 'what', 'path', 'responses', 'last seen'];
+
+interface DriftOptions extends AdminTargetOptions {
+  readonly format: 'text' | 'json' | 'markdown';
+}
+
+export const addDrift: AddCommand = (program, io, finish) => {
+  const command = program
+    .command('drift')
+    .description('Report what a live version returns that its own contract does not declare.');
+  addAdminTargetOptions(command.command('report'))
+    .description(
+      'List the undeclared routes, statuses, media types and fields, and the values that violate the contract.',
+    )
+    .argument('<version>', 'version, such as /v2', versionArgument)
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .action(async (version: string, options: DriftOptions) => finish(await report(version, options, io)));
+};
+
+/** @throws AdminError, UnreadableFileError */
+async function report(version: string, { format, ...options }: DriftOptions, io: Io): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const found = await adminClient(target).get(`/api/drift/${version}`, reportTimeoutMs);
+  if (!isDriftReport(found)) throw notAGateway(target.name);
+  if (format === 'json') io.stdout.write(printedJson(found));
+  else if (format === 'markdown') io.stdout.write(asMarkdown(found));
+  else io.stdout.write(asText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return 0;
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isDriftReport(answer: unknown): answer is DriftReport {
+  return isRecord(answer) && answer['kind'] === 'drift report' && Array.isArray(answer['routes']);
+}
+
+function asText(report: DriftReport, paint: Paint, width: number): string {
+  const lines = [paint('bold', printable(report.summary)), ...report.notes.map((note) => `  ${printable(note)}`)];
+  for (const route of report.routes) {
+    lines.push('', `${paint('bold', printableExcerpt(route.route, 100))}  ${routeLine(route)}`);
+    if (route.findings.length > 0) lines.push(...table(rowsOf(route), width));
+    lines.push(...remarks(route).map((line) => `  ${line}`));
+  }
+  const more = report.route_count - report.routes.length;
+  if (more > 0) lines.push('', `and ${plural(more, 'more route')}`);
+  return `${lines.join('\n')}\n`;
+}
+
+/** For a ticket or a pull request. */
+function asMarkdown(report: DriftReport): string {
+  const lines = [`# ${escaped(`Drift of /${report.version} from its contract`)}`, '', escaped(report.summary)];
+  if (report.notes.length > 0) lines.push('', ...report.notes.map((note) => `- ${escaped(note)}`));
+  for (const route of report.routes) {
+    lines.push('', `## ${escaped(route.route)}`, '', escaped(routeLine(route)));
+    if (route.findings.length > 0) lines.push('', ...markdownTable(headings, rowsOf(route)));
+    const more = remarks(route);
+    if (more.length > 0) lines.push('', ...more.map((line) => `- ${escaped(line)}`));
+  }
+  const more = report.route_count - report.routes.length;
+  if (more > 0) lines.push('', `and ${plural(more, 'more route')}`);
+  return `${lines.join('\n')}\n`;
+}
+
+type DriftRoute = DriftReport['routes'][number];
+
+function routeLine({ responses, compared }: DriftRoute): string {
+  return `${plural(responses, 'response')}, ${grouped(compared)} with bodies`;
+}
+
+function rowsOf({ findings }: DriftRoute): string[][] {
+  return findings.map(({ status, what, detail, path, count, last }) => [
+    status === 0 ? '' : String(status),
+    printable(`${what} ${detail}`.trim()),
+    printable(path),
+    grouped(count),
+    last,
+  ]);
+}
+
+function remarks({ findings, finding_count: count, has_more_paths: isCut }: DriftRoute): string[] {
+  const more = count - findings.length;
+  return [
+    ...(more > 0 ? [`and ${grouped(more)} more`] : []),
+    ...(isCut ? ['Some bodies have more than 500 different paths. The further ones are not compared.'] : []),
+  ];
+}

@@ -1,0 +1,155 @@
+import type { Snapshot } from '../config/snapshot.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
+import { plural } from '../shared/text.ts';
+import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
+import type { UsageQueries } from '../usage/usageQueries.ts';
+import type { EvidenceRow } from '../usage/usageRow.ts';
+import { evidenceHash } from './evidence.ts';
+import type { ShadowQuestion } from './report.ts';
+
+/** Something that the responses of a version have and its contract does not declare. Instants as RFC 3339. */
+export interface UndeclaredProperty {
+  /** 0: about the status itself. */
+  readonly status: number;
+  readonly path: string;
+  /** `route`, `status`, `media`, `syntax`, `field`, or the rule of the contract that a value violates. */
+  readonly what: string;
+  /** `404`, `text/html`, `number`, `date-time`, or ''. */
+  readonly detail: string;
+  /** How many responses have it. */
+  readonly count: number;
+  readonly first: string;
+  readonly last: string;
+}
+
+// The most entries of a list. `*_count` has the full number.
+const maxRoutes = 200;
+const maxFindings = 50;
+
+/** The body of `GET /api/drift/v2`. */
+export async function driftReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
+  const { version, now } = question;
+  const all = (await queries.evidence?.of(version)) ?? [];
+  const { rows, isCurrent } = latest(all, snapshot, version);
+  const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, own]) => routeDrift(route, own));
+  const count = routes.reduce((sum, { finding_count: own }) => sum + own, 0);
+  const responses = routes.reduce((sum, one) => sum + one.responses, 0);
+  return {
+    kind: 'drift report' as const,
+    version,
+    asked_at: rfc3339(now),
+    /** Why the ledger cannot be written or read. */
+    problem: queries.problem ?? null,
+    /** In one sentence. */
+    summary:
+      responses === 0
+        ? `No responses of /${version} were compared with its contract yet.`
+        : `/${version} returns ${count === 0 ? 'nothing' : plural(count, 'thing')} that its contract does not declare, in ${plural(responses, 'response')} of ${plural(routes.length, 'route')}.`,
+    responses,
+    finding_count: count,
+    first: rows.length > 0 ? rfc3339(Math.min(...routes.map(({ begin }) => begin))) : null,
+    last: rows.length > 0 ? rfc3339(Math.max(...routes.map(({ end }) => end))) : null,
+    route_count: routes.length,
+    routes: routes
+      .toSorted((a, b) => b.finding_count - a.finding_count || b.responses - a.responses)
+      .slice(0, maxRoutes)
+      .map(({ begin: _begin, end: _end, ...route }) => route),
+    notes: [...notesOn(question, snapshot, queries, { all, isCurrent }), ...(question.notes ?? [])],
+  };
+}
+
+export type DriftReport = Awaited<ReturnType<typeof driftReport>>;
+
+/** The responses that were compared with the current contract; without any, those of the contract before. */
+function latest(all: readonly EvidenceRow[], { versions }: Snapshot, name: string) {
+  const { digest } = versions.get(name)?.contract ?? {};
+  const current = evidenceHash(digest, digest);
+  const groups = [
+    ...Map.groupBy(
+      all.filter(({ kind }) => kind === 'drift'),
+      ({ hash }) => hash,
+    ),
+  ].map(([hash, rows]) => ({ rows, isCurrent: hash === current, last: Math.max(...rows.map(({ last }) => last)) }));
+  const [best] = groups.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent) || b.last - a.last);
+  return best ?? { rows: [], isCurrent: true };
+}
+
+function routeDrift(route: string, rows: readonly EvidenceRow[]) {
+  const pairs = rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths');
+  const sum = (some: readonly EvidenceRow[]): number => some.reduce((total, one) => total + one.pairs, 0);
+  const findings = findingsIn(rows);
+  return {
+    route,
+    responses: sum(pairs),
+    /** Responses whose bodies were compared. */
+    compared: sum(pairs.filter(({ detail }) => detail === 'body')),
+    has_more_paths: rows.some(({ what, detail }) => what === 'pair' && detail === 'more paths'),
+    finding_count: findings.length,
+    findings: findings.slice(0, maxFindings),
+    begin: Math.min(...rows.map(({ first }) => first)),
+    end: Math.max(...rows.map(({ last }) => last)),
+  };
+}
+
+/** A single response is enough: the contract is about each of them. */
+function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
+  const seen = rows.filter(({ newShare }) => newShare > 0);
+  const isUnlisted = ({ declares }: EvidenceRow): boolean => declares.startsWith('unlisted ');
+  // Of these, the contract says nothing about media types and bodies.
+  const statuses = new Set(
+    seen.filter((row) => row.what === 'status' && !/^optional /.test(row.declares)).map(({ detail }) => detail),
+  );
+  const unlisted = new Set(
+    seen.filter((row) => row.what === 'value' && isUnlisted(row)).map(({ status, path }) => `${status} ${path}`),
+  );
+  const found = seen.flatMap((row): UndeclaredProperty[] => {
+    const { what, status, path, declares, detail } = row;
+    if (what === 'status' && declares.startsWith('no route ')) return [finding(row, 'route', detail)];
+    if (what === 'status' && isUnlisted(row)) return [finding(row, 'status', detail)];
+    if (statuses.has(String(status))) return [];
+    if (what === 'media' && isUnlisted(row)) return [finding(row, 'media', detail)];
+    if (what === 'syntax') return [finding(row, 'syntax', '')];
+    // What is below an unlisted field is unlisted for the same reason.
+    const above = parentsOf(path).some((parent) => unlisted.has(`${status} ${parent}`));
+    if (what === 'value') return isUnlisted(row) && !above ? [finding(row, 'field', '')] : [];
+    if (what === 'null' && isUnlisted(row) && !above && !unlisted.has(`${status} ${path}`))
+      return [finding(row, 'field', 'null')];
+    if (what !== 'invalid' || above || unlisted.has(`${status} ${path}`)) return [];
+    const [rule = '', of = ''] = detail.split(' ', 2);
+    return [finding(row, rule === 'unlisted' ? 'field' : rule, of)];
+  });
+  return found.toSorted((a, b) => a.status - b.status || b.count - a.count || (a.path < b.path ? -1 : 1));
+}
+
+function finding(row: EvidenceRow, what: string, detail: string): UndeclaredProperty {
+  const { status, path, newShare: count, first, last } = row;
+  return { status, path, what, detail, count, first: rfc3339(first), last: rfc3339(last) };
+}
+
+function parentsOf(path: string): string[] {
+  const keys = path.split('/').slice(1, -1);
+  return keys.map((_key, index) => `/${keys.slice(0, index + 1).join('/')}`);
+}
+
+function notesOn(
+  { version, now }: ShadowQuestion,
+  { versions }: Snapshot,
+  { evidence }: UsageQueries,
+  { all, isCurrent }: { readonly all: readonly EvidenceRow[]; readonly isCurrent: boolean },
+): string[] {
+  const notes: string[] = [];
+  const until = versions.get(version)?.drift?.until;
+  if (evidence === undefined) notes.push('The usage ledger of this gateway cannot be read, so it has no evidence.');
+  if (until === undefined)
+    notes.push(`Set drift in the section of /${version} in routes.yaml to compare its responses with its contract.`);
+  else if (until <= now) notes.push(`The comparison ended at ${rfc3339(until)}. Move drift.until to continue it.`);
+  if (!isCurrent)
+    notes.push(
+      'The contract has changed since: this is about the former one. New evidence begins with the next response.',
+    );
+  if (all.length >= mostEvidenceRows)
+    notes.push(
+      `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit: what is seen for the first time is not recorded.`,
+    );
+  return notes;
+}
