@@ -61,19 +61,25 @@ export function isJson(contentType: string | undefined): boolean {
   return charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset);
 }
 
+/** A body. Text has one character for each byte (latin1): most bodies are ASCII, and need no copy as a Buffer. */
+export type BodyBytes = Buffer | string;
+
 /** Changes a decoded JSON body. */
-export function changeBody(bytes: Buffer, { transform, isEmpty, violation }: BodyChange): Buffer | BodyFault {
-  if (!isUtf8(bytes)) return { pointer: '', cause: 'the body is not UTF-8' };
+export function changeBody(body: BodyBytes, { transform, isEmpty, violation }: BodyChange): BodyBytes | BodyFault {
+  const bytes = typeof body === 'string' && isAscii(body) ? undefined : bufferOf(body);
+  if (bytes && !isUtf8(bytes)) return { pointer: '', cause: 'the body is not UTF-8' };
   // RFC 8259 §8.1: a byte order mark may be ignored.
-  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const text = bytes.toString('utf8', hasMark ? 3 : 0);
+  const hasMark = bytes?.[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const text = bytes ? bytes.toString('utf8', hasMark ? 3 : 0) : (body as string);
   try {
     const keepsNumbers = hasRespelled(text);
     const value = transform(keepsNumbers ? parseKeeping(text) : (JSON.parse(text) as JsonValue));
     const adapted = JSON.stringify(value);
     const pointer = violation && violationIn(value, adapted, keepsNumbers, violation);
     if (pointer !== undefined) return { pointer, cause: 'the adapted body violates the contract' };
-    return isEmpty && !hasMark ? bytes : Buffer.from(isEmpty ? text : adapted);
+    if (isEmpty && !hasMark) return body;
+    const changed = isEmpty ? text : adapted;
+    return isAscii(changed) ? changed : Buffer.from(changed);
   } catch (error) {
     if (error instanceof AdaptationError)
       return { pointer: error.pointer, cause: 'an operation does not fit the body' };
@@ -82,6 +88,19 @@ export function changeBody(bytes: Buffer, { transform, isEmpty, violation }: Bod
     if (error instanceof RangeError) return { pointer: '', cause: 'the body is nested too deeply' };
     throw error;
   }
+}
+
+export function bufferOf(body: BodyBytes): Buffer {
+  return typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
+}
+
+export function isBody(result: BodyBytes | BodyFault): result is BodyBytes {
+  return typeof result === 'string' || Buffer.isBuffer(result);
+}
+
+/** A character that is not ASCII takes two bytes or more in UTF-8. */
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
 }
 
 /** To the validator, a number that was kept by its text is an object, so it gets such a value as parsed from its text. */

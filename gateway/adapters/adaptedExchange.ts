@@ -3,10 +3,10 @@ import type { AdapterSettings } from '../config/adapterSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { ExchangeAdaptation, Failure } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
-import { fieldOf, type ResponseHead } from '../http1/responseHead.ts';
+import type { ResponseHead } from '../http1/responseHead.ts';
 import { nextVersion } from '../lifecycle/stage.ts';
-import { type BodyFault, isJson, tooLarge } from './adaptedBody.ts';
-import { adaptedHead, adaptedRequestLines, BackReferences } from './adaptedHeads.ts';
+import { type BodyBytes, type BodyFault, isBody, isJson, tooLarge } from './adaptedBody.ts';
+import { adaptedHead, adaptedRequestLines, BackReferences, bodyFieldsOf } from './adaptedHeads.ts';
 import type { CompiledRoute } from './compiledAdapter.ts';
 import { AdapterUse, type VersionAdapter } from './versionAdapter.ts';
 
@@ -137,7 +137,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
       this.#hold(0, this.#kept);
       return 'pass';
     }
-    if (!isJson(fieldOf(head, 'content-type'))) {
+    if (!bodyFieldsOf(head).isJson) {
       return this.#failureOf({ pointer: '', cause: 'the body is not JSON in UTF-8' });
     }
     if (contentLength > this.bodyLimit) return this.#failureOf(tooLarge);
@@ -153,30 +153,24 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return adaptedHead(head, hash, length ?? (isChanged ? 'unknown' : 'same'));
   }
 
-  adaptBody(head: ResponseHead, bytes: Buffer): Buffer | Failure | Promise<Buffer | Failure> {
-    const coding = fieldOf(head, 'content-encoding') ?? '';
-    const job = {
-      route: this.route.name,
-      status: head.status,
-      contentType: fieldOf(head, 'content-type'),
-      coding,
-      bytes,
-    };
+  adaptBody(head: ResponseHead, bytes: BodyBytes): BodyBytes | Failure | Promise<BodyBytes | Failure> {
+    const { contentType, coding } = bodyFieldsOf(head);
+    const job = { route: this.route.name, status: head.status, contentType, coding, bytes };
     const result = this.#adapter.adaptBody(job);
     return result instanceof Promise ? result.then((one) => this.#onAdapted(one)) : this.#onAdapted(result);
   }
 
-  #onAdapted(result: Buffer | BodyFault): Buffer | Failure {
-    if (!Buffer.isBuffer(result)) return this.#failureOf(result);
+  #onAdapted(result: BodyBytes | BodyFault): BodyBytes | Failure {
+    if (!isBody(result)) return this.#failureOf(result);
     const size = Math.max(result.length, this.#arrived);
     this.#use.onBody(this.route.name, size, this.bodyLimit);
     this.#hold(0, size);
     return result;
   }
 
-  #takeBody(result: Buffer | BodyFault): Failure | undefined {
-    if (Buffer.isBuffer(result)) {
-      this.body = result.toString('latin1');
+  #takeBody(result: BodyBytes | BodyFault): Failure | undefined {
+    if (isBody(result)) {
+      this.body = typeof result === 'string' ? result : result.toString('latin1');
       this.#sent = undefined;
       return undefined;
     }

@@ -1,9 +1,10 @@
 import type { Operation } from '../config/adapterSettings.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
 import { lowerCased } from '../http1/grammar.ts';
-import { headForBody, type ResponseHead } from '../http1/responseHead.ts';
+import { fieldOf, headForBody, type ResponseHead } from '../http1/responseHead.ts';
 import { pathBelow } from '../routing/requestTarget.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
+import { isJson } from './adaptedBody.ts';
 import { type CompiledAdapter, type CompiledRoute, queryPairs } from './compiledAdapter.ts';
 
 // An adapted body has other bytes than that of the backend. So these request fields would mean something else to the backend:
@@ -15,20 +16,22 @@ const tagConditions = new Set(['if-none-match', 'if-match']);
 /** The request fields for the backend. `lines`: `Name: value` lines, as received. `newBody`: the body was changed. */
 export function adaptedRequestLines(lines: string, hash: string, newBody: boolean): string {
   let adapted = 'Accept-Encoding: identity\r\n';
-  const conditions = new Map<string, string>();
-  for (const line of lines.split('\r\n')) {
-    if (line === '') continue;
-    const colon = line.indexOf(':');
-    const name = lowerCased(line.slice(0, colon));
+  let conditions: Map<string, string> | undefined;
+  let end = 0;
+  for (let start = 0; start < lines.length; start = end) {
+    const colon = lines.indexOf(':', start);
+    end = lines.indexOf('\r\n', colon) + 2;
+    const name = lowerCased(lines.slice(start, colon));
     if (droppedFromRequests.has(name) || (newBody && describesRequestBody.has(name))) continue;
-    if (!tagConditions.has(name)) adapted += `${line}\r\n`;
+    if (!tagConditions.has(name)) adapted += lines.slice(start, end);
     else {
-      const value = line.slice(colon + 1).trim();
+      const value = lines.slice(colon + 1, end).trim();
+      conditions ??= new Map();
       const before = conditions.get(name);
       conditions.set(name, before === undefined ? value : `${before}, ${value}`);
     }
   }
-  for (const [name, list] of conditions) {
+  for (const [name, list] of conditions ?? []) {
     const tags = originalTags(list, hash);
     // Without a tag of this adapter, If-Match can match nothing, and If-None-Match has no effect.
     if (tags === '' && name === 'if-none-match') continue;
@@ -59,15 +62,46 @@ export function adaptedTag(tag: string, hash: string): string | undefined {
 
 const droppedFromResponses = new Set(['accept-ranges', 'digest', 'content-md5', 'content-digest', 'repr-digest']);
 
-/**
- * The head for the client. `body`: the length of the new body; `unknown` in a response without a body, whose body would be
- * changed; `same` if the body is passed on.
- */
-export function adaptedHead(head: ResponseHead, hash: string, body: number | 'unknown' | 'same'): ResponseHead {
-  return headForBody(head, body, (name, value) => {
+/** What was derived from a head. A property of the parsed head, which `ResponseHeads` keeps while the backend repeats it. */
+const derived = Symbol('derived');
+
+interface HeadWithDerived extends ResponseHead {
+  [derived]?: Derived;
+}
+
+interface Derived {
+  readonly contentType: string | undefined;
+  readonly coding: string;
+  /** Whether the body may be JSON. */
+  readonly isJson: boolean;
+  /** The latest adapted head. */
+  adapted: { readonly hash: string; readonly body: AdaptedLength; readonly head: ResponseHead } | undefined;
+}
+
+/** The fields that describe the body. */
+export function bodyFieldsOf(head: HeadWithDerived): Derived {
+  const known = head[derived];
+  if (known) return known;
+  const contentType = fieldOf(head, 'content-type');
+  const coding = fieldOf(head, 'content-encoding') ?? '';
+  const fields: Derived = { contentType, coding, isJson: isJson(contentType), adapted: undefined };
+  head[derived] = fields;
+  return fields;
+}
+
+/** The length of the new body; `unknown` in a response without a body, whose body would be changed; `same` if it is passed on. */
+type AdaptedLength = number | 'unknown' | 'same';
+
+/** The head for the client. The same object for equal arguments, so that `renderHead` renders it once. */
+export function adaptedHead(head: HeadWithDerived, hash: string, body: AdaptedLength): ResponseHead {
+  const memo = bodyFieldsOf(head);
+  if (memo.adapted?.hash === hash && memo.adapted.body === body) return memo.adapted.head;
+  const adapted = headForBody(head, body, (name, value) => {
     if (droppedFromResponses.has(name)) return undefined;
     return name === 'etag' ? adaptedTag(value, hash) : value;
   });
+  memo.adapted = { hash, body, head: adapted };
+  return adapted;
 }
 
 /** Where an adapted version and the version of its backend are served. */

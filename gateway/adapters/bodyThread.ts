@@ -1,7 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import type { AdapterSettings } from '../config/adapterSettings.ts';
 import { threadFile } from '../shared/packageFiles.ts';
-import { AdaptedBodyValidator, type BodyChange, type BodyFault, changeBody, decodeBody } from './adaptedBody.ts';
+import {
+  AdaptedBodyValidator,
+  type BodyBytes,
+  type BodyChange,
+  type BodyFault,
+  bufferOf,
+  changeBody,
+  decodeBody,
+  isBody,
+} from './adaptedBody.ts';
 import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
 
 /** One body to adapt, as plain data. */
@@ -13,7 +22,7 @@ export interface BodyJob {
   readonly contentType: string | undefined;
   /** The content codings, `gzip`; '' for none. */
   readonly coding: string;
-  readonly bytes: Buffer;
+  readonly bytes: BodyBytes;
 }
 
 /** Adapts the bodies of one version, in the thread that serves or in one of its own. */
@@ -46,9 +55,9 @@ export class BodyAdapter {
   }
 
   /** `limit`: the largest decoded body; undefined: `adapter.body`. */
-  adapt({ route, status, contentType, coding, bytes }: BodyJob, limit = this.#limit): Buffer | BodyFault {
-    const decoded = coding === '' ? bytes : decodeBody(bytes, coding, limit);
-    if (!Buffer.isBuffer(decoded)) return decoded;
+  adapt({ route, status, contentType, coding, bytes }: BodyJob, limit = this.#limit): BodyBytes | BodyFault {
+    const decoded = coding === '' ? bytes : decodeBody(bufferOf(bytes), coding, limit);
+    if (!isBody(decoded)) return decoded;
     const change = this.#changeOf(route, status, contentType);
     return change ? changeBody(decoded, change) : { pointer: '', cause: 'the route has no row for this body' };
   }
@@ -76,7 +85,7 @@ export type BodyReply = { readonly number: number } & ({ readonly bytes: Uint8Ar
 
 // A body is limited, so a job takes milliseconds. This ends a thread that hangs, for example in a regular expression.
 const longestJobMs = 10_000;
-// A thread that has nothing to do ends, which frees its memory.
+// A thread that has nothing to do ends. Node 26 frees its memory at a later garbage collection, not at once.
 const idleMs = 30_000;
 const heapMiB = 512;
 
@@ -96,7 +105,7 @@ export class BodyThread {
     this.#jobs.set(this.#last, resolve);
     if (this.#jobs.size === 1) this.#setTimer(thread, longestJobMs);
     // A copy, because a buffer of Node's pool cannot be transferred.
-    const copy = new Uint8Array(bytes);
+    const copy = new Uint8Array(bufferOf(bytes));
     const isNew = !this.#known.has(hash);
     this.#known.add(hash);
     const request: BodyRequest = {

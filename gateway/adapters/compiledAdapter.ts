@@ -6,7 +6,7 @@ import type {
   JsonValue,
   Operation,
 } from '../config/adapterSettings.ts';
-import { PathTable, translatePath, valuesOf } from '../shared/pathTable.ts';
+import { PathTable, pathTranslation, valuesOf } from '../shared/pathTable.ts';
 import { compileOperations } from './transform.ts';
 
 type Transform = (value: JsonValue) => JsonValue;
@@ -77,8 +77,8 @@ export class CompiledRoute {
   readonly settings: AdaptedRoute;
   /** Undefined: the body is passed on unchanged. */
   readonly transformBody: Transform | undefined;
-  /** The template of this version, with the parameter names of the other one. */
-  readonly #from: string;
+  /** The path of the other version. Undefined: a parameter has no value. */
+  readonly #translate: ((path: string) => string) | undefined;
   readonly #transformPath: Transform | undefined;
   readonly #transformQuery: Transform | undefined;
   readonly #rows = new Map<string, ResponseRow>();
@@ -88,7 +88,7 @@ export class CompiledRoute {
     this.name = `${method} ${path}`;
     this.settings = settings;
     const renames = renamesIn(request.path);
-    this.#from = renames ? withRenamedParameters(path, renames) : path;
+    this.#translate = pathTranslation(renames ? withRenamedParameters(path, renames) : path, settings.to.path);
     this.#transformPath = renames ? undefined : compileOperations(request.path);
     this.#transformQuery = request.query.length === 0 ? undefined : compileOperations(request.query);
     this.transformBody = request.body.length === 0 ? undefined : compileOperations(request.body);
@@ -130,7 +130,7 @@ export class CompiledRoute {
   #path(path: string): string {
     const { to } = this.settings;
     if (!this.#transformPath) {
-      const translated = translatePath(path, this.#from, to.path);
+      const translated = this.#translate?.(path);
       if (translated === undefined) throw new Error('a parameter of the path has no value');
       return translated;
     }

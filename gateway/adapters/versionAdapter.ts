@@ -1,5 +1,5 @@
 import type { AdapterFailureReport } from '../observability/report.ts';
-import { type BodyFault, tooLarge } from './adaptedBody.ts';
+import { type BodyBytes, type BodyFault, tooLarge } from './adaptedBody.ts';
 import { BodyAdapter, type BodyJob, BodyThread } from './bodyThread.ts';
 import { type AdapterScope, CompiledAdapter, type CompiledRoute } from './compiledAdapter.ts';
 
@@ -28,7 +28,7 @@ export class VersionAdapter {
   }
 
   /** Never throws or rejects. */
-  adaptBody(job: BodyJob): Buffer | BodyFault | Promise<Buffer | BodyFault> {
+  adaptBody(job: BodyJob): BodyBytes | BodyFault | Promise<BodyBytes | BodyFault> {
     try {
       return this.#bodies.isLoaded ? this.#adapt(job) : this.#loadAndAdapt(job);
     } catch (error) {
@@ -36,7 +36,7 @@ export class VersionAdapter {
     }
   }
 
-  async #loadAndAdapt(job: BodyJob): Promise<Buffer | BodyFault> {
+  async #loadAndAdapt(job: BodyJob): Promise<BodyBytes | BodyFault> {
     this.#loading ??= this.#bodies.load();
     try {
       await this.#loading;
@@ -47,7 +47,7 @@ export class VersionAdapter {
     }
   }
 
-  #adapt(job: BodyJob): Buffer | BodyFault | Promise<Buffer | BodyFault> {
+  #adapt(job: BodyJob): BodyBytes | BodyFault | Promise<BodyBytes | BodyFault> {
     const { settings, hash } = this.compiled;
     if (job.bytes.length > maxBytesHere) return thread.run(settings, hash, job);
     const result = this.#bodies.adapt(job, Math.min(settings.body, maxBytesHere));

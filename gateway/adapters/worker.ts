@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { bufferOf, isBody } from './adaptedBody.ts';
 import { BodyAdapter, type BodyReply, type BodyRequest } from './bodyThread.ts';
 import { CompiledAdapter } from './compiledAdapter.ts';
 
@@ -25,7 +26,7 @@ async function replyTo({ number, hash, settings, job }: BodyRequest): Promise<Bo
     if (!adapter.isLoaded) await adapter.load();
     const result = adapter.adapt({ ...job, bytes: Buffer.from(job.bytes.buffer, 0, job.bytes.length) });
     // A copy, because a buffer of Node's pool cannot be transferred.
-    return Buffer.isBuffer(result) ? { number, bytes: new Uint8Array(result) } : { number, fault: result };
+    return isBody(result) ? { number, bytes: new Uint8Array(bufferOf(result)) } : { number, fault: result };
   } catch (error) {
     return { number, fault: { pointer: '', cause: error instanceof Error ? error.name : 'the thread failed' } };
   }

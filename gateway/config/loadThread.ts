@@ -21,7 +21,7 @@ export interface LoadLimits {
   /** For each contract. */
   readonly timeoutMs: number;
   readonly heapMiB: number;
-  /** An idle thread ends after this time, which frees its memory. */
+  /** An idle thread ends after this time. Node 26 frees its memory at a later garbage collection, not at once. */
   readonly idleMs: number;
 }
 

@@ -163,11 +163,10 @@ export class AdaptingResponse {
     const plan = this.#adaptation.bodyOf(head);
     if (plan === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
     else if (plan === 'whole') {
-      const bytes = Buffer.from(body, 'latin1');
-      const failure = this.#adaptation.keep(bytes.length);
+      const failure = this.#adaptation.keep(body.length);
       if (failure === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
       else if (failure) this.#outbound.onFailure(failure);
-      else this.#adapt(head, bytes, bodyUnread);
+      else this.#adapt(head, body, bodyUnread);
     } else this.#outbound.onFailure(plan);
   }
 
@@ -216,7 +215,7 @@ export class AdaptingResponse {
     return this.#response.write(chunk);
   }
 
-  #adapt(head: ResponseHead, body: Buffer, bodyUnread: boolean): void {
+  #adapt(head: ResponseHead, body: Buffer | string, bodyUnread: boolean): void {
     const result = this.#adaptation.adaptBody(head, body);
     if (!(result instanceof Promise)) this.#send(head, result, bodyUnread);
     else {
@@ -227,21 +226,22 @@ export class AdaptingResponse {
     }
   }
 
-  #send(head: ResponseHead, result: Buffer | Failure, bodyUnread: boolean): void {
+  #send(head: ResponseHead, result: Buffer | string | Failure, bodyUnread: boolean): void {
     const { res } = this.#outbound;
     // The client has left, or the gateway has answered meanwhile.
     if (res.destroyed || res.headersSent) return;
-    if (!Buffer.isBuffer(result)) {
+    if (typeof result !== 'string' && !Buffer.isBuffer(result)) {
       this.#outbound.onFailure(result);
       return;
     }
     const adapted = this.#adaptation.adaptHead(head, result.length);
     if (result.length <= maxWholeBody) {
-      this.#response.sendComplete(adapted, result.toString('latin1'), bodyUnread);
+      const text = typeof result === 'string' ? result : result.toString('latin1');
+      this.#response.sendComplete(adapted, text, bodyUnread);
       return;
     }
     this.#response.start(adapted, bodyUnread);
-    this.#response.write(result);
+    this.#response.write(typeof result === 'string' ? Buffer.from(result, 'latin1') : result);
     this.#response.end([]);
   }
 }

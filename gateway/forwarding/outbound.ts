@@ -155,8 +155,11 @@ export interface Adaptation {
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure;
   /** The head for the client. `length`: of a body that was changed; undefined: the body is passed on, or there is none. */
   adaptHead(head: ResponseHead, length?: number): ResponseHead;
-  /** A promise for a body that another thread changes, and until the validator of the contract is loaded. */
-  adaptBody(head: ResponseHead, body: Buffer): Buffer | Failure | Promise<Buffer | Failure>;
+  /**
+   * A promise for a body that another thread changes, and until the validator of the contract is loaded. Bodies that are text
+   * have one character for each byte (latin1).
+   */
+  adaptBody(head: ResponseHead, body: Buffer | string): Buffer | string | Failure | Promise<Buffer | string | Failure>;
   /**
    * Counts `bytes` of a body that are kept in memory. If the body or all such bodies together are too large: a failure, or `pass`
    * if the response may be passed on unchanged.

@@ -1,4 +1,4 @@
-import { isJson } from '../adapters/adaptedBody.ts';
+import { type BodyBytes, bufferOf, isJson } from '../adapters/adaptedBody.ts';
 import type { ExchangeAdaptation, Failure, IncomingRequest } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
 import { listOfTokens, lowerCased } from '../http1/grammar.ts';
@@ -164,7 +164,7 @@ export class GreasedExchange implements ExchangeAdaptation {
     return undefined;
   }
 
-  adaptBody(head: ResponseHead, body: Buffer): Buffer | Failure | Promise<Buffer | Failure> {
+  adaptBody(head: ResponseHead, body: BodyBytes): BodyBytes | Failure | Promise<BodyBytes | Failure> {
     const { inner } = this.#parts;
     if (!this.#isAdapted || !inner) return this.#splice(body);
     const adapted = inner.adaptBody(head, body);
@@ -189,9 +189,10 @@ export class GreasedExchange implements ExchangeAdaptation {
     return this.#parts.inner?.adaptHead(head, length) ?? head;
   }
 
-  #splice(body: Buffer | Failure): Buffer | Failure {
-    if (!Buffer.isBuffer(body) || this.#node === undefined || body.length > maxBody) return body;
-    const spliced = this.#grease.splice(body, this.#node);
+  #splice(body: BodyBytes | Failure): BodyBytes | Failure {
+    if (this.#node === undefined || (typeof body !== 'string' && !Buffer.isBuffer(body))) return body;
+    if (body.length > maxBody) return body;
+    const spliced = this.#grease.splice(bufferOf(body), this.#node);
     this.#isSpliced = spliced !== undefined;
     return spliced ?? body;
   }

@@ -58,18 +58,31 @@ export function valuesIn(segment: string, { literals }: SegmentPattern): string[
  * not have takes the next value without a counterpart; undefined if there is none.
  */
 export function translatePath(path: string, from: string, to: string): string | undefined {
-  const values = valuesOf(path, from);
-  const wanted = new Set([...to.matchAll(parameter)].map(([, name = '']) => name));
-  const unnamed = values.filter(([name]) => !wanted.has(name)).map(([, value]) => value);
-  const named = new Map(values);
-  let complete = true;
-  const filled = to.replace(parameter, (_whole, name: string) => {
-    const value = named.get(name) ?? unnamed.shift();
-    if (value === undefined) complete = false;
-    else named.set(name, value);
-    return value ?? '';
-  });
-  return complete ? filled : undefined;
+  return pathTranslation(from, to)?.(path);
+}
+
+/** `translatePath` for many paths. Undefined: it is undefined for each path. */
+export function pathTranslation(from: string, to: string): ((path: string) => string) | undefined {
+  const names = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);
+  const wanted = [...to.matchAll(parameter)].map(([, name = '']) => name);
+  if (wanted.length === 0) return () => to;
+  const unnamed = [...names.keys()].filter((index) => !wanted.includes(names[index] as string));
+  const indexOf = new Map([...names.entries()].map(([index, name]) => [name, index]));
+  for (const name of wanted) {
+    const index = indexOf.get(name) ?? unnamed.shift();
+    if (index === undefined) return undefined;
+    indexOf.set(name, index);
+  }
+  const indexes = wanted.map((name) => indexOf.get(name) as number);
+  const literals = to.split(/\{[^{}]*\}/);
+  return (path) => {
+    const values = valuesOf(path, from);
+    let translated = literals[0] as string;
+    for (let at = 0; at < indexes.length; at += 1) {
+      translated += (values[indexes[at] as number]?.[1] ?? '') + literals[at + 1];
+    }
+    return translated;
+  };
 }
 
 /** The values of the parameters of `template` in `path`, which matches it. */

@@ -1,10 +1,21 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { adaptRequest, adaptResponse } from '../../gateway/adapters/adaptExchange.ts';
-import { AdaptedBodyValidator, decodeBody, isJson, tooLarge } from '../../gateway/adapters/adaptedBody.ts';
-import { adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
+import {
+  AdaptedBodyValidator,
+  type BodyBytes,
+  bufferOf,
+  changeBody,
+  decodeBody,
+  isBody,
+  isJson,
+  tooLarge,
+} from '../../gateway/adapters/adaptedBody.ts';
+import { adaptedHead, adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
 import { CompiledAdapter } from '../../gateway/adapters/compiledAdapter.ts';
-import type { AdapterSettings } from '../../gateway/config/adapterSettings.ts';
+import { parseExact } from '../../gateway/adapters/exactJson.ts';
+import type { AdapterSettings, JsonValue } from '../../gateway/config/adapterSettings.ts';
+import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
 import { servedSnapshot } from './servedVersion.ts';
 
 function compiled(): CompiledAdapter {
@@ -92,6 +103,44 @@ describe('the parts of an adapted body', () => {
     expect(validator.for('GET /a', 404, 'application/problem+json')?.(1)).toBe('');
     expect(validator.for('GET /a', 404, 'application/json; a=b')?.('x')).toBeUndefined();
     expect(validator.for('GET /b', 404, 'application/json')).toBeUndefined();
+  });
+});
+
+describe('a body as text of one character for each byte', () => {
+  it.each([
+    ['ASCII', '{ "a": 1 }'],
+    ['other characters', '{ "a": "é€😀" }'],
+    ['escaped characters, which are written as UTF-8', '{ "a": "\\u00e9" }'],
+    ['a byte order mark', '\ufeff{ "a": 1 }'],
+    ['a number with more digits than a double', '{ "a": 12345678901234567890 }'],
+  ])('is changed as its bytes are: %s', (_name, text) => {
+    const bytes = Buffer.from(text);
+    for (const isEmpty of [false, true]) {
+      const plain = (body: BodyBytes): unknown => {
+        const result = changeBody(body, { transform: (value) => [value], isEmpty, violation: undefined });
+        return isBody(result) ? bufferOf(result).toString() : result;
+      };
+      const after = isEmpty ? text.replace('\ufeff', '') : JSON.stringify([parseExact(text.replace('\ufeff', ''))]);
+      expect(plain(bytes)).toEqual(plain(bytes.toString('latin1')));
+      expect(plain(bytes)).toEqual(after);
+    }
+  });
+
+  it('has to be UTF-8', () => {
+    const change = { transform: (value: JsonValue) => value, isEmpty: true, violation: undefined };
+    expect(changeBody('"\xe9"', change)).toEqual({ pointer: '', cause: 'the body is not UTF-8' });
+  });
+});
+
+describe('an adapted head', () => {
+  it('is made once for one head, adapter and length', () => {
+    const head = parseResponseHead('HTTP/1.1 200 OK\r\nETag: "a"\r\nContent-Length: 9\r\n\r\n');
+    const adapted = adaptedHead(head, 'abc', 5);
+    expect(adapted.fields).toEqual(['ETag', 'W/"a-abc"', 'Content-Length', '5']);
+    expect(adaptedHead(head, 'abc', 5)).toBe(adapted);
+    expect(adaptedHead(head, 'abc', 6).fields).toEqual(['ETag', 'W/"a-abc"', 'Content-Length', '6']);
+    expect(adaptedHead(head, 'abd', 6).fields).toEqual(['ETag', 'W/"a-abd"', 'Content-Length', '6']);
+    expect(adaptedHead(head, 'abd', 'same').fields).toEqual(['ETag', 'W/"a-abd"', 'Content-Length', '9']);
   });
 });
 
