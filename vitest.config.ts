@@ -40,6 +40,7 @@ export default defineConfig({
         },
       },
     ],
+    globalSetup: ['test/support/memoryFolder.ts'],
     // Generous, because a busy machine must not fail a test. Speed is measured as CPU time, or by the soak tests.
     testTimeout: 90_000,
     hookTimeout: 90_000,

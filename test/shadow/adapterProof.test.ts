@@ -102,7 +102,8 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
       await fetch(`http://127.0.0.1:${gateway.adminPort}/api/reload`, {
         method: 'POST',
         body: '{}',
-        headers: { 'content-type': 'application/json' },
+        // On a busy machine, a kept connection may be closed before the next reload.
+        headers: { 'content-type': 'application/json', connection: 'close' },
       })
     ).json() as Promise<{ kind: string }>;
   content = text;
