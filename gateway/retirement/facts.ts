@@ -71,6 +71,8 @@ export interface RetirementFacts extends CountedClients {
   readonly waiting: number;
   /** The clients that are still served after the retirement, each until its waiver ends. */
   readonly waivers: Version['waivers'];
+  /** The version whose backend serves it through an adapter, `v2`; undefined: it has its own backend. */
+  readonly adaptedFrom: string | undefined;
   readonly successor: SuccessorFacts | undefined;
   /** Undefined: this gateway is on its own. */
   readonly fleet: FleetFacts | undefined;
@@ -190,6 +192,7 @@ async function factsWithoutProblem(
     waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     waiting: route ? 0 : (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
     fleet,
+    adaptedFrom: version?.adapter?.mode === 'serve' ? version.adapter.from : undefined,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
 }

@@ -198,6 +198,8 @@ function notesOn(facts: RetirementFacts): Remark[] {
     if (facts.route.inContract === false)
       add('not_in_contract', `The contract of /${version} does not list this route.`);
   }
+  if (facts.adaptedFrom !== undefined && stage !== 'retired')
+    add('adapted', `/${version} is served by an adapter from /${facts.adaptedFrom}.`);
   add('successor', stage === 'retired' || stage === 'removed' ? undefined : successorInWords(version, facts.successor));
   if (facts.fleet) notes.push(...facts.fleet.notes);
   add('own_ledger', ledgerScope(facts));

@@ -5,6 +5,7 @@ import { gatherFacts } from '../../gateway/retirement/facts.ts';
 import { usageReport } from '../../gateway/usage/report/usageReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
+import { servedSnapshot } from '../adapters/servedVersion.ts';
 import { noUsage } from '../browser/sampleUsage.ts';
 import { versionOf } from '../lifecycle/versions.ts';
 import { readersOn } from '../support/fleetLedger.ts';
@@ -35,6 +36,16 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
     return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
   }
+
+  it.each([
+    ['serve', 'v2'],
+    ['shadow', undefined],
+  ])('with adapter.mode %s name %s as the version that serves it', async (mode, from) => {
+    const snapshot = servedSnapshot(upstream, { adapter: { mode } });
+    const queries = read(ledgerWith([], now - 300 * day).ledger);
+    const sources = { snapshot, queries, report: { versions: [], workers: [] } };
+    expect((await gatherFacts(versionOf(snapshot, 'v1'), sources, 7 * day, now)).adaptedFrom).toBe(from);
+  });
 
   it('start at the hour in which the quiet period starts', async () => {
     expect(new Date((await factsOf({})).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');

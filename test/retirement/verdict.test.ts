@@ -36,6 +36,7 @@ const quiet: RetirementFacts = {
   newClients: [],
   trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
   lostRoutes: [],
+  adaptedFrom: undefined,
   failing: [],
   infrequent: [],
   gone: [],
@@ -188,6 +189,12 @@ describe('the reasons', () => {
 });
 
 describe('the notes', () => {
+  it.each([[], [ios]])('an adapter does not change the answer', (...clients) => {
+    const [own, adapted] = [judge({ ...quiet, clients }), judge({ ...quiet, clients, adaptedFrom: 'v2' })];
+    expect([adapted.answer, adapted.reasons]).toEqual([own.answer, own.reasons]);
+    expect(adapted.notes).toContainEqual({ code: 'adapted', text: '/v1 is served by an adapter from /v2.' });
+  });
+
   const codes = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts }).notes.map(({ code }) => code);
   const lostRoutes = [
     { route: 'GET /old', requests: 2, errors: 0, failing: 0, clients: 1, last: now, inContract: undefined },
@@ -198,6 +205,7 @@ describe('the notes', () => {
     ['only whose ledger it is', {}, ['own_ledger']],
     ['the ignored clients', { ignored: [ios] }, ['ignored', 'own_ledger']],
     ['the folded clients', { others: client('other clients', 3) }, ['folded', 'own_ledger']],
+    ['that an adapter serves it', { adaptedFrom: 'v2' }, ['adapted', 'own_ledger']],
     ['an unclear trend', { trend: { ...falling, kind: 'not clear', zero: undefined } }, ['trend', 'own_ledger']],
     ['a falling trend', { trend: falling }, ['trend', 'own_ledger']],
     ['none', { trend: { ...falling, kind: 'not falling', zero: undefined } }, ['trend', 'own_ledger']],
