@@ -92,26 +92,29 @@ function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence 
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #control: ReadonlyMap<string, EvidenceRow>;
+  readonly #ofOldVersion: ReadonlySet<string>;
   readonly #pairs: number;
   readonly #byPath: ReadonlyMap<string, readonly EvidenceRow[]>;
 
   constructor(rows: readonly EvidenceRow[], control: readonly EvidenceRow[]) {
     this.#rows = rows;
     this.#control = new Map(control.map((row) => [keyOf(row), row]));
+    const isSent = ({ kind, oldShare, newShare }: EvidenceRow) => oldShare > 0 || (kind === 'control' && newShare > 0);
+    this.#ofOldVersion = new Set([...rows, ...control].filter(isSent).map(keyOf));
     this.#pairs = sum(rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths'));
     this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
   }
 
-  /** Values of the new version that a contract does not allow. One is enough, unless the old version sends such values, too. */
+  /** Values of the new version that a contract does not allow. One is enough, unless the old version breaks its own contract so. */
   violations(): ResponseDifference[] {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
     return rows.flatMap((counted) => {
       // The row counts only the pairs with a violation.
       const row = { ...counted, pairs: this.#compared(counted) };
-      const { what, declares, newMore } = row;
-      const control = this.#control.get(keyOf(row));
-      const isKnown = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
-      if (isKnown && newMore === 0) return [];
+      const { what, declares } = row;
+      const isKnown = this.#ofOldVersion.has(keyOf(what === 'invalid' ? { ...row, what: 'own' } : row));
+      if (isKnown && row.newMore === 0) return [];
+      const newMore = what === 'invalid' && !isKnown ? row.newShare : row.newMore;
       const isNoise = isKnown && !isOneSided(row, 'newMore');
       const isDeclared = what === 'changed' && !declares.endsWith('no schema');
       const isNull = row.detail === 'type null';

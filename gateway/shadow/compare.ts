@@ -63,7 +63,7 @@ export class ResponseComparer {
     const [listed, listedNow] = this.#listedResponses(pair, now);
     const { root, budget } = this.#bodiesOf(pair, listed.schema, listedNow.schema);
     const bodies = { before: valueIn(before), after: now && valueIn(after) };
-    this.#compareContracts(old.status, bodies, [listed.schema, listedNow.schema], root, into);
+    this.#compareContracts(pair, bodies, [listed.schema, listedNow.schema], root, into);
     if (now) compareShapes(root, [bodies.before], [bodies.after], old.status, into);
     if (budget.isExceeded) note('more paths');
     return note('body');
@@ -122,9 +122,12 @@ export class ResponseComparer {
     return bodies;
   }
 
-  /** Violations of both contracts in both bodies. What the old body violates as well shows what is not new. */
+  /**
+   * Violations of both contracts in both bodies. A violation that the old version commits against its own contract as well is not
+   * new. That it violates the new contract says nothing: between two majors, this is usual.
+   */
   #compareContracts(
-    status: number,
+    { kind, old: { status } }: ResponsePair,
     { before, after }: { readonly before: unknown; readonly after: unknown },
     [schema, schemaNow]: readonly [Located | undefined, Located | undefined],
     root: BodyPath,
@@ -143,11 +146,18 @@ export class ResponseComparer {
     const changed = [before, after].map((body) =>
       placed(schema && body !== undefined ? this.#old.open?.violations(schema, body) : [], body),
     );
+    // In drift both contracts are the same one, so there is nothing to tell apart.
+    const own = [before, after].map((body, index) =>
+      kind === 'drift' || (index === 1 && kind !== 'control') || !schema || body === undefined
+        ? undefined
+        : placed(this.#old.strict?.violations(schema, body), body),
+    );
     const invalidPaths = new Set([...(invalid[1]?.values() ?? [])].map(({ path }) => path));
     for (const [key, { path }] of changed[1] ?? []) if (invalidPaths.has(path)) changed[1]?.delete(key);
     for (const [what, [ofOld, ofNew]] of [
       ['invalid', invalid],
       ['changed', changed],
+      ['own', own],
     ] as const) {
       for (const [key, { path, rule }] of new Map([...(ofOld ?? []), ...(ofNew ?? [])])) {
         const shares = { old: ofOld?.has(key) ? 1 : 0, new: ofNew?.has(key) ? 1 : 0 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { nextVersion, pathEndingAt, prependStep, type SuccessorPath } from '../lifecycle/stage.ts';
-import { redactQuery, type SecretNames, secretNamesIn } from '../observability/redact.ts';
+import { redactPath, redactQuery, type SecretNames, secretNamesIn } from '../observability/redact.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { FairShare } from './fairShare.ts';
 
@@ -86,15 +86,20 @@ export function isDenied({ denied }: CopyPlan, method: string, resource: string)
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-/** Whether a parameter of the query holds a secret that must not be copied. `query`: without `?`. */
-export function hasSecret({ settings, secrets }: CopyPlan, query: string): boolean {
-  return settings.credentials === 'drop' && query !== '' && redactQuery(query, secrets) !== query;
+/** Whether the path, or a parameter of the query, holds a secret that must not be copied. `query`: without `?`. */
+export function hasSecret({ settings, secrets }: CopyPlan, path: string, query: string): boolean {
+  if (settings.credentials !== 'drop') return false;
+  return redactPath(path, secrets) !== path || (query !== '' && redactQuery(query, secrets) !== query);
 }
 
 // A copy must get the whole response, not a 304 or a part.
 const notCopied = /^(?:if-|range$|accept-encoding$|x-shadow$)/;
 // The address of the client, as proxies write it.
-const addressName = /^forwarded$|^x-(?:original-)?forwarded|-ip$/;
+const addressName =
+  /^forwarded$|^x-(?:original-)?forwarded|-ip$|^x-(?:client-|envoy-external-address$|azure-(?:client|socket)ip$)/;
+// What proxies that authenticate clients write about them, and RFC 9440 and RFC 9449.
+const identityName =
+  /^(?:x-)?(?:amzn-oidc|goog-authenticated-user|ms-client-principal|client-cert|ssl-|remote-user|webauth-|user-(?!agent$))|^(?:dpop|baggage)$/;
 const noNames: SecretNames = new Set();
 
 interface CopiedRequest {
@@ -115,8 +120,7 @@ export function copiedFields({ settings, identifying }: CopyPlan, request: Copie
     const name = line.slice(0, Math.max(0, colon));
     const lower = name.toLowerCase();
     if (lower === '' || notCopied.test(lower)) continue;
-    if (isPassed || !(identifying.has(lower) || addressName.test(lower) || isSecretName(lower)))
-      fields.push(name, line.slice(colon + 2));
+    if (isPassed || !(identifying.has(lower) || isPersonal(lower))) fields.push(name, line.slice(colon + 2));
   }
   if (isPassed) fields.push('X-Forwarded-For', request.clientAddress);
   if (request.host !== '') fields.push('X-Forwarded-Host', request.host);
@@ -126,6 +130,10 @@ export function copiedFields({ settings, identifying }: CopyPlan, request: Copie
   fields.push('Accept-Encoding', 'identity', 'X-Forwarded-Proto', request.peer.scheme);
   fields.push('X-Request-Id', request.id, 'X-Shadow', '1');
   return fields;
+}
+
+function isPersonal(name: string): boolean {
+  return addressName.test(name) || identityName.test(name) || isSecretName(name);
 }
 
 function isSecretName(name: string): boolean {

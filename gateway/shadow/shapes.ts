@@ -5,7 +5,8 @@ import { typeOf } from './validation.ts';
 /**
  * What an observation is about. `pair`: the two were compared; detail: how far. `status`, `media`: detail is the status or media
  * type. `syntax`: the body is not JSON. `value`: a field, an item or an entry exists and is not null. `null`. `type`: detail is the type.
- * `invalid`: a violation of the new contract; `changed`: of the old contract, where the new one allows it; detail: see `Violation`.
+ * `invalid`: a violation of the new contract; `changed`: of the old contract, where the new one allows it; `own`: a violation of the old
+ * contract by the old version; detail: see `Violation`.
  */
 export type ObservedProperty =
   | 'pair'
@@ -16,7 +17,8 @@ export type ObservedProperty =
   | 'null'
   | 'type'
   | 'invalid'
-  | 'changed';
+  | 'changed'
+  | 'own';
 
 /** One property of the two responses of a pair. It contains no value of a body. */
 export interface Observation {

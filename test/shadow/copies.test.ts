@@ -23,7 +23,8 @@ it('sends a copy through moved, without what identifies the client and without c
   const address = ['X-Forwarded-For: 192.0.2.7', 'X-Real-IP: 192.0.2.7', 'Forwarded: for=192.0.2.7'];
   const conditional = ['If-None-Match: "a"', 'If-Modified-Since: x', 'Range: bytes=0-1', 'If-Range: "a"'];
   const others = ['Accept-Language: de', 'Referer: http://a/?token=1', 'Accept-Encoding: gzip'];
-  await ask(gateway.port, get('/v1/drinks/7?size=2', ...secret, ...conditional, ...address, ...others));
+  const proxied = ['X-User-Id: shop', 'Client-Cert: :shop:', 'X-Amzn-Oidc-Data: s3', 'X-Client-Addr: 192.0.2.7'];
+  await ask(gateway.port, get('/v1/drinks/7?size=2', ...secret, ...conditional, ...address, ...others, ...proxied));
   await eventually(() => expect(gateway.v2.requests).toHaveLength(1));
   const { raw } = gateway.v2.request;
   expect(raw.split('\r\n')[0]).toBe('GET /cocktails/7?size=2 HTTP/1.1');
@@ -64,11 +65,15 @@ it('never copies other methods, GETs with a body, denied routes, copies, and req
   await ask(gateway.port, get('/v1/export/7'));
   await ask(gateway.port, message('HEAD /v1/export/7 HTTP/1.1', 'Host: a'));
   await ask(gateway.port, get('/v1/a', 'x-shadow: 1'));
+  for (const name of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'x-method-override'])
+    await ask(gateway.port, get('/v1/a', `${name}: DELETE`));
+  await ask(gateway.port, get('/v1/a?b=1&_method=DELETE'));
+  await ask(gateway.port, get('/v1/a;jsessionid=9f8e7d'));
   await ask(gateway.port, get('/v2/a'));
   // A copy of an earlier request would have been sent before this one.
   await ask(gateway.port, get('/v1/last'));
   await eventually(async () => expect(await compared(gateway)).toBe(1));
-  expect(gateway.v1.requests).toHaveLength(10);
+  expect(gateway.v1.requests).toHaveLength(15);
   const copies = gateway.v2.requests.filter(({ raw }) => /^X-Shadow: 1\r$/m.test(raw));
   expect(copies.map(({ raw }) => raw.split(' ', 2).join(' '))).toEqual(['GET /last']);
 });
