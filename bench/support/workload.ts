@@ -28,5 +28,5 @@ export function listBody(items: number): string {
 
 export const path = '/json';
 export const connections = 64;
-/** How many clients a mixed load has: `X-Client-Id: client-1` to `client-50`. */
+/** The number of clients in a mixed load. They send `X-Client-Id: client-1` to `client-50`. */
 export const clients = 50;

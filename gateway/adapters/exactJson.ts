@@ -37,7 +37,7 @@ export function parseKeeping(text: string): JsonValue {
   }) as JsonValue;
 }
 
-/** An object of JSON with members, and not a number as `JSON.rawJSON`. */
+/** Whether a value is a JSON object. A number that is kept by its text (`JSON.rawJSON`) is an object to JavaScript, but not here. */
 export function isMembers(value: JsonValue | undefined): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }

@@ -61,7 +61,7 @@ export interface Passage {
   readonly what: string;
   readonly from: SubSchema;
   readonly operations: readonly Operation[];
-  /** Undefined: the other contract does not describe it. */
+  /** What the receiving contract allows. Undefined: that contract does not describe this part. */
   readonly to: SubSchema | undefined;
   readonly direction: 'request' | 'response';
 }

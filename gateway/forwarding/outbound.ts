@@ -156,13 +156,13 @@ export interface Adaptation {
   /** The head for the client. `length`: of a body that was changed; undefined: the body is passed on, or there is none. */
   adaptHead(head: ResponseHead, length?: number): ResponseHead;
   /**
-   * A promise for a body that another thread changes, and until the validator of the contract is loaded. Bodies that are text
-   * have one character for each byte (latin1).
+   * Returns the changed body. It is a promise if another thread changes the body, or while the validator of the contract is being
+   * loaded. A body that is a string is latin1: one character for each byte.
    */
   adaptBody(head: ResponseHead, body: Buffer | string): Buffer | string | Failure | Promise<Buffer | string | Failure>;
   /**
-   * Counts `bytes` of a body that are kept in memory. If the body or all such bodies together are too large: a failure, or `pass`
-   * if the response may be passed on unchanged.
+   * Counts `bytes` of a body that are kept in memory. Returns a failure if this body, or all such bodies together, are too large;
+   * `pass` if the response may then be passed on unchanged.
    */
   keep(bytes: number): Failure | 'pass' | undefined;
 }

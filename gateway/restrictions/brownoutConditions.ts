@@ -14,7 +14,7 @@ const weekMs = 7 * 86_400_000;
 export interface BrownoutEstimate {
   /** The start of that week, epoch ms. */
   readonly since: number;
-  /** The ledger has all requests since then, epoch ms. Undefined: it is empty. */
+  /** The ledger has all requests since this instant, epoch ms. Undefined: it is empty. */
   readonly coveredSince: number | undefined;
   /** To the version. */
   readonly requests: number;

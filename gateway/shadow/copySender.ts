@@ -12,7 +12,7 @@ const idleMs = 2_000;
 const https = process.getBuiltinModule('node:https');
 
 /**
- * The result of a copy. `failed`: no complete response, or a status that says that the backend is overloaded or down. `body`: the
+ * The result of a copy. `failed`: the response was incomplete, or its status means that the backend is overloaded or down. `body`: the
  * response is too large. `coding`: its content coding is unknown or wrong. `aborted`: the shadow was stopped.
  */
 export type CopyResult = Exchanged | 'failed' | 'timeout' | 'body' | 'coding' | 'aborted';

@@ -21,7 +21,7 @@ const maxListed = 10_000;
 
 const unlisted: ListedResponse = { hasRoute: false, hasStatus: false, hasMedia: false, schema: undefined };
 
-/** The responses of one contract. */
+/** Looks up the responses that one contract lists, and validates bodies with their schemas. */
 export class ContractResponses {
   /** Undefined: the version has no contract, or it cannot be read. */
   readonly #documents: Documents | undefined;

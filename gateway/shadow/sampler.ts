@@ -130,7 +130,7 @@ export class Sampler {
     // An adapter has paths of its own.
     if (path === undefined && !plan.isAdapted) return this.#drop(plan, 'no-counterpart');
     const query = exchange.originForm.slice(exchange.pathEnd + 1);
-    if (/(?:^|&)_method=/i.test(query)) return undefined;
+    if (/(?:^|[&;])(?:_|%5f)method=/i.test(query)) return undefined;
     if (hasSecret(plan, resource, query)) return this.#drop(plan, 'secret');
     const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
     const client = exchange.identify();

@@ -67,7 +67,7 @@ export interface UsageQueries {
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
   ofRoutes(routes: readonly string[]): Promise<RouteQueries>;
   readonly brownouts: BrownoutQueries;
-  /** Undefined: the ledger has none, because it is the store of a fleet. */
+  /** Undefined in the store of a fleet, which has no evidence. */
   readonly evidence?: EvidenceQueries | undefined;
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
@@ -268,9 +268,9 @@ export interface RefusedClient {
   readonly last: number;
   /** The last request to the version, refused or not, over the whole ledger. */
   readonly lastCall: number;
-  /** Its last request to the version before `retryUntil`. May be 0 for a client that used the successor. */
+  /** Its last request to the version before `retryUntil`. A client that used the successor may have 0. */
   readonly lastRetry: number;
-  /** Its last use of the successor before `moveUntil`; 0: none since the day of the start. An earlier one may be given, too. */
+  /** Its last use of the successor before `moveUntil`. 0: none since the day of the start. An earlier use may be given, too. */
   readonly successorUse: number;
 }
 

@@ -65,7 +65,7 @@ it('tells the processes that a brownout has ended early before it stores that', 
   });
   await expect.poll(() => told).toEqual([[key]]);
   isDown = true;
-  // The store must not have answered for five seconds, of which the first check notices the beginning only.
+  // A brownout ends after five seconds without an answer of the store. The first check only notices the first missing answer.
   await expect
     .poll(
       () => {

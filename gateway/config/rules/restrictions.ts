@@ -34,7 +34,7 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
 
 const tagged = /(?:^|:)#/;
 
-/** Without the names of kinds that no request is identified by. */
+/** Leaves out the clients whose kind is not in `usage.identify`: no request has such a name. */
 export function identifiable(clients: readonly string[], identify: readonly Identifier[]): readonly string[] {
   const kinds = identify.map(kindOf);
   return clients.filter((client) => !client.includes(':') || kinds.some((kind) => client.startsWith(`${kind}:`)));

@@ -6,7 +6,7 @@ import type { Draft, SchemaNode } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
-/** Checks a document without type errors and returns its faults; never throws. `now` in epoch milliseconds. */
+/** Returns the faults of a document whose types are right. Never throws. `now`: epoch ms. */
 export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {
