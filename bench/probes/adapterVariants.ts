@@ -30,7 +30,9 @@ const list = { type: 'object', required: ['drinks'], properties: { drinks: { typ
 const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
   schemas: { $defs: { list } },
-  routes: new Map([[`GET ${path}`, { responses: new Map([['200', new Map([['application/json', 'list']])]]) }]]),
+  routes: new Map([
+    [`GET ${path}`, { responses: new Map([['200', new Map([['application/json', 'list']])]]), lists: [] }],
+  ]),
 };
 const change = [{ rename: { title: 'name' } }, { convert: { price: 'decimal_string(2)' } }, { drop: 'glass' }];
 const routes = {

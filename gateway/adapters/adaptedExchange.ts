@@ -109,6 +109,8 @@ export class AdaptedExchange implements ExchangeAdaptation {
   adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
     const { passed } = this.#fields;
     const contentType = lineOf(passed, 'content-type');
+    // The body may be optional. The other version decides.
+    if (bytes.length === 0 && contentType === undefined) return this.#takeBody('');
     if (!isJson(contentType)) {
       const detail = 'The body is not application/json in UTF-8, which the adapter of this version requires.';
       return {

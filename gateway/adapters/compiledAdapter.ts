@@ -35,7 +35,7 @@ export class CompiledAdapter {
     const byPath = new Map<string, Map<string, CompiledRoute | GoneRoute>>();
     for (const route of settings.routes) {
       const byMethod = byPath.get(route.path) ?? new Map<string, CompiledRoute | GoneRoute>();
-      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route));
+      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, listsOf(settings, route)));
       byPath.set(route.path, byMethod);
     }
     for (const template of templates) if (!byPath.has(template)) byPath.set(template, new Map());
@@ -61,6 +61,10 @@ export class CompiledAdapter {
   }
 }
 
+function listsOf({ prepared }: AdapterSettings, { method, path }: AdaptedRoute): readonly string[] | undefined {
+  return prepared?.routes.get(`${method} ${path}`)?.lists;
+}
+
 /** The row of an adapted route for one or several statuses. */
 export interface ResponseRow {
   /** The key of the row: `200`, `4XX`, `default`. */
@@ -81,12 +85,15 @@ export class CompiledRoute {
   readonly #translate: ((path: string) => string) | undefined;
   readonly #transformPath: Transform | undefined;
   readonly #transformQuery: Transform | undefined;
+  readonly #lists: ReadonlySet<string>;
   readonly #rows = new Map<string, ResponseRow>();
 
-  constructor(settings: AdaptedRoute) {
+  /** `lists`: the query parameters that are lists. */
+  constructor(settings: AdaptedRoute, lists: readonly string[] = []) {
     const { method, path, request, responses } = settings;
     this.name = `${method} ${path}`;
     this.settings = settings;
+    this.#lists = new Set(lists);
     const renames = renamesIn(request.path);
     this.#translate = pathTranslation(renames ? withRenamedParameters(path, renames) : path, settings.to.path);
     this.#transformPath = renames ? undefined : compileOperations(request.path);
@@ -124,7 +131,7 @@ export class CompiledRoute {
    * @throws the error of an operation, or Error, if a value of the client has no counterpart
    */
   targetOf(path: string, query: string): string {
-    return this.#path(path) + (this.#transformQuery ? transformQuery(query, this.#transformQuery) : query);
+    return this.#path(path) + (this.#transformQuery ? transformQuery(query, this.#transformQuery, this.#lists) : query);
   }
 
   #path(path: string): string {
@@ -177,12 +184,12 @@ export function queryPairs(query: string): { readonly name: string; readonly val
     });
 }
 
-/** A parameter that no operation changes keeps its bytes. A repeated parameter is a list of texts. */
-function transformQuery(query: string, transform: Transform): string {
+/** A parameter that no operation changes keeps its bytes. A repeated parameter is a list of texts, and so is each of `lists`. */
+function transformQuery(query: string, transform: Transform, lists: ReadonlySet<string>): string {
   const before = new Map<string, { value: string | string[]; raw: string }>();
   for (const { name, value, raw } of queryPairs(query)) {
     const known = before.get(name);
-    if (!known) before.set(name, { value, raw });
+    if (!known) before.set(name, { value: lists.has(name) ? [value] : value, raw });
     else before.set(name, { value: [known.value, value].flat(), raw: `${known.raw}&${raw}` });
   }
   // A copy of each list, because operations change values in place.

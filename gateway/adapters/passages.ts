@@ -2,7 +2,7 @@ import { type Route, routesOf } from '../compat/diff/routes.ts';
 import { Documents } from '../compat/document/documents.ts';
 import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
-import { propertiesOf, requiredOf, type SubSchema } from './branches.ts';
+import { branchesOf, type Named, propertiesOf, requiredOf, type SubSchema, typesOf } from './branches.ts';
 import {
   Bundle,
   fromEntries,
@@ -167,6 +167,29 @@ export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
 
 export function responsesIn(route: Route, side: AdapterSide): Responses {
   return responsesOf(route, side.bundle);
+}
+
+/**
+ * How a parameter arrives. `value`: one text. `list`: repeated, once for each item. `joined`: a list or an object in one text, as
+ * with `explode: false`. `parts`: an object whose fields are parameters of their own. `schema`: a property of `objectOf`.
+ */
+export function formOf(schema: SubSchema, where: string, named: Named): 'value' | 'list' | 'joined' | 'parts' {
+  if (typeof schema === 'boolean') return 'value';
+  const { 'x-parameter': parameter, ...values } = schema;
+  const { style, explode, content } = (parameter ?? {}) as PlainPart;
+  if (content !== undefined) return 'joined';
+  const types = new Set(branchesOf(values, named).flatMap((branch) => typesOf(branch) ?? []));
+  if (!types.has('array') && !types.has('object')) return 'value';
+  const isForm = where === 'query' && (style ?? 'form') === 'form' && explode !== false;
+  if (types.has('object')) return isForm || style === 'deepObject' ? 'parts' : 'joined';
+  return isForm && [...types].every((type) => type === 'array' || type === 'null') ? 'list' : 'joined';
+}
+
+/** The query parameters that are a list, even if they are sent once. */
+export function listsInQuery(route: Route, side: AdapterSide): string[] {
+  const properties = propertiesOf(objectOf(parametersOf(route, side.bundle), 'query', ''));
+  const entries = Object.entries(properties);
+  return entries.flatMap(([name, schema]) => (formOf(schema, 'query', side.bundle.named) === 'list' ? [name] : []));
 }
 
 /** Path or query parameters as one object. A schema keeps how its parameter is written in `x-parameter`. */

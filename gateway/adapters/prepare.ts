@@ -2,7 +2,7 @@ import type { AdapterSettings, PreparedAdapter, PreparedRoute } from '../config/
 import { fingerprintOf } from '../config/build.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, refPrefix } from './bundle.ts';
-import { type AdapterSide, responsesIn } from './passages.ts';
+import { type AdapterSide, listsInQuery, responsesIn } from './passages.ts';
 
 /** What requests need of an adapter. `digests`: of both contracts. */
 export function prepare(adapter: AdapterSettings, own: AdapterSide, digests: readonly string[]): PreparedAdapter {
@@ -22,7 +22,7 @@ export function prepare(adapter: AdapterSettings, own: AdapterSide, digests: rea
       });
       return [status, new Map(schemas)] as const;
     });
-    return [[name, { responses: new Map(responses) }]];
+    return [[name, { responses: new Map(responses), lists: listsInQuery(found, own) }]];
   });
   for (const [name, schema] of Object.entries(own.bundle.named)) defs[name] = withDefs(schema);
   const { from, body, routes: rows } = adapter;

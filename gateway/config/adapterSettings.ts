@@ -99,4 +99,6 @@ export interface PreparedRoute {
    * of a schema in `$defs` that an adapted response must satisfy.
    */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** The query parameters that are lists. A list of one item arrives as one text. */
+  readonly lists: readonly string[];
 }

@@ -103,6 +103,18 @@ describe.each([
     expect(backend.requests).toEqual([]);
   });
 
+  it.each([
+    ['a length of 0', post('/v1/drinks', '')],
+    ['no length', message('POST /v1/drinks HTTP/1.1', 'Host: a')],
+    ['no chunks', chunked('/v1/drinks', '0\r\n\r\n')],
+  ])('passes on a request without a body and type: %s', async (_case, request) => {
+    const { backend, port } = await startServed(answer(201, cocktail, json), { gateway });
+    expect((await ask(port, request)).status).toBe(201);
+    expect(backend.request.raw).toMatch(/\r\nContent-Length: 0\r\n/);
+    expect(backend.request.raw.endsWith('\r\n\r\n')).toBe(true);
+    expect(backend.request.raw).not.toMatch(/Transfer-Encoding/i);
+  });
+
   it('answers 410 for routes that the adapter does not have, with the reason', async () => {
     const { backend, port } = await startServed(answer(200, cocktail, json), { gateway });
     const gone = expectProblem(await ask(port, get('/v1/search?q=a')), 410);
@@ -473,6 +485,8 @@ describe('a query', () => {
     ['?from=10', '?offset=10&limit=5'],
     ['?a=%C3%A9+b&from=1&from=2&limit=%37', '?a=%C3%A9+b&offset=1&offset=2&limit=%37'],
     ['?__proto__=1&x', '?__proto__=1&x&limit=5'],
+    ['?tag=new', '?tag=1&limit=5'],
+    ['?tag=new&tag=old', '?tag=1&tag=2&limit=5'],
   ])('%s becomes %s', async (query, expected) => {
     const { backend, port } = await startServed(answer(200, '{"cocktails":[]}', json));
     expect((await ask(port, get(`/v1/drinks${query}`))).body).toBe('{"drinks":[]}');

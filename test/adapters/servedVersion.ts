@@ -27,7 +27,7 @@ export const prepared: PreparedAdapter = {
   },
   routes: new Map([
     ['GET /drinks/{id}', responsesOf({ '200': 'drink', default: 'error' })],
-    ['GET /drinks', responsesOf({ '200': 'drinks' })],
+    ['GET /drinks', { ...responsesOf({ '200': 'drinks' }), lists: ['tag'] }],
     ['POST /drinks', responsesOf({ '201': 'drink', '422': 'error' })],
     ['GET /export', responsesOf({})],
   ]),
@@ -39,14 +39,22 @@ function responsesOf(byStatus: Readonly<Record<string, string>>): {
       ? Responses
       : never
     : never;
+  readonly lists: readonly string[];
 } {
   const rows = Object.entries(byStatus).map(
     ([status, name]) => [status, new Map([['application/json', name]])] as const,
   );
-  return { responses: new Map(rows) };
+  return { responses: new Map(rows), lists: [] };
 }
 
 const fromCocktail = [{ rename: { title: 'name' } }, { convert: { price: 'decimal_string(2)' } }, { drop: 'glass' }];
+
+const tagsOf = (...values: string[]): object => ({
+  name: 'tag',
+  in: 'query',
+  schema: { type: 'array', items: { type: 'string', enum: values } },
+});
+const tagsByNumber = { each: { tag: [{ map: { '': { new: '1', old: '2' } } }] } };
 
 export const adapterRoutes = {
   'GET /drinks/{id}': {
@@ -56,7 +64,7 @@ export const adapterRoutes = {
   },
   'GET /drinks': {
     to: 'GET /cocktails',
-    request: { query: [{ rename: { from: 'offset' } }, { default: { limit: '5' } }] },
+    request: { query: [{ rename: { from: 'offset' } }, { default: { limit: '5' } }, tagsByNumber] },
     response: { 200: [{ rename: { cocktails: 'drinks' } }, { each: { drinks: fromCocktail } }] },
   },
   'POST /drinks': {
@@ -166,7 +174,7 @@ const v1Paths = {
   '/drinks/{id}': { get: { parameters: [inPath('id')], ...responses({ '200': item, default: messageOf('message') }) } },
   '/drinks/mine': { get: responses({ '200': item }) },
   '/drinks': {
-    get: { parameters: [inQuery('from')], ...responses({ '200': listOf('drinks', item) }) },
+    get: { parameters: [inQuery('from'), tagsOf('new', 'old')], ...responses({ '200': listOf('drinks', item) }) },
     post: { requestBody: bodyOf('name'), ...responses({ '201': item, '422': messageOf('message') }) },
   },
   '/export': exported,
@@ -179,7 +187,7 @@ const v2Paths = {
   },
   '/cocktails': {
     get: {
-      parameters: [inQuery('offset'), inQuery('limit', true)],
+      parameters: [inQuery('offset'), inQuery('limit', true), tagsOf('1', '2')],
       ...responses({ '200': listOf('cocktails', cocktailSchema) }),
     },
     post: {
