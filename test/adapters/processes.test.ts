@@ -89,7 +89,8 @@ it('an adapted version needs no upstream, is listed without one, and gets one ba
     target.endsWith('/slow') ? [{ wait: held.promise }, { write: drink }] : drink,
   );
   const other = await startBackend(() => answer(200, '{"title":"adapted","price":1}', json));
-  const gateway = await startWorkers(1, { '/v1': own.url, '/v2': other.url });
+  // A busy machine must not cut the slow request off before it is released.
+  const gateway = await startWorkers(1, { '/v1': own.url, '/v2': other.url }, { gateway: { drain: '60s' } });
   writeContracts(gateway.folder);
   const v2 = { upstream: other.url, contract: 'v2.json' };
   const adapter = { from: '/v2', mode: 'serve', routes: adapterRoutes };
