@@ -1,5 +1,5 @@
 import type { EvidenceRow } from '../usage/usageRow.ts';
-import { changeOf, improbableNoise, isOneSided, keyOf, leastChange, leastPairs } from './evidence.ts';
+import { changeOf, improbableNoise, isOneSided, keyOf, leastChange, leastPairs, parentsOf } from './evidence.ts';
 
 /**
  * `declared`: the contracts state the difference. `undeclared`: they do not, or the new version violates its own contract. `noise`: the
@@ -92,36 +92,37 @@ function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence 
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #control: ReadonlyMap<string, EvidenceRow>;
-  readonly #ofOldVersion: ReadonlySet<string>;
   readonly #pairs: number;
   readonly #byPath: ReadonlyMap<string, readonly EvidenceRow[]>;
 
   constructor(rows: readonly EvidenceRow[], control: readonly EvidenceRow[]) {
     this.#rows = rows;
     this.#control = new Map(control.map((row) => [keyOf(row), row]));
-    const isSent = ({ kind, oldShare, newShare }: EvidenceRow) => oldShare > 0 || (kind === 'control' && newShare > 0);
-    this.#ofOldVersion = new Set([...rows, ...control].filter(isSent).map(keyOf));
     this.#pairs = sum(rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths'));
     this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
   }
 
-  /** Values of the new version that a contract does not allow. One is enough, unless the old version breaks its own contract so. */
+  /** Values of the new version that a contract does not allow. One is enough, unless the old version violates its own in the same way. */
   violations(): ResponseDifference[] {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
     return rows.flatMap((counted) => {
       // The row counts only the pairs with a violation.
       const row = { ...counted, pairs: this.#compared(counted) };
-      const { what, declares } = row;
-      const isKnown = this.#ofOldVersion.has(keyOf(what === 'invalid' ? { ...row, what: 'own' } : row));
-      if (isKnown && row.newMore === 0) return [];
-      const newMore = what === 'invalid' && !isKnown ? row.newShare : row.newMore;
-      const isNoise = isKnown && !isOneSided(row, 'newMore');
+      const { what, declares, newMore } = row;
+      const control = this.#control.get(keyOf(row));
+      const isKnown = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
+      if (isKnown && newMore === 0) return [];
+      // Of two lists, the longer one violates a contract more often.
+      const isComparable = !row.path.includes('/*') || changeOf(row) >= leastChange;
+      const isMore = !isKnown || (isComparable && isOneSided(row, 'newMore'));
       const isDeclared = what === 'changed' && !declares.endsWith('no schema');
       const isNull = row.detail === 'type null';
       const rule = what === 'syntax' ? 'syntax' : isNull ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
       const detail = rule === 'type' ? this.#types(row) : rule === 'format' ? row.detail.slice('format '.length) : '';
-      if (isNoise)
-        return [difference(row, [rule, detail], ['noise', 'the old version sends such values, too'], newMore)];
+      if (!isMore) {
+        const isOnlyMore = row.oldMore === 0 && newMore < leastPairs;
+        return [difference(row, [rule, detail], isOnlyMore ? tooFew : alsoBefore, newMore)];
+      }
       const why =
         what === 'syntax'
           ? 'the body is not JSON'
@@ -222,12 +223,14 @@ class RouteRows {
     return [nulls && nulls.newShare - nulls.oldShare > lost / 2 ? 'null' : 'absent', ''];
   }
 
-  /** `string → number` */
+  /** `string → number`; `string` if it was of this type before. */
   #types(row: EvidenceRow): string {
     const types = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'type');
     const former = types.filter(({ oldShare }) => oldShare > 0).map(({ detail }) => detail);
     const now = row.what === 'type' ? row.detail : row.detail.slice('type '.length);
-    return `${former.filter((type) => type !== now).join(', ') || former.join(', ') || 'no value'} → ${now}`;
+    const others = former.filter((type) => type !== now);
+    if (former.length > 0 && others.length === 0) return now;
+    return `${others.join(', ') || 'no value'} → ${now}`;
   }
 
   /** Whether the old version differs from itself in the same direction. */
@@ -246,9 +249,8 @@ class RouteRows {
     if (before === 'no schema' || after === 'no schema') return ['undeclared', 'the contracts have no schema for it'];
     if (after === 'unlisted') return ['declared', 'the new contract does not list the field'];
     if (row.what === 'type') {
-      const invalid = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'invalid');
-      const isNarrowed = invalid.some(
-        ({ detail, oldShare, newShare }) => detail.startsWith('type ') && oldShare > 0 && newShare === 0,
+      const isNarrowed = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).some(
+        ({ what, oldShare, newShare }) => what === 'narrowed' && oldShare > 0 && newShare === 0,
       );
       return isNarrowed
         ? ['declared', 'the new contract has another type']
@@ -274,6 +276,7 @@ class RouteRows {
 type Verdict = readonly [DifferenceClass, why: string];
 
 const noise: Verdict = ['noise', 'the old version differs from itself'];
+const alsoBefore: Verdict = ['noise', 'the old version sends such values, too'];
 const tooFew: Verdict = ['no evidence', 'too few pairs show it'];
 
 function difference(
@@ -284,11 +287,6 @@ function difference(
 ): ResponseDifference {
   const { route, status, path, pairs, first, last } = row;
   return { route, status, path, what, detail, class: kind, why, count, pairs, first, last };
-}
-
-function parentsOf(path: string): string[] {
-  const keys = path.split('/').slice(1, -1);
-  return keys.map((_key, index) => `/${keys.slice(0, index + 1).join('/')}`);
 }
 
 function sum(rows: readonly EvidenceRow[]): number {

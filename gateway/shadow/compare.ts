@@ -4,13 +4,12 @@ import { BodyPath, type PathBudget } from './paths.ts';
 import { bareType, type ContractResponses, isJson, type ListedResponse } from './responses.ts';
 import { type Exchanged, notJson, parsed, type ResponsePair, tooDeep, valueIn } from './sample.ts';
 import { addObservation, compareShapes, declaredAt, type Observation } from './shapes.ts';
-import type { Violation } from './validation.ts';
 
 // Per response: a body with more paths is recorded up to here.
 const mostPaths = 500;
 // Combinations of a route and its statuses. Of further ones, only the statuses are compared.
 const mostResponses = 5_000;
-const mostViolations = 200;
+const mostViolations = 2_000;
 
 /** The paths of the bodies of one route and status. */
 interface ComparedBodies {
@@ -122,10 +121,7 @@ export class ResponseComparer {
     return bodies;
   }
 
-  /**
-   * Violations of both contracts in both bodies. A violation that the old version commits against its own contract as well is not
-   * new. That it violates the new contract says nothing: between two majors, this is usual.
-   */
+  /** What each body violates of its own contract, and what both violate of the old one. Both bodies of a control are of the old version. */
   #compareContracts(
     { kind, old: { status } }: ResponsePair,
     { before, after }: { readonly before: unknown; readonly after: unknown },
@@ -133,34 +129,32 @@ export class ResponseComparer {
     root: BodyPath,
     into: Observation[],
   ): void {
-    const placed = (violations: readonly Violation[] | undefined, body: unknown): Map<string, PlacedViolation> =>
-      new Map(
-        (violations ?? []).slice(0, mostViolations).map(({ keys, rule }) => {
-          const path = pathTo(root, keys, body);
-          return [`${path.text} ${rule}`, { path, rule }];
-        }),
-      );
-    const invalid = [before, after].map((body) =>
-      placed(schemaNow && body !== undefined ? this.#new.strict?.violations(schemaNow, body) : [], body),
-    );
-    const changed = [before, after].map((body) =>
-      placed(schema && body !== undefined ? this.#old.open?.violations(schema, body) : [], body),
-    );
-    // In drift both contracts are the same one, so there is nothing to tell apart.
-    const own = [before, after].map((body, index) =>
-      kind === 'drift' || (index === 1 && kind !== 'control') || !schema || body === undefined
-        ? undefined
-        : placed(this.#old.strict?.violations(schema, body), body),
-    );
-    const invalidPaths = new Set([...(invalid[1]?.values() ?? [])].map(({ path }) => path));
-    for (const [key, { path }] of changed[1] ?? []) if (invalidPaths.has(path)) changed[1]?.delete(key);
-    for (const [what, [ofOld, ofNew]] of [
-      ['invalid', invalid],
-      ['changed', changed],
-      ['own', own],
+    const placed = (validator: 'open' | 'strict', isOld: boolean, body: unknown): Map<string, PlacedViolation> => {
+      const [contract, listed] = isOld ? [this.#old, schema] : [this.#new, schemaNow];
+      const violations = listed && body !== undefined ? (contract[validator]?.violations(listed, body) ?? []) : [];
+      const found = new Map<string, PlacedViolation>();
+      for (const { keys, rule } of violations.slice(0, mostViolations)) {
+        const path = pathTo(root, keys, body);
+        const key = `${path.text} ${rule}`;
+        found.set(key, { path, rule, count: (found.get(key)?.count ?? 0) + 1 });
+      }
+      return found;
+    };
+    const shareOf = (violation: PlacedViolation | undefined, body: unknown): number =>
+      violation ? Math.min(1, violation.count / countOwners(violation.path.text, body)) : 0;
+    const invalid = [placed('strict', true, before), placed('strict', kind === 'control', after)] as const;
+    const changed = [placed('open', true, before), placed('open', true, after)] as const;
+    const isCompared = kind === 'shadow' || kind === 'adapter';
+    const narrowed = [...(isCompared ? placed('strict', false, before) : [])].filter(([, { rule }]) => isOfType(rule));
+    const invalidPaths = new Set([...invalid[1].values()].map(({ path }) => path));
+    for (const [key, { path }] of changed[1]) if (invalidPaths.has(path)) changed[1].delete(key);
+    for (const [what, ofOld, ofNew] of [
+      ['invalid', ...invalid],
+      ['changed', ...changed],
+      ['narrowed', new Map(narrowed), new Map([...invalid[1]].filter(([, { rule }]) => isCompared && isOfType(rule)))],
     ] as const) {
-      for (const [key, { path, rule }] of new Map([...(ofOld ?? []), ...(ofNew ?? [])])) {
-        const shares = { old: ofOld?.has(key) ? 1 : 0, new: ofNew?.has(key) ? 1 : 0 };
+      for (const [key, { path, rule }] of new Map([...ofOld, ...ofNew])) {
+        const shares = { old: shareOf(ofOld.get(key), before), new: shareOf(ofNew.get(key), after) };
         addObservation(into, { status, path: path.text, what, detail: rule, declares: declaredAt(path), ...shares });
       }
     }
@@ -170,6 +164,12 @@ export class ResponseComparer {
 interface PlacedViolation {
   readonly path: BodyPath;
   readonly rule: string;
+  /** How many values of the body violate the rule at this path. */
+  readonly count: number;
+}
+
+function isOfType(rule: string): boolean {
+  return rule.startsWith('type ');
 }
 
 /** The path of a violation; the nearest path above it if it is not recorded. */
@@ -182,6 +182,22 @@ function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPat
     path = next;
   }
   return path;
+}
+
+/** How many objects of a body can have the last field of a pointer; how many values it means if it ends with `*`. At least 1. */
+function countOwners(pointer: string, body: unknown): number {
+  const keys = pointer.split('/').slice(1);
+  const owners = keys.at(-1) === '*' ? keys : keys.slice(0, -1);
+  let values = [body];
+  for (const key of owners) {
+    const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
+    values = values.flatMap((value) => {
+      if (isList(value)) return key === '*' ? value : [];
+      if (!isMap(value)) return [];
+      return key === '*' ? Object.values(value) : Object.hasOwn(value, name) ? [value[name]] : [];
+    });
+  }
+  return Math.max(1, values.length);
 }
 
 function below(path: BodyPath): BodyPath[] {

@@ -4,7 +4,7 @@ import { plural } from '../shared/text.ts';
 import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
-import { evidenceHash } from './evidence.ts';
+import { evidenceHash, parentsOf } from './evidence.ts';
 import type { ShadowQuestion } from './report.ts';
 
 /** Something that the responses of a version have and its contract does not declare. Instants as RFC 3339. */
@@ -126,11 +126,6 @@ function finding(row: EvidenceRow, what: string, detail: string): UndeclaredProp
   return { status, path, what, detail, count, first: rfc3339(first), last: rfc3339(last) };
 }
 
-function parentsOf(path: string): string[] {
-  const keys = path.split('/').slice(1, -1);
-  return keys.map((_key, index) => `/${keys.slice(0, index + 1).join('/')}`);
-}
-
 function notesOn(
   { version, now }: ShadowQuestion,
   { versions }: Snapshot,
@@ -145,7 +140,7 @@ function notesOn(
   else if (until <= now) notes.push(`The comparison ended at ${rfc3339(until)}. Move drift.until to continue it.`);
   if (!isCurrent)
     notes.push(
-      'The contract has changed since: this is about the former one. New evidence begins with the next response.',
+      'The contract or the comparison has changed since: this is the former evidence. New evidence begins with the next response.',
     );
   if (all.length >= mostEvidenceRows)
     notes.push(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 
 // The number of the way in which responses are compared. Another number starts new evidence.
-const comparison = 2;
+const comparison = 3;
 
 // With fewer pairs, a presence or a type that differs says nothing.
 export const leastPairs = 20;
@@ -56,4 +56,10 @@ export function keyOf({ status, path, what, detail }: EvidenceRow): string {
 export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
   const parts = [comparison, digest ?? '', toDigest ?? '', adapter];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+/** `/a/b/c` → `/a`, `/a/b` */
+export function parentsOf(path: string): string[] {
+  const keys = path.split('/').slice(1, -1);
+  return keys.map((_key, index) => `/${keys.slice(0, index + 1).join('/')}`);
 }

@@ -230,7 +230,7 @@ function notesOn(
     );
   else if (chosen?.isCurrent === false)
     notes.push(
-      'A contract has changed since: the evidence is about the former contracts. New evidence begins with the next pair.',
+      'A contract or the comparison has changed since: the evidence is the former one. New evidence begins with the next pair.',
     );
   if (chosen && ![...chosen.rows].some(({ kind }) => kind === 'control'))
     notes.push(

@@ -5,8 +5,8 @@ import { typeOf } from './validation.ts';
 /**
  * What an observation is about. `pair`: the two were compared; detail: how far. `status`, `media`: detail is the status or media
  * type. `syntax`: the body is not JSON. `value`: a field, an item or an entry exists and is not null. `null`. `type`: detail is the type.
- * `invalid`: a violation of the new contract; `changed`: of the old contract, where the new one allows it; `own`: a violation of the old
- * contract by the old version; detail: see `Violation`.
+ * `invalid`: a body violates the contract of its version; `changed`: the old contract, where the new one allows it; `narrowed`: a type
+ * that the new contract does not allow; detail: see `Violation`.
  */
 export type ObservedProperty =
   | 'pair'
@@ -18,7 +18,7 @@ export type ObservedProperty =
   | 'type'
   | 'invalid'
   | 'changed'
-  | 'own';
+  | 'narrowed';
 
 /** One property of the two responses of a pair. It contains no value of a body. */
 export interface Observation {

@@ -90,7 +90,7 @@ export interface EvidenceRow {
   readonly status: number;
   /** A pointer, `/drink/price`; '' is the whole body. Items of a list, keys of a map and keys that look like identifiers are `*`. */
   readonly path: string;
-  /** The property: see `gateway/shadow/observe.ts`. */
+  /** The property: see `ObservedProperty` of gateway/shadow/shapes.ts. */
   readonly what: string;
   readonly detail: string;
   /** What the contracts declare about the path. */
