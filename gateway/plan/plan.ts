@@ -16,6 +16,11 @@ export const plannedAnswers = {
   frozen: { heading: '403', words: 'is answered 403', isRefusal: true },
   brownout: { heading: 'brownout', words: 'is refused in a brownout', isRefusal: true },
   retired: { heading: '410', words: 'is answered 410', isRefusal: true },
+  not_adapted: {
+    heading: 'not adapted',
+    words: 'is answered 410, because its adapter lacks the route',
+    isRefusal: true,
+  },
   unknown_version: { heading: '404', words: 'is answered 404', isRefusal: true },
 } as const satisfies Record<string, { readonly heading: string; readonly words: string; readonly isRefusal: boolean }>;
 
@@ -29,6 +34,8 @@ export interface PlannedRequest {
   readonly version: string;
   /** Undefined: a client that no rule names. */
   readonly client?: string;
+  /** False: an adapter serves the version without the route of the request. */
+  readonly isAdapted?: boolean;
 }
 
 /**
@@ -39,7 +46,7 @@ export interface PlannedRequest {
  * `basePath` is the base path under which the requests were recorded. `newClients`: by version, those that its freeze refuses.
  */
 export function plannedAnswer(
-  { version: name, client = '' }: PlannedRequest,
+  { version: name, client = '', isAdapted = true }: PlannedRequest,
   snapshot: Pick<Snapshot, 'gateway' | 'versions' | 'brownout'>,
   basePath: string,
   at: number,
@@ -48,15 +55,17 @@ export function plannedAnswer(
   const version = snapshot.versions.get(versionSegment(`${basePath}/${name}`, snapshot.gateway.basePath));
   if (version === undefined) return 'unknown_version';
   const isWaived = version.waivers.some(({ clients, until }) => at < until && clients.includes(client));
-  if (stageOf(version, at) === 'retired') return isWaived ? 'waived' : 'retired';
-  if (isWaived) return 'served';
+  const isRetired = stageOf(version, at) === 'retired';
+  if (isRetired && !isWaived) return 'retired';
+  const accepted = !isAdapted ? 'not_adapted' : isRetired ? 'waived' : 'served';
+  if (isWaived) return accepted;
   if (newClients.get(version.name)?.has(client)) return 'frozen';
   const window = brownoutAt(version.brownouts, at);
-  if (window === undefined) return 'served';
+  if (window === undefined) return accepted;
   // It is not known which clients the other clients are. A request without a client stands for all of them.
-  if (client === otherClients) return window.clients > 0 ? 'brownout' : 'served';
-  if (client === '') return window.clients === 1 ? 'brownout' : 'served';
-  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client) ? 'brownout' : 'served';
+  if (client === otherClients) return window.clients > 0 ? 'brownout' : accepted;
+  if (client === '') return window.clients === 1 ? 'brownout' : accepted;
+  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client) ? 'brownout' : accepted;
 }
 
 /** The configuration with `retired: true` for one version; undefined if it does not have this version. */
@@ -131,6 +140,11 @@ export interface Plan {
   readonly summary: string;
   /** The exact sums over all clients that are not ignored. */
   readonly total: PlannedCounts;
+  /**
+   * Further requests that may be lost: the ledger counts them under names of several routes, of which an adapter serves some. They
+   * count as served.
+   */
+  readonly may_lose: number;
   /** Lowest major first. Ignored clients are not counted. */
   readonly versions: readonly PlannedVersion[];
   /** Without `other clients`. */
@@ -145,7 +159,7 @@ export interface Plan {
   readonly notes: readonly Remark[];
 }
 
-/** True if a client that is not ignored would lose something. */
-export function hasLoss({ total }: Pick<Plan, 'total'>): boolean {
-  return total.lost > 0;
+/** True if a client that is not ignored would lose something, or may. */
+export function hasLoss({ total, may_lose: mayLose }: Pick<Plan, 'total' | 'may_lose'>): boolean {
+  return total.lost > 0 || mayLose > 0;
 }

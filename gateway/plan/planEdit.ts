@@ -7,6 +7,7 @@ import { secondOf, theLast } from '../retirement/words.ts';
 import { grouped, plural, printableExcerpt } from '../shared/text.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient, otherClients } from '../usage/usageRow.ts';
+import { partsOf, type RouteGroup, routeGroups, routeRemarks } from './adaptedRoutes.ts';
 import {
   type Plan,
   type PlannedAnswer,
@@ -25,6 +26,8 @@ const maxListed = 100;
 interface Row extends VersionClientUse {
   readonly answer: PlannedAnswer;
   readonly lost: number;
+  /** Requests that may be lost; see `Plan.may_lose`. */
+  readonly mayLose: number;
 }
 
 /** Applies a candidate to the requests in the ledger. Undefined: the ledger cannot be read, see `queries.problem`. */
@@ -33,24 +36,35 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const basePath = (running ?? candidate).gateway.basePath;
   const frozen = await plannedFreezes(queries, candidate, query);
   const frozenNow = running && (await plannedFreezes(queries, running, query));
-  const answerOf = (request: PlannedRequest): PlannedAnswer =>
-    plannedAnswer(request, candidate, basePath, at, frozen.newClients);
-  const isRefusedAlready = (request: PlannedRequest): boolean => {
-    if (running === undefined) return false;
-    const answer = plannedAnswer(request, running, basePath, now, frozenNow?.newClients);
-    // A brownout ends by itself, so a request that it refuses now is lost if the candidate refuses it for another reason.
-    return answer === 'brownout' ? answerOf(request) === 'brownout' : plannedAnswers[answer].isRefusal;
+  const answerOf = (request: PlannedRequest, group?: RouteGroup): PlannedAnswer => {
+    const isAdapted = group?.candidate !== 'not_adapted';
+    return plannedAnswer({ ...request, isAdapted }, candidate, basePath, at, frozen.newClients);
   };
-  const isLost = (request: PlannedRequest): boolean =>
-    plannedAnswers[answerOf(request)].isRefusal && !isRefusedAlready(request);
+  const isRefusedAlready = (request: PlannedRequest, group?: RouteGroup): boolean => {
+    if (running === undefined) return false;
+    const isAdapted = group?.running !== 'not_adapted';
+    const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, frozenNow?.newClients);
+    // A brownout ends by itself, so a request that it refuses now is lost if the candidate refuses it for another reason.
+    return answer === 'brownout' ? answerOf(request, group) === 'brownout' : plannedAnswers[answer].isRefusal;
+  };
+  const isLost = (request: PlannedRequest, group?: RouteGroup): boolean =>
+    plannedAnswers[answerOf(request, group)].isRefusal && !isRefusedAlready(request, group);
+  // Before the sums over all routes, which then include each request of a group.
+  const groups = await routeGroups(queries, query, since);
   const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
   const covered = await queries.coveredSince();
   const unseen = await unseenWaivers(queries, candidate, at);
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
-  const rows = uses.map(withOpenRequest).map((use): Row => {
-    return { ...use, answer: answerOf(use), lost: isLost(use) ? use.served : 0 };
-  });
+  const rows = uses.flatMap((one) =>
+    partsOf(one, groups.get(one.version)).map(({ use: part, group }): Row => {
+      const use = withOpenRequest(part);
+      const answer = answerOf(use, group);
+      const mayBeRefused = group?.candidate === 'unknown' && !plannedAnswers[answer].isRefusal;
+      const mayLose = mayBeRefused && !isRefusedAlready(use, group) ? use.served : 0;
+      return { ...use, answer, lost: isLost(use, group) ? use.served : 0, mayLose };
+    }),
+  );
   const isIgnored = ignoredBy(candidate.retire.ignoreClients);
   const byClient = [...Map.groupBy(rows, ({ client }) => client).values()];
   const counted = byClient.filter(([first]) => first && !isIgnored(first)).map(clientOf);
@@ -65,7 +79,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       const own = byVersion.get(version) ?? [];
       const listed = candidate.versions.get(version);
       const stage = listed ? stageOf(listed, at) : 'removed';
-      const clients = own.filter(isSingleClient).length;
+      const clients = new Set(own.filter(isSingleClient).map(({ client }) => client)).size;
       return {
         version,
         stage,
@@ -82,6 +96,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     until: new Date(now).toISOString(),
     covered_since: covered === undefined ? null : new Date(covered).toISOString(),
     total: sumOf(countedRows),
+    may_lose: countedRows.reduce((sum, { mayLose }) => sum + mayLose, 0),
     versions,
     client_count: single.length,
     losing_count: single.filter(({ lost }) => lost > 0).length,
@@ -89,7 +104,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     clients: largestLossFirst(counted),
     ignored: largestLossFirst(ignored),
   };
-  const notes = [...(query.remarks ?? []), ...unseen, ...frozen.remarks, ...planNotes(facts, query, queries.problems)];
+  const remarks = [...(query.remarks ?? []), ...unseen, ...frozen.remarks, ...routeRemarks(groups, countedRows)];
+  const notes = [...remarks, ...planNotes(facts, query, queries.problems)];
   const listed = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
   return { ...facts, ...listed, summary: planSummary(facts), notes };
 }
@@ -150,7 +166,7 @@ function clientOf(rows: readonly Row[]): PlannedClient {
     ...sumOf(rows),
     last: new Date(Math.max(...rows.map(({ last }) => last))).toISOString(),
     only_fails: losses.length > 0 && losses.every(({ requests, refused, failing }) => failing === requests - refused),
-    loses: losses.map(({ version }) => version),
+    loses: [...new Set(losses.map(({ version }) => version))],
     top_routes: losses
       .flatMap(({ version, topRoutes }) => topRoutes.map(({ route, requests }) => ({ version, route, requests })))
       .sort((a, b) => b.requests - a.requests),
@@ -182,15 +198,20 @@ type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
 /** The result in one sentence. Safe to print. */
 function planSummary(facts: PlanFacts): string {
   const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
+  const mayLose = facts.may_lose === 0 ? '' : grouped(facts.may_lose);
   if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
   const gap = covered > since ? ` (without a gap only since ${secondOf(Date.parse(covered))})` : '';
   const period = `${theLast(Date.parse(until) - Date.parse(since))}${gap}`;
+  if (total.lost === 0 && mayLose !== '') {
+    return `It is not known whether clients would lose requests: up to ${mayLose} of the ${plural(total.served, 'request')} that backends answered in ${period}.`;
+  }
   if (total.lost === 0) {
     return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse none of them.`;
   }
   const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');
   const what = `${grouped(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;
-  return `${who} would lose ${what}: ${listOfLosses(clients)}.`;
+  const more = mayLose === '' ? '' : ` Up to ${mayLose} more may be lost.`;
+  return `${who} would lose ${what}: ${listOfLosses(clients)}.${more}`;
 }
 
 /** Remarks that matter to the operator. `problems`: of the ledger. Their texts are safe to print. */

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { withRetired } from '../../gateway/plan/plan.ts';
+import { hasLoss, withRetired } from '../../gateway/plan/plan.ts';
 import { planEdit } from '../../gateway/plan/planEdit.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { noUsage } from '../browser/sampleUsage.ts';
@@ -17,8 +17,18 @@ const both = { '/v1': upstream, '/v2': upstream };
 const running = snapshotFrom({ routes: both });
 const retired = { '/v1': { upstream, retired: true }, '/v2': upstream };
 
+const contractOf = (version: string) => ({ upstream, contract: `services/${version}/contract/openapi.yaml` });
+
+/** v1 of the sample services, of which an adapter serves GET /drinks/{id}, unless `routes` differ. */
+const adaptedV1 = (routes: object) => ({
+  ...contractOf('v1'),
+  adapter: { from: '/v2', mode: 'serve', routes: { 'GET /drinks/{id}': { to: 'GET /cocktails/{id}' }, ...routes } },
+});
+
 interface Given {
   readonly routes?: Readonly<Record<string, unknown>>;
+  /** The running configuration. */
+  readonly before?: Readonly<Record<string, unknown>>;
   readonly retire?: object;
   readonly covered?: number;
   readonly since?: number;
@@ -30,9 +40,10 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
 
   async function planned(rows: readonly UsageRow[], given: Given = {}) {
     const { routes = retired, retire, covered = now - 100 * day, since = now - 7 * day, at = now } = given;
+    const applied = given.before === undefined ? running : snapshotFrom({ routes: given.before });
     const queries = read(ledgerWith(rows, covered).ledger);
     const candidate = snapshotFrom({ routes, ...(retire && { retire }) });
-    const plan = await planEdit(queries, { candidate, running, since, now, at });
+    const plan = await planEdit(queries, { candidate, running: applied, since, now, at });
     if (plan === undefined) throw new Error(queries.problem);
     return plan;
   }
@@ -49,10 +60,25 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       row('', 'scanner', now - hour, { requests: 9, served: 0 }),
     ]);
     expect(plan.clients.map(({ client, lost, answers, other }) => [client, lost, answers, other])).toEqual([
-      ['large', 6, { served: 40, retired: 6, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 0],
-      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 1],
-      ['broken', 1, { served: 0, retired: 1, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 0],
-      ['moved', 0, { served: 100, retired: 0, unknown_version: 0, waived: 0, frozen: 0, brownout: 0 }, 0],
+      [
+        'large',
+        6,
+        { served: 40, retired: 6, unknown_version: 0, waived: 0, frozen: 0, brownout: 0, not_adapted: 0 },
+        0,
+      ],
+      ['small', 2, { served: 0, retired: 2, unknown_version: 0, waived: 0, frozen: 0, brownout: 0, not_adapted: 0 }, 1],
+      [
+        'broken',
+        1,
+        { served: 0, retired: 1, unknown_version: 0, waived: 0, frozen: 0, brownout: 0, not_adapted: 0 },
+        0,
+      ],
+      [
+        'moved',
+        0,
+        { served: 100, retired: 0, unknown_version: 0, waived: 0, frozen: 0, brownout: 0, not_adapted: 0 },
+        0,
+      ],
     ]);
     expect(plan.clients[0]).toMatchObject({
       loses: ['v1'],
@@ -208,6 +234,72 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
         /^the freeze of \/v1 is inactive and refuses nobody: The usage ledger does not cover/,
       ),
     });
+  });
+
+  it('counts the requests to routes that an adapter does not serve, and those of which that is not known', async () => {
+    const rows = [
+      row('v1', 'x-client-id:a', now - hour, { requests: 10, route: 'GET /drinks/{id}' }),
+      row('v1', 'x-client-id:a', now - hour, { requests: 3, route: 'GET /legacy-search' }),
+      row('v1', 'x-client-id:a', now - hour, { requests: 1, route: 'POST /cocktails' }),
+      row('v1', 'x-client-id:b', now - 2 * day, { requests: 2, route: 'HEAD /drinks/{id}' }),
+      row('v1', 'x-client-id:b', now - hour, { requests: 5, route: 'GET /drinks/{}' }),
+      row('v1', 'x-client-id:c', now - hour, { requests: 4, route: 'other' }),
+      row('v1', 'x-client-id:d', now - hour, { requests: 0, served: 0, route: 'GET /legacy-search' }),
+      row('v2', 'x-client-id:c', now - hour),
+    ];
+    const edit = { '/v1': adaptedV1({ 'GET /legacy-search': { gone: 'v2 has no search' } }), '/v2': contractOf('v2') };
+    const plan = await planned(rows, { routes: edit });
+    expect(plan.clients.map(({ client, requests, lost, answers }) => [client, requests, lost, answers.served])).toEqual(
+      [
+        ['x-client-id:a', 14, 4, 10],
+        ['x-client-id:d', 1, 1, 0],
+        ['x-client-id:b', 7, 0, 7],
+        ['x-client-id:c', 5, 0, 5],
+      ],
+    );
+    expect(plan.clients[0]).toMatchObject({
+      loses: ['v1'],
+      answers: { not_adapted: 4 },
+      top_routes: [{ route: 'GET /legacy-search', requests: 3 }, { route: 'POST /cocktails' }],
+    });
+    expect(plan.versions[0]).toMatchObject({ answer: 'served', clients: 4, requests: 26, lost: 5 });
+    expect([plan.may_lose, plan.total.served, plan.summary]).toEqual([
+      4,
+      27,
+      '2 clients would lose 5 of the 27 requests that backends answered in the last 7 days: x-client-id:a (4), x-client-id:d (1). Up to 4 more may be lost.',
+    ]);
+    expect(plan.notes.map(({ text }) => text)).toEqual([
+      'The adapter of /v1 does not serve these routes: GET /legacy-search, POST /cocktails.',
+      'The adapter of /v1 may serve only some of the 4 requests that the ledger counts as other.',
+    ]);
+    const unclear = await planned(rows.slice(5, 6), { routes: edit });
+    expect([hasLoss(unclear), unclear.total.lost, unclear.summary]).toEqual([
+      true,
+      0,
+      'It is not known whether clients would lose requests: up to 4 of the 4 requests that backends answered in the last 7 days.',
+    ]);
+  });
+
+  it('does not count requests as lost that the adapter of the running configuration refuses already', async () => {
+    const rows = [
+      row('v1', 'x-client-id:a', now - hour, { requests: 3, route: 'GET /legacy-search' }),
+      row('v1', 'x-client-id:a', now - hour, { requests: 2, route: 'GET /drinks/{id}' }),
+      row('v1', 'x-client-id:a', now - hour, { requests: 4, route: 'other' }),
+    ];
+    const gone = { gone: 'v2 has no search' };
+    const routesWith = (more: object) => ({ '/v1': adaptedV1(more), '/v2': contractOf('v2') });
+    const before = routesWith({ 'GET /legacy-search': gone });
+    const same = await planned(rows, { routes: before, before });
+    expect([hasLoss(same), same.total]).toEqual([
+      false,
+      expect.objectContaining({
+        requests: 9,
+        lost: 0,
+        answers: expect.objectContaining({ served: 6, not_adapted: 3 }),
+      }),
+    ]);
+    const fewer = routesWith({ 'GET /legacy-search': gone, 'GET /drinks/{id}': gone });
+    expect(await planned(rows, { routes: fewer, before })).toMatchObject({ total: { lost: 2 }, may_lose: 4 });
   });
 
   it('answers a removed version with 404', async () => {

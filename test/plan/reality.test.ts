@@ -181,7 +181,7 @@ it('predicts that a new base_path refuses every request to the old one', async (
   expect(planned.total).toMatchObject({
     requests: 1,
     lost: 1,
-    answers: { served: 0, unknown_version: 1, waived: 0, frozen: 0, brownout: 0 },
+    answers: { served: 0, unknown_version: 1, waived: 0, frozen: 0, brownout: 0, not_adapted: 0 },
   });
   expect(planned.notes).toContainEqual({
     code: 'base_path',

@@ -1,0 +1,179 @@
+import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { Remark } from '../retirement/facts.ts';
+import { segmentPattern, segmentsOf } from '../shared/pathTable.ts';
+import { plural, printable } from '../shared/text.ts';
+import { foldPath } from '../usage/counting/routeNames.ts';
+import type { ClientUse, UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
+import { otherRoute } from '../usage/usageRow.ts';
+
+/**
+ * How a version answers the requests that the ledger counts under one route. `not_adapted`: 410, because an adapter serves the
+ * version without this route. `unknown`: the name stands for several routes, and the adapter does not treat them alike.
+ */
+export type RouteAnswer = 'served' | 'not_adapted' | 'unknown';
+
+/** Routes of a version that the candidate answers alike, and the running configuration alike. */
+export interface RouteGroup {
+  readonly candidate: RouteAnswer;
+  readonly running: RouteAnswer;
+  /** Their names in the ledger. */
+  readonly routes: readonly string[];
+  /** The requests to these routes, by client. */
+  readonly uses: ReadonlyMap<string, ClientUse>;
+}
+
+interface Configurations {
+  readonly candidate: Snapshot;
+  readonly running: Snapshot | undefined;
+}
+
+/** By version: its routes that are not served for certain, because an adapter serves the version. */
+export async function routeGroups(
+  queries: Pick<UsageQueries, 'routes' | 'ofRoutes'>,
+  { candidate, running }: Configurations,
+  since: number,
+): Promise<ReadonlyMap<string, readonly RouteGroup[]>> {
+  const groups = new Map<string, RouteGroup[]>();
+  for (const version of candidate.byMajor) {
+    const before = running?.versions.get(version.name);
+    const [answerOf, answerBefore] = [routeAnswers(version), before && routeAnswers(before)];
+    if (answerOf === undefined) continue;
+    // With the same routes, the adapter serves a request that it has served.
+    const isSame = answerBefore !== undefined && adaptedNames(version) === (before && adaptedNames(before));
+    const used = (await queries.routes(version.name, since)).map(({ route }) => route);
+    const byAnswers = Map.groupBy(used, (route) => `${answerOf(route)} ${answerBefore?.(route) ?? 'served'}`);
+    for (const [answers, routes] of byAnswers) {
+      const [now, then] = answers.split(' ') as [RouteAnswer, RouteAnswer];
+      if (now === 'served' || (now === 'unknown' && isSame)) continue;
+      const uses = await (await queries.ofRoutes(routes)).byClient(version.name, since);
+      const own = { candidate: now, running: then, routes, uses: new Map(uses.map((use) => [use.client, use])) };
+      groups.set(version.name, [...(groups.get(version.name) ?? []), own]);
+    }
+  }
+  return groups;
+}
+
+/** A part of the requests of one client to one version. `group`: undefined for the routes in none. */
+export interface UsePart {
+  readonly use: VersionClientUse;
+  readonly group: RouteGroup | undefined;
+}
+
+/** Divides the requests of a client by groups of routes. Their sums stay the same. */
+export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
+  const { version, client } = use;
+  const own = groups.flatMap((group) => {
+    const { requests, errors, served, failing, refused, last, name, topRoutes } = group.uses.get(client) ?? {};
+    if (requests === undefined) return [];
+    return [{ group, use: { version, client, name, requests, errors, served, failing, refused, last, topRoutes } }];
+  }) as UsePart[];
+  // Without a request in the period, a request of before is still open. It belongs to one route.
+  if (use.requests === 0) return [{ use, group: own[0]?.group }];
+  const parts = own.filter((part) => part.use.requests > 0);
+  const left = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>
+    Math.max(
+      0,
+      parts.reduce((rest, part) => rest - part.use[count], use[count]),
+    );
+  const named = new Set(parts.flatMap(({ group }) => group?.routes ?? []));
+  const rest = {
+    ...use,
+    requests: left('requests'),
+    errors: left('errors'),
+    served: left('served'),
+    failing: left('failing'),
+    refused: left('refused'),
+    topRoutes: use.topRoutes.filter(({ route }) => !named.has(route)),
+  };
+  return rest.requests === 0 ? parts : [{ use: rest, group: undefined }, ...parts];
+}
+
+const maxNamed = 5;
+
+/** Remarks on the routes that adapters refuse, or may refuse. `rows`: the requests of the clients that are not ignored. */
+export function routeRemarks(
+  groups: ReadonlyMap<string, readonly RouteGroup[]>,
+  rows: readonly { readonly version: string; readonly mayLose: number }[],
+): Remark[] {
+  return [...groups].flatMap(([version, own]) => {
+    const named = (answer: RouteAnswer): string => {
+      const routes = own.filter(({ candidate }) => candidate === answer).flatMap((group) => group.routes);
+      const more = routes.length > maxNamed ? ` and ${routes.length - maxNamed} more` : '';
+      return printable(routes.slice(0, maxNamed).join(', ') + more);
+    };
+    const [gone, unclear] = [named('not_adapted'), named('unknown')];
+    const mayLose = rows.reduce((sum, row) => sum + (row.version === version ? row.mayLose : 0), 0);
+    const remarks: Remark[] = [];
+    if (gone !== '')
+      remarks.push({ code: 'not_adapted', text: `The adapter of /${version} does not serve these routes: ${gone}.` });
+    if (mayLose > 0) {
+      const text = `The adapter of /${version} may serve only some of the ${plural(mayLose, 'request')} that the ledger counts as ${unclear}.`;
+      remarks.push({ code: 'route_unknown', text });
+    }
+    return remarks;
+  });
+}
+
+/** The adapted routes as a text, to compare two adapters. */
+function adaptedNames({ adapter }: Version): string {
+  const names = adapter?.routes.flatMap((route) => ('gone' in route ? [] : [`${route.method} ${route.path}`])) ?? [];
+  return names.sort().join('\n');
+}
+
+/** Returns how a version answers a route, by its name in the ledger. Undefined: no adapter serves the version. */
+function routeAnswers({ adapter, contract }: Version): ((route: string) => RouteAnswer) | undefined {
+  if (adapter?.mode !== 'serve') return undefined;
+  const methods = new Map<string, Set<string>>(contract?.paths.entries().map(([template]) => [template, new Set()]));
+  for (const route of adapter.routes) {
+    const own = methods.get(route.path) ?? new Set();
+    methods.set(route.path, own);
+    if (!('gone' in route)) own.add(route.method);
+  }
+  const templates = [...methods.keys()].map((template) => ({ template, folded: segmentsOf(foldPath(template)) }));
+  const answer = (template: string, method: string): RouteAnswer => {
+    const own = methods.get(template) ?? new Set();
+    const isServed = method === 'OPTIONS' ? own.size > 0 : own.has(method) || (method === 'HEAD' && own.has('GET'));
+    return isServed ? 'served' : 'not_adapted';
+  };
+  return (route) => {
+    if (route === otherRoute) return 'unknown';
+    const space = route.indexOf(' ');
+    const [method, path] = [route.slice(0, space), route.slice(space + 1)];
+    if (methods.has(path)) return answer(path, method);
+    // The contract has no such path, or had none when the request was counted. Then its ids were replaced by `{}`.
+    const segments = segmentsOf(path);
+    const answers = new Set(
+      templates.filter((one) => mayName(one, segments)).map((one) => answer(one.template, method)),
+    );
+    // A path that looks like one of the contract need not be one.
+    if (!templates.some((one) => namesAll(one, segments))) answers.add('not_adapted');
+    const [first = 'not_adapted', ...others] = answers;
+    return others.length > 0 ? 'unknown' : first;
+  };
+}
+
+interface FoldedTemplate {
+  readonly template: string;
+  /** The segments of the template with their ids replaced, as in names of the ledger. */
+  readonly folded: readonly string[];
+}
+
+/** Whether a folded path, or a template of another contract, may stand for a path of the template. */
+function mayName({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
+  const written = segmentsOf(template);
+  const mayBe = (segment: string, at: number): boolean =>
+    folded[at] === segment ||
+    [segment, written[at] ?? ''].some((one) => one !== '{}' && segmentPattern(one) !== undefined);
+  return folded.length === path.length && path.every(mayBe);
+}
+
+/** Whether each path that is counted as `path` is one of the template. */
+function namesAll(one: FoldedTemplate, path: readonly string[]): boolean {
+  const written = segmentsOf(one.template);
+  const isWhole = (segment: string): boolean => segmentPattern(segment)?.literals.every((text) => text === '') ?? false;
+  return (
+    mayName(one, path) &&
+    written.length === path.length &&
+    written.every((segment, at) => isWhole(segment) || segment === path[at])
+  );
+}
