@@ -14,7 +14,7 @@ export interface UnusableContract {
 }
 
 /** What is kept of a contract. */
-type ParsedContract = Pick<Contract, 'paths' | 'ends'>;
+type ParsedContract = Pick<Contract, 'paths' | 'headers' | 'ends'>;
 
 /** Contracts by their content, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
@@ -50,7 +50,7 @@ export class ParsedContracts {
 }
 
 /**
- * Reads the path templates and the deprecated operations of an OpenAPI document, YAML or JSON.
+ * Reads the path templates, the header parameters and the deprecated operations of an OpenAPI document, YAML or JSON.
  * The prefix of the version is removed: `/v1/drinks` in the contract of `v1` is `/drinks`.
  */
 export function readContract(
@@ -63,7 +63,9 @@ export function readContract(
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
   const found = parsed.contentOf(file, version, content);
-  return isUnusable(found) ? found : { file, publish, digest: content.digest, paths: found.paths, ends: found.ends };
+  if (isUnusable(found)) return found;
+  const { paths, headers, ends } = found;
+  return { file, publish, digest: content.digest, paths, headers, ends };
 }
 
 function parseContract(text: string, version: string): ParsedContract | UnusableContract {
@@ -74,8 +76,34 @@ function parseContract(text: string, version: string): ParsedContract | Unusable
   const named = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
   return {
     paths: new PathTable(named.map(([path, item]) => [path, isMap(item) ? methodsIn(item) : ''] as const)),
+    headers: headersIn(document, Object.values(items)),
     ends: named.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
   };
+}
+
+/** The names of the header parameters of path items and their operations. A reference to another file is not followed. */
+function headersIn(document: unknown, items: readonly unknown[]): string[] {
+  const owners = items.filter(isMap).flatMap((item) => [item, ...contractMethods.map((name) => item[name])]);
+  const lists = owners.map((owner) => (isMap(owner) ? owner['parameters'] : undefined));
+  const names = lists
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .flatMap((written: unknown) => {
+      const ref = isMap(written) ? written['$ref'] : undefined;
+      const parameter = typeof ref === 'string' ? valueAt(document, ref) : written;
+      if (!isMap(parameter) || parameter['in'] !== 'header' || typeof parameter['name'] !== 'string') return [];
+      return [parameter['name'].toLowerCase()];
+    });
+  return [...new Set(names)];
+}
+
+/** `#/components/parameters/Tenant` */
+function valueAt(document: unknown, ref: string): unknown {
+  const keys = ref.startsWith('#/') ? ref.slice(2).split('/') : [];
+  const names = keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return names.reduce<unknown>(
+    (value, key) => (isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    document,
+  );
 }
 
 /** The methods of a path item in OpenAPI. */

@@ -17,7 +17,7 @@ export interface CopyPlan {
   /** Whether responses of `to` are compared after the version's adapter has changed them. */
   readonly isAdapted: boolean;
   readonly denied: PathTable<string>;
-  /** The request fields that are not copied, in lower case. */
+  /** The fields of `usage.identify`, in lower case. They are not copied. */
   readonly identifying: ReadonlySet<string>;
   readonly secrets: SecretNames;
   readonly share: FairShare;
@@ -52,7 +52,7 @@ export function planOf(
       return [path, rows.map(({ method }) => method).join(' ')] as const;
     }),
   );
-  const identifying = new Set([...fields, 'authorization', 'cookie', 'referer', 'from']);
+  const identifying = new Set(fields);
   const secrets = secretNamesIn(snapshot.log.redact);
   return {
     version,
@@ -86,21 +86,54 @@ export function isDenied({ denied }: CopyPlan, method: string, resource: string)
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-/** Whether the path, or a parameter of the query, holds a secret that must not be copied. `query`: without `?`. */
+// Fields and query parameters that override the method, as frameworks name them, without case and separators.
+const methodNames: ReadonlySet<string> = new Set(
+  ['httpmethod', 'httpmethodoverride', 'methodoverride', 'tunneledmethod'].flatMap((name) => [name, `x${name}`]),
+);
+const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
+
+/**
+ * Whether a backend may do something else than GET for a request: `X-HTTP-Method-Override: PUT`, `?_method=DELETE`. A parameter
+ * `method` is common, so it counts only with a method that changes something. `fields`: lines. `query`: without `?`.
+ */
+export function overridesMethod(fields: string, query: string): boolean {
+  for (const [, name = ''] of /method/i.test(fields) ? fields.matchAll(/^([^:\r\n]*method[^:\r\n]*):/gim) : [])
+    if (methodNames.has(lettersOf(name))) return true;
+  if (!/[m%]/i.test(query)) return false;
+  return parametersOf(query).some(([name, value]) => {
+    const letters = lettersOf(name);
+    return letters === 'method' ? !/^method$/i.test(name) || writeMethod.test(value) : methodNames.has(letters);
+  });
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^a-z]/g, '');
+}
+
+function parametersOf(query: string): [name: string, value: string][] {
+  return [...new URLSearchParams(query.replaceAll(';', '&'))];
+}
+
+// Credentials of a scheme, or the start of a JSON Web Token.
+const secretValue = /^\s*(?:(?:bearer|basic|dpop)(?:[\s+]|%20)|(?-i:eyJ))/i;
+const webToken = /(?<![\w-])eyJ[\w-]+\.[\w-]+\./;
+
+/** Whether the path or the query holds a secret that must not be copied. `query`: without `?`. */
 export function hasSecret({ settings, secrets }: CopyPlan, path: string, query: string): boolean {
   if (settings.credentials !== 'drop') return false;
-  return redactPath(path, secrets) !== path || (query !== '' && redactQuery(query, secrets) !== query);
+  if (redactPath(path, secrets) !== path || webToken.test(path)) return true;
+  if (query === '') return false;
+  if (redactQuery(query, secrets) !== query || webToken.test(query)) return true;
+  return parametersOf(query).some((texts) => texts.some((text) => secretValue.test(text)));
 }
 
 // A copy must get the whole response, not a 304 or a part.
 const notCopied = /^(?:if-|range$|accept-encoding$|x-shadow$)/;
-// The address of the client, as proxies write it.
-const addressName =
-  /^forwarded$|^x-(?:original-)?forwarded|-ip$|^x-(?:client-|envoy-external-address$|azure-(?:client|socket)ip$)/;
-// What proxies that authenticate clients write about them, and RFC 9440 and RFC 9449.
-const identityName =
-  /^(?:x-)?(?:amzn-oidc|goog-authenticated-user|ms-client-principal|client-cert|ssl-|remote-user|webauth-|user-(?!agent$))|^(?:dpop|baggage)$/;
-const noNames: SecretNames = new Set();
+// Without credentials, copies have these fields, on which responses depend, and those of the contract.
+const comparable = /^(?:accept(?:-[a-z]+)*|user-agent|content-(?:language|type)|prefer|x-requested-with)$/;
+// Not even if the contract has them: the address of the client, and its identity, as proxies write them. RFC 9440, RFC 9449.
+const personal =
+  /^(?:authorization|cookie|from|referer|forwarded|via|dpop|baggage)$|(?:^|-)(?:forwarded|client|remote|user|account|email|certs?|oidc|ip|clientip|socketip|addr|address|principal|identity|webauth|fdid|device-id)(?:-|$)|^(?:x-)?ssl-/;
 
 interface CopiedRequest {
   /** The fields to pass on: `Name: value` lines. */
@@ -112,30 +145,30 @@ interface CopiedRequest {
 }
 
 /** The fields of a copy, without those that depend on where it is sent. Alternating names and values. */
-export function copiedFields({ settings, identifying }: CopyPlan, request: CopiedRequest): readonly string[] {
-  const isPassed = settings.credentials === 'pass';
+export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly string[] {
+  const isPassed = plan.settings.credentials === 'pass';
   const fields: string[] = [];
   for (const line of request.fields.passed.split('\r\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon));
+    const value = line.slice(colon + 2);
     const lower = name.toLowerCase();
     if (lower === '' || notCopied.test(lower)) continue;
-    if (isPassed || !(identifying.has(lower) || isPersonal(lower))) fields.push(name, line.slice(colon + 2));
+    if (isPassed || isImpersonal(plan, lower, value)) fields.push(name, value);
   }
   if (isPassed) fields.push('X-Forwarded-For', request.clientAddress);
   if (request.host !== '') fields.push('X-Forwarded-Host', request.host);
   // Some backends refuse requests without a User-Agent.
-  if (identifying.has('user-agent') && !isPassed) fields.push('User-Agent', 'version-gateway-shadow');
+  if (!isPassed && !isImpersonal(plan, 'user-agent', '')) fields.push('User-Agent', 'version-gateway-shadow');
   // Nothing has to be decoded then, unless the backend ignores it.
   fields.push('Accept-Encoding', 'identity', 'X-Forwarded-Proto', request.peer.scheme);
   fields.push('X-Request-Id', request.id, 'X-Shadow', '1');
   return fields;
 }
 
-function isPersonal(name: string): boolean {
-  return addressName.test(name) || identityName.test(name) || isSecretName(name);
-}
-
-function isSecretName(name: string): boolean {
-  return redactQuery(`${name}=1`, noNames) !== `${name}=1`;
+/** Whether a field may be copied without credentials. `name`: in lower case. */
+function isImpersonal({ version, identifying, secrets }: CopyPlan, name: string, value: string): boolean {
+  const isListed = comparable.test(name) || (version.contract?.headers.includes(name) && !personal.test(name));
+  if (!isListed || identifying.has(name) || secretValue.test(value) || webToken.test(value)) return false;
+  return redactQuery(`${name}=1`, secrets) === `${name}=1`;
 }

@@ -5,7 +5,7 @@ import type { RequestFields } from '../forwarding/requestHead.ts';
 import { followPath } from '../lifecycle/stage.ts';
 import type { Target } from '../upstream/target.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
-import { type CopyPlan, copiedFields, driftKey, hasSecret, isDenied, planOf } from './copyPlan.ts';
+import { type CopyPlan, copiedFields, driftKey, hasSecret, isDenied, overridesMethod, planOf } from './copyPlan.ts';
 import { FairShare } from './fairShare.ts';
 import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
 import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
@@ -14,8 +14,6 @@ import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } 
 const mostOpen = 16;
 const mostUnsent = 8;
 const noticeDropsMs = 250;
-// A copy itself, and a GET that its backend may treat as another method, like one with the parameter `_method`.
-const notCopied = /^x-(?:shadow|(?:http-)?method(?:-override)?):/im;
 
 /** What sampling needs from an exchange. */
 export interface ObservedExchange {
@@ -125,12 +123,12 @@ export class Sampler {
     if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
     if (!plan.share.admits(performance.now())) return undefined;
     const { resource } = exchange;
-    if (isDenied(plan, method, resource) || notCopied.test(exchange.fields.passed)) return undefined;
+    if (isDenied(plan, method, resource) || /^x-shadow:/im.test(exchange.fields.passed)) return undefined;
+    const query = exchange.originForm.slice(exchange.pathEnd + 1);
+    if (overridesMethod(exchange.fields.passed, query)) return undefined;
     const path = followPath(plan.successorPath, resource);
     // An adapter has paths of its own.
     if (path === undefined && !plan.isAdapted) return this.#drop(plan, 'no-counterpart');
-    const query = exchange.originForm.slice(exchange.pathEnd + 1);
-    if (/(?:^|[&;])(?:_|%5f)method=/i.test(query)) return undefined;
     if (hasSecret(plan, resource, query)) return this.#drop(plan, 'secret');
     const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
     const client = exchange.identify();

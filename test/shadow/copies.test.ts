@@ -4,15 +4,10 @@ import { type Answer, answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freeUrl } from '../support/gateway.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
-import { droppedFor, everything, startShadowed } from './shadowedGateway.ts';
+import { compared, droppedFor, everything, startShadowed } from './shadowedGateway.ts';
 
 const identify = { identify: ['header:x-client-id', 'user-agent', 'address'] };
 const secret = ['Authorization: Bearer s3', 'Cookie: a=1', 'X-Api-Key: k3', 'X-Client-Id: shop', 'User-Agent: shop/1'];
-
-/** How many copies were compared. */
-async function compared(gateway: Awaited<ReturnType<typeof startShadowed>>, kind = 'shadow'): Promise<number> {
-  return (await gateway.shadow())?.copies[kind]?.['compared'] ?? 0;
-}
 
 it('sends a copy through moved, without what identifies the client and without conditions', async () => {
   const gateway = await startShadowed({
@@ -23,8 +18,7 @@ it('sends a copy through moved, without what identifies the client and without c
   const address = ['X-Forwarded-For: 192.0.2.7', 'X-Real-IP: 192.0.2.7', 'Forwarded: for=192.0.2.7'];
   const conditional = ['If-None-Match: "a"', 'If-Modified-Since: x', 'Range: bytes=0-1', 'If-Range: "a"'];
   const others = ['Accept-Language: de', 'Referer: http://a/?token=1', 'Accept-Encoding: gzip'];
-  const proxied = ['X-User-Id: shop', 'Client-Cert: :shop:', 'X-Amzn-Oidc-Data: s3', 'X-Client-Addr: 192.0.2.7'];
-  await ask(gateway.port, get('/v1/drinks/7?size=2', ...secret, ...conditional, ...address, ...others, ...proxied));
+  await ask(gateway.port, get('/v1/drinks/7?size=2', ...secret, ...conditional, ...address, ...others));
   await eventually(() => expect(gateway.v2.requests).toHaveLength(1));
   const { raw } = gateway.v2.request;
   expect(raw.split('\r\n')[0]).toBe('GET /cocktails/7?size=2 HTTP/1.1');
@@ -38,14 +32,6 @@ it('sends a copy through moved, without what identifies the client and without c
   await eventually(async () => expect(await compared(gateway)).toBe(1));
   // The request of the client is unchanged.
   expect(gateway.v1.request.raw).toMatch(/Bearer s3[\s\S]*If-None-Match/);
-});
-
-it('sends everything with credentials: pass', async () => {
-  const gateway = await startShadowed({ shadow: { credentials: 'pass' }, usage: identify });
-  await ask(gateway.port, get('/v1/a?token=1', ...secret));
-  await eventually(() => expect(gateway.v2.requests).toHaveLength(1));
-  for (const line of [...secret, 'X-Forwarded-For: 127.0.0.1'])
-    expect(gateway.v2.request.raw).toContain(`\r\n${line}\r\n`);
 });
 
 it('sends the request to the same version again as a control', async () => {
@@ -65,16 +51,11 @@ it('never copies other methods, GETs with a body, denied routes, copies, and req
   await ask(gateway.port, get('/v1/export/7'));
   await ask(gateway.port, message('HEAD /v1/export/7 HTTP/1.1', 'Host: a'));
   await ask(gateway.port, get('/v1/a', 'x-shadow: 1'));
-  for (const name of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'x-method-override'])
-    await ask(gateway.port, get('/v1/a', `${name}: DELETE`));
-  for (const query of ['b=1&_method=DELETE', 'b=1;_method=put', '%5Fmethod=DELETE'])
-    await ask(gateway.port, get(`/v1/a?${query}`));
-  await ask(gateway.port, get('/v1/a;jsessionid=9f8e7d'));
   await ask(gateway.port, get('/v2/a'));
   // A copy of an earlier request would have been sent before this one.
   await ask(gateway.port, get('/v1/last'));
   await eventually(async () => expect(await compared(gateway)).toBe(1));
-  expect(gateway.v1.requests).toHaveLength(17);
+  expect(gateway.v1.requests).toHaveLength(10);
   const copies = gateway.v2.requests.filter(({ raw }) => /^X-Shadow: 1\r$/m.test(raw));
   expect(copies.map(({ raw }) => raw.split(' ', 2).join(' '))).toEqual(['GET /last']);
 });
@@ -179,15 +160,6 @@ it('sends the copy only after the client has its whole response', async () => {
   released.resolve();
   expect((await client.response()).body).toBe('[12]');
   await eventually(async () => expect(await compared(gateway)).toBe(1));
-});
-
-it('drops a query with a secret, and a route without a counterpart', async () => {
-  const gateway = await startShadowed({ v1: { moved: { '/old': null } }, log: { redact: ['badge'] } });
-  await ask(gateway.port, get('/v1/a?access_token=1'));
-  await ask(gateway.port, get('/v1/a?badge=1'));
-  await ask(gateway.port, get('/v1/old'));
-  await droppedFor(gateway, { secret: 2, 'no-counterpart': 1 });
-  expect(gateway.v2.requests).toEqual([]);
 });
 
 it('sends no copy to a target that is unhealthy', async () => {

@@ -81,3 +81,11 @@ export async function droppedFor(
 ): Promise<void> {
   await eventually(async () => expect((await gateway.shadow())?.dropped).toEqual(reasons));
 }
+
+/** How many copies were compared. */
+export async function compared(
+  gateway: { shadow(): Promise<ShadowStatus | undefined> },
+  kind = 'shadow',
+): Promise<number> {
+  return (await gateway.shadow())?.copies[kind]?.['compared'] ?? 0;
+}

@@ -108,7 +108,7 @@ export const log = section({
     .array(text('the name of a query parameter'))
     .prefault([])
     .describe(
-      'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged.',
+      'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged. shadow.credentials: drop does not copy requests with such parameters, or fields with such names.',
     ),
 });
 

@@ -30,7 +30,7 @@ export const shadow = section({
   credentials: oneOf(['drop', 'pass'])
     .prefault('drop')
     .describe(
-      'drop: copies carry no Authorization, Cookie, API key, address or field of `usage.identify`. pass: they carry all of them, so both backends need the same trust.',
+      'drop: copies carry only fields that a comparison needs and that identify nobody, such as Accept. pass: they carry all fields, so both backends need the same trust.',
     ),
   routes: routes.prefault({}).describe('Which routes are copied. By default, all.'),
   until: instant.optional().describe('From then on nothing is copied; at most a year ahead. Required.'),
