@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
 import { hasRespelled, parseKeeping } from './exactJson.ts';
+import { schemaRegExp } from './patternTexts.ts';
 import { AdaptationError } from './transform.ts';
 
 /** A body cannot be adapted, or the result violates the contract. `pointer`: the place in the result. */
@@ -134,6 +135,7 @@ export class AdaptedBodyValidator {
       validateSchema: false,
       validateFormats: false,
       multipleOfPrecision: 9,
+      code: { regExp: schemaRegExp },
       logger: false,
     });
     const id = 'adapted';

@@ -2,6 +2,7 @@ import type { Change, PathStep } from '../compat/diff/change.ts';
 import type { Finding } from '../compat/judge/findings.ts';
 import { predicateOf, type RuleId } from '../compat/rules/rules.ts';
 import { subjectOf } from '../compat/rules/words.ts';
+import { regExpOf } from './patternTexts.ts';
 
 /** A finding about an adapted route, in words for the author of the adapter. */
 export interface JudgedFinding {
@@ -36,7 +37,8 @@ export function judged(
   const { change, occurrences } = source;
   const { steps } = occurrences[0];
   const isFault = level === 'error' || alsoFaults.has(rule) || change.kind === 'value' || change.kind === 'values';
-  if (isIrrelevant(change, steps)) return undefined;
+  const isUnchecked = direction === 'response' && isInvalidPattern(change);
+  if (!isUnchecked && isIrrelevant(change, steps)) return undefined;
   const words = `${subjectOf(steps, change)} ${predicateOf(change)}`.trim();
   const message =
     direction === 'response'
@@ -45,10 +47,16 @@ export function judged(
   const isRedirect = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
   return {
     message,
-    remedy: remedyFor(change, steps, direction, other),
-    isWarning: !isFault || isRedirect,
+    remedy: isUnchecked
+      ? `The pattern is not a regular expression of JavaScript, so no value can be checked with it: correct it in the contract of ${own}.`
+      : remedyFor(change, steps, direction, other),
+    isWarning: !isUnchecked && (!isFault || isRedirect),
     place: placeOf(change, steps),
   };
+}
+
+function isInvalidPattern({ kind, name, old }: Change): boolean {
+  return kind === 'limit' && name === 'pattern' && old !== undefined && regExpOf(String(old.value)) === undefined;
 }
 
 /** Errors need not be declared by both, and generated values show which limits matter. */

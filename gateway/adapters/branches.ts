@@ -221,6 +221,15 @@ export function withField(object: PlainSchema, name: string, schema: SubSchema, 
   return { ...withSchema(object, name, schema), required: isRequired ? [...others, name] : others };
 }
 
+/** Undefined: the object has no such field. */
+export function withRenamed(object: PlainSchema, name: string, to: string): PlainSchema | undefined {
+  const field = fieldOf(object, name);
+  const rest = withoutField(object, name);
+  return field === undefined || rest === undefined
+    ? undefined
+    : withField(rest, to, field, requiredOf(object).includes(name));
+}
+
 /** Conditions may name a field that an operation changes. Without them the schema allows more values. */
 function withoutConditions(object: PlainSchema): PlainSchema {
   const names =

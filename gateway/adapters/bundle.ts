@@ -119,7 +119,9 @@ function upgraded(schema: Record<string, unknown>, isNullable: boolean): PlainSc
   }
   if (!isNullable) return schema;
   const { type, enum: values } = schema;
-  if (type === undefined) return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
+  // The other parts of an `allOf` do not allow null.
+  if (type === undefined || schema['allOf'] !== undefined)
+    return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
   if (isList(values) && !values.includes(null)) schema['enum'] = [...values, null];
   return { ...schema, type: [type, 'null'].flat() };
 }

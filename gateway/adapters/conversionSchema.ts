@@ -1,6 +1,15 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
-import { kindInWords, listOf, type SubSchema, typeOf, typesOf, valuesOf, valuesSchema } from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
+import {
+  kindInWords,
+  listOf,
+  propertiesOf,
+  type SubSchema,
+  typeOf,
+  typesOf,
+  valuesOf,
+  valuesSchema,
+} from './branches.ts';
+import { fromEntries, type PlainSchema } from './bundle.ts';
 import { conversionOf, decimalOf } from './conversions.ts';
 import { limitsLength, textsFor } from './patternTexts.ts';
 import { mapKey, mapsOnlyNull } from './transform.ts';
@@ -147,6 +156,38 @@ export function firstItem(branch: PlainSchema, { at }: Operation, hasFirst: bool
     return report('The array may be empty, and then there is no value.', 'Write gone: with the reason.');
   const [first] = listOf(branch['prefixItems']);
   return first ?? (branch['items'] as SubSchema | undefined) ?? true;
+}
+
+/** The schema of an array or a map after `inner` has changed its items. */
+export function eachSchema(branch: PlainSchema, inner: (schema: SubSchema) => SubSchema, report: Report): SubSchema {
+  const [type, ...others] = typesOf(branch) ?? [];
+  if (type === 'array' && others.length === 0) {
+    const { items = true, prefixItems, contains: _contains, ...rest } = branch;
+    const first = prefixItems === undefined ? {} : { prefixItems: listOf(prefixItems).map(inner) };
+    return { ...rest, ...first, items: items === false ? false : inner(items as SubSchema) };
+  }
+  if (type !== 'object' || others.length > 0)
+    return report(
+      `each needs an array or a map, and this is ${kindInWords([branch])}.`,
+      'Remove each, or name another field.',
+    );
+  const names = Object.keys(propertiesOf(branch));
+  const { additionalProperties, patternProperties } = branch;
+  const isMap = typeof additionalProperties === 'object' && additionalProperties !== null;
+  if (names.length > 0 || !(isMap || (patternProperties !== undefined && additionalProperties === false))) {
+    const fields = names.slice(0, 5).map((name) => `/${name}`);
+    return report(
+      'each needs an array or a map, and this object has named fields.',
+      `Name its fields instead: ${fields.join(', ') || 'there are none'}.`,
+    );
+  }
+  const patterns = Object.entries((patternProperties ?? {}) as Readonly<Record<string, SubSchema>>);
+  const changed = fromEntries(patterns.map(([pattern, schema]) => [pattern, inner(schema)]));
+  return {
+    ...branch,
+    ...(isMap ? { additionalProperties: inner(additionalProperties as PlainSchema) } : {}),
+    ...(patterns.length > 0 ? { patternProperties: changed } : {}),
+  };
 }
 
 /** The schema of the values that a map writes. The branch does not allow null. */

@@ -22,7 +22,7 @@ export const conversionOf: Readonly<
   number: (value) => {
     if (typeof value !== 'string') return numberText(value) === undefined ? undefined : value;
     const decimal = decimalOf(value);
-    return decimal && numberOf(`${decimal.sign}${decimal.whole}${decimal.fraction && `.${decimal.fraction}`}`);
+    return decimal && numberOf(written(decimal));
   },
   integer: (value) => {
     const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
@@ -30,7 +30,7 @@ export const conversionOf: Readonly<
     return numberOf(decimal.whole === '0' ? '0' : decimal.sign + decimal.whole);
   },
   string: (value) =>
-    typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : numberText(value),
+    typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : plainText(numberText(value)),
   boolean: (value) => {
     if (typeof value === 'boolean') return value;
     return value === 'true' ? true : value === 'false' ? false : undefined;
@@ -51,6 +51,17 @@ export const conversionOf: Readonly<
     return moment && Math.floor(moment.getTime() / 1000);
   },
 };
+
+/** A number without its exponent. */
+function plainText(text: string | undefined): string | undefined {
+  if (text === undefined || !/e/i.test(text)) return text;
+  const decimal = decimalOf(text);
+  return decimal && written(decimal);
+}
+
+function written({ sign, whole, fraction }: Decimal): string {
+  return `${sign}${whole}${fraction && `.${fraction}`}`;
+}
 
 /** Most numbers have fewer decimals than are written, and only need zeros. Undefined for all others. */
 function paddedDecimal(text: string, digits: number): string | undefined {

@@ -1,3 +1,5 @@
+import type { RegExpEngine } from 'ajv/dist/types/index.js';
+
 /** A source of numbers from 0 up to 1, the same for the same seed. */
 export type Random = () => number;
 
@@ -97,7 +99,10 @@ class PatternParser {
       this.#at += 1;
       if (next === ']') break;
       const from = next === '\\' ? this.#escaped() : [next];
-      if (this.#text[this.#at] === '-' && this.#text[this.#at + 1] !== ']') {
+      // A hyphen beside a class such as \\w is a hyphen.
+      const isRange =
+        from.length === 1 && this.#text[this.#at] === '-' && !/^(?:\]|\\[dDwWsS])/.test(this.#text.slice(this.#at + 1));
+      if (isRange) {
         this.#at += 1;
         const end = this.#text[this.#at] ?? '';
         this.#at += 1;
@@ -155,15 +160,14 @@ export function textFor(pattern: string, random: Random): string | undefined {
   const part = parsed.get(pattern);
   const text = part && write(part, random);
   // An anchor in the middle of a pattern is not followed.
-  return text !== undefined && new RegExp(pattern, 'u').test(text) ? text : undefined;
+  return text !== undefined && regExpOf(pattern)?.test(text) ? text : undefined;
 }
 
 function partsOf(pattern: string): Part | undefined {
   try {
-    new RegExp(pattern, 'u');
-    return new PatternParser(pattern).parse();
+    return regExpOf(pattern) && new PatternParser(pattern).parse();
   } catch (error) {
-    if (error instanceof Unsupported || error instanceof SyntaxError) return undefined;
+    if (error instanceof Unsupported) return undefined;
     throw error;
   }
 }
@@ -176,9 +180,28 @@ export function textsFor(pattern: string): string[] | undefined {
   const texts = sources.map((source) => textFor(pattern, source)).filter((text) => text !== undefined);
   if (texts.length === 0) return undefined;
   const [first = ''] = texts;
-  const around = [`x${first}`, `${first}x`].filter((text) => new RegExp(pattern, 'u').test(text));
+  const around = [`x${first}`, `${first}x`].filter((text) => regExpOf(pattern)?.test(text));
   return [...new Set([...texts, ...around])];
 }
+
+/**
+ * The regular expression of a `pattern`. JSON Schema asks for the flag `u`, and many patterns, such as `^[\\w-.]+$`, are only valid
+ * without it. Undefined: it is valid in neither way.
+ */
+export function regExpOf(pattern: string): RegExp | undefined {
+  for (const flags of ['u', ''])
+    try {
+      return new RegExp(pattern, flags);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+  return undefined;
+}
+
+/** For ajv, which would refuse a whole schema for one pattern that is not valid. Such a pattern matches all texts. */
+export const schemaRegExp: RegExpEngine = Object.assign((pattern: string) => regExpOf(pattern) ?? /(?:)/, {
+  code: 'regExp',
+});
 
 /** Whether a pattern limits the length of its texts. */
 export function limitsLength(pattern: string): boolean {

@@ -1,3 +1,4 @@
+import { isEqual } from '../compat/schema/keywords.ts';
 import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
 import {
   branchesOf,
@@ -12,7 +13,7 @@ import {
 import type { PlainSchema } from './bundle.ts';
 import { decimalOf } from './conversions.ts';
 import { setMember } from './exactJson.ts';
-import { pick, type Random, randomFrom, textFor } from './patternTexts.ts';
+import { pick, type Random, randomFrom, regExpOf, textFor } from './patternTexts.ts';
 
 /** A schema whose values cannot be generated: recursive without an end, or a pattern that is not supported. */
 class Unsampled extends Error {}
@@ -23,6 +24,7 @@ const sparseFrom = 5;
 // The largest values of schemas without a limit.
 const longText = 2000;
 const largeNumber = 1e9;
+const largestOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 
 /** Generates values of schemas. The same seed gives the same values. */
 export class SchemaSampler {
@@ -113,10 +115,10 @@ export class SchemaSampler {
     const count = isSparse ? least : this.#between(least, most);
     const schema = (branch['items'] ?? true) as SubSchema;
     for (let tries = 0; items.length < count && tries < count * 10 && schema !== false; tries += 1) {
-      const item = this.#value(schema, depth + 1);
-      const isRepeated =
-        branch['uniqueItems'] === true && items.some((one) => JSON.stringify(one) === JSON.stringify(item));
-      if (!isRepeated) items.push(item);
+      const last = items.at(-1);
+      const isUnique = branch['uniqueItems'] === true;
+      const item = last === undefined || isUnique || this.#chance(0.8) ? this.#value(schema, depth + 1) : last;
+      if (!isUnique || !items.some((one) => isEqual(one, item))) items.push(item);
     }
     return items;
   }
@@ -138,7 +140,7 @@ export class SchemaSampler {
         const text = textFor(pattern, this.#random);
         if (text === undefined) continue;
         const padded = text.padEnd(least, 'x');
-        if (padded.length <= limit && new RegExp(pattern, 'u').test(padded)) return padded;
+        if (padded.length <= limit && regExpOf(pattern)?.test(padded)) return padded;
       }
       throw new Unsampled();
     }
@@ -192,7 +194,8 @@ export class SchemaSampler {
       const isExcluded = typeof open === 'number' && (steps * unit) / scale === open;
       return isExcluded ? steps + (isLower ? 1 : -1) : steps;
     };
-    const wide = Math.ceil(((this.#extreme ? largeNumber : 1000) * scale) / unit);
+    const largest = largestOf[String(branch['format'])];
+    const wide = Math.floor(((this.#extreme ? (largest ?? largeNumber) : 1000) * scale) / unit);
     const low = limitOf('minimum', 'exclusiveMinimum', true);
     const high = limitOf('maximum', 'exclusiveMaximum', false);
     const from = low ?? (high ?? 0) - wide;

@@ -22,10 +22,11 @@ import {
   withField,
   withoutField,
   withoutNull,
+  withRenamed,
   withSchema,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
-import { convertedSchema, firstItem, mappedSchema, type Report } from './conversionSchema.ts';
+import { convertedSchema, eachSchema, firstItem, mappedSchema, type Report } from './conversionSchema.ts';
 
 /** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
 export interface OperationProblem {
@@ -173,6 +174,7 @@ export class SchemaTransform {
 
   #moved(schema: SubSchema, operation: Operation, to: Keys): SubSchema {
     const { at } = operation;
+    if (operation.kind === 'rename') return this.#renamed(schema, operation, to.at(-1) ?? '');
     const found: SubSchema[] = [];
     const taken = this.#within(schema, at.slice(0, -1), operation, (parent) =>
       this.#onObjects(parent, operation, at.at(-1) ?? '', (object) => {
@@ -184,6 +186,17 @@ export class SchemaTransform {
     );
     if (found.length === 0) return true;
     return this.#placed(taken, to, joined(found), isAlwaysPresent(schema, at, this.#named), operation);
+  }
+
+  #renamed(schema: SubSchema, operation: Operation, to: string): SubSchema {
+    return this.#inParent(schema, operation.at, operation, (object, name) => {
+      if (fieldOf(object, name) !== undefined && fieldOf(object, to) !== undefined) this.#isTaken(operation, to);
+      return withRenamed(object, name, to);
+    });
+  }
+
+  #isTaken(operation: Operation, name: string): true {
+    return this.#wrong(operation, `The contract has a field ${name} here already.`, 'Drop or rename that field first.');
   }
 
   /** Puts a field into an object, which is created if it does not exist. */
@@ -201,12 +214,7 @@ export class SchemaTransform {
         if (!hasType(object, 'object')) return object;
         const known = fieldOf(object, key);
         if (rest.length === 0) {
-          if (known !== undefined)
-            return this.#wrong(
-              operation,
-              `The contract has a field ${key} here already.`,
-              'Drop or rename that field first.',
-            );
+          if (known !== undefined) return this.#isTaken(operation, key);
           return withField(object, key, field, isAlways);
         }
         const isKept = requiredOf(object).includes(key);
@@ -252,7 +260,7 @@ export class SchemaTransform {
     };
     switch (operation.kind) {
       case 'each':
-        return (branch) => this.#each(branch, operation);
+        return (branch) => eachSchema(branch, (schema) => this.apply(schema, operation.operations), report);
       case 'head':
         return (branch) => firstItem(branch, operation, hasFirstItem(branch, this.#named), report);
       case 'map':
@@ -262,34 +270,6 @@ export class SchemaTransform {
       default:
         return (branch) => branch;
     }
-  }
-
-  #each(branch: PlainSchema, operation: Operation & { readonly kind: 'each' }): SubSchema {
-    const inner = (schema: SubSchema): SubSchema => this.apply(schema, operation.operations);
-    const types = typesOf(branch);
-    if (types?.length === 1 && types[0] === 'array') {
-      const { items = true, prefixItems, contains: _contains, ...rest } = branch;
-      const first = prefixItems === undefined ? {} : { prefixItems: listOf(prefixItems).map(inner) };
-      return { ...rest, ...first, items: items === false ? false : inner(items as SubSchema) };
-    }
-    if (types?.length === 1 && types[0] === 'object') {
-      const names = Object.keys(propertiesOf(branch));
-      const { additionalProperties } = branch;
-      if (names.length === 0 && typeof additionalProperties === 'object' && additionalProperties !== null)
-        return { ...branch, additionalProperties: inner(additionalProperties as PlainSchema) };
-      const remedy = `Name its fields instead: ${
-        names
-          .slice(0, 5)
-          .map((name) => `/${name}`)
-          .join(', ') || 'there are none'
-      }.`;
-      return this.#wrong(operation, 'each needs an array or a map, and this object has named fields.', remedy);
-    }
-    return this.#wrong(
-      operation,
-      `each needs an array or a map, and this is ${kindInWords([branch])}.`,
-      'Remove each, or name another field.',
-    );
   }
 
   #wrong(operation: Operation, message: string, remedy: string): true {

@@ -1,5 +1,5 @@
 import type { JsonMembers, JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
-import { conversionOf, numberText } from './conversions.ts';
+import { conversionOf, decimalOf, numberText } from './conversions.ts';
 import { isMembers, memberOf, setMember } from './exactJson.ts';
 
 /** A value cannot be adapted. The pointer names its place in the body, and nothing of its content. */
@@ -245,10 +245,17 @@ export function mapsOnlyNull({ values }: Pick<Mapping, 'values'>): boolean {
   return values.size === 1 && values.has('null');
 }
 
-/** The key of a value in a map. Undefined: an array or an object, which a map cannot name. */
+/** The key of a value in a map: `1` also for the numbers 1.0 and 1e0. Undefined: an array or an object, which a map cannot name. */
 export function mapKey(value: JsonValue): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return String(value);
-  return numberText(value);
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  const text = numberText(value);
+  const decimal = text === undefined ? undefined : decimalOf(text);
+  if (!decimal) return text;
+  const { sign, whole, fraction } = decimal;
+  const rest = fraction.replace(/0+$/, '');
+  const digits = rest === '' ? whole : `${whole}.${rest}`;
+  return digits === '0' ? digits : sign + digits;
 }
 
 function mapped(value: JsonValue, mapping: Mapping): JsonValue {

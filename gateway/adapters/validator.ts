@@ -2,6 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { JsonValue } from '../config/adapterSettings.ts';
 import type { Named, SubSchema } from './branches.ts';
 import { refPrefix } from './bundle.ts';
+import { schemaRegExp } from './patternTexts.ts';
 
 /** Validates values with the schemas of one bundle. Formats are not checked: contracts use them as descriptions. */
 export class SchemaValidator {
@@ -13,6 +14,7 @@ export class SchemaValidator {
     logger: false,
     addUsedSchema: false,
     multipleOfPrecision: 9,
+    code: { regExp: schemaRegExp },
   });
   readonly #compiled = new Map<SubSchema, ValidateFunction | undefined>();
 

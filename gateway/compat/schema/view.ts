@@ -89,7 +89,8 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
   // OpenAPI 3.0 makes a reference nullable by `nullable` beside an `allOf` of one `$ref`.
-  return answers[0] === 'yes' || (answers.includes('yes') && !answers.includes('no'));
+  const isExtended = own[0]?.map['allOf'] !== undefined || own[0]?.map['$ref'] !== undefined;
+  return (isExtended && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
 }
 
 /** Whether a part allows null by `nullable` or `type`, and omits it from its `enum` or `const`. */

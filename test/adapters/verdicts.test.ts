@@ -1,0 +1,200 @@
+import { expect, it } from 'vitest';
+import { loadFixture, printed } from './fixtures.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The schemas of a response, and the operations from v2's to v1's. */
+interface Pair {
+  readonly v1: Schema;
+  readonly v2: Schema;
+  readonly operations?: readonly Schema[];
+  readonly openapi?: string;
+}
+
+const text = { type: 'string' };
+const integer = { type: 'integer' };
+const number = { type: 'number' };
+const nullable = { type: ['string', 'null'] };
+const item = { $ref: '#/components/schemas/Item' };
+
+function object(properties: Schema, required = Object.keys(properties)): Schema {
+  return { type: 'object', required, properties };
+}
+
+function field(schema: Schema, name = 'a'): Schema {
+  return object({ [name]: schema });
+}
+
+function values(...list: readonly unknown[]): Schema {
+  return { enum: list };
+}
+
+function uniqueList(items: Schema, isUnique = true): Schema {
+  return field({ type: 'array', items, uniqueItems: isUnique });
+}
+
+function contract(path: string, schema: Schema, openapi: string): string {
+  const content = { 'application/json': { schema } };
+  const paths = { [path]: { get: { responses: { '200': { description: '', content } } } } };
+  const components = { schemas: { Item: object({ n: text }) } };
+  return JSON.stringify({ openapi, info: { title: 'd', version: '1' }, paths, components });
+}
+
+async function verdict({ v1, v2, operations = [], openapi = '3.1.0' }: Pair): Promise<string> {
+  const routes = { 'GET /drinks': { to: 'GET /cocktails', response: { 200: operations } } };
+  const versions = {
+    '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'v1.yaml', adapter: { from: '/v2', routes } },
+    '/v2': { upstream: 'http://127.0.0.1:3002', contract: 'v2.yaml' },
+  };
+  const result = await loadFixture({
+    routes: JSON.stringify({ routes: versions }),
+    v1: contract('/drinks', v1, openapi),
+    v2: contract('/cocktails', v2, openapi),
+  });
+  return result.faults.length === 0 ? 'accepted' : printed(result);
+}
+
+const convert = (to: string): readonly Schema[] => [{ convert: { a: to } }];
+const inItems = (...operations: readonly Schema[]): readonly Schema[] => [{ each: { a: operations } }];
+const oldPattern = String.raw`^[\w-.]+$`;
+
+it.each<[string, Pair]>([
+  [
+    'a pattern without the flag u',
+    { v1: field({ ...text, pattern: oldPattern }), v2: field({ ...text, pattern: oldPattern }) },
+  ],
+  [
+    'an invalid pattern on both sides',
+    { v1: field({ ...text, pattern: '(?i)^a' }), v2: field({ ...text, pattern: '(?i)^a' }) },
+  ],
+  [
+    'unique items whose field is renamed',
+    {
+      v1: uniqueList(object({ t: text })),
+      v2: uniqueList(object({ n: text })),
+      operations: inItems({ rename: { n: 't' } }),
+    },
+  ],
+  [
+    'unique items with other values',
+    {
+      v1: uniqueList(values('p', 'q')),
+      v2: uniqueList(values('x', 'y')),
+      operations: inItems({ map: { '': { x: 'p', y: 'q' } } }),
+    },
+  ],
+  [
+    'unique items as texts',
+    { v1: uniqueList(text), v2: uniqueList(integer), operations: inItems({ convert: { '': 'string' } }) },
+  ],
+  [
+    'a number as a text with a pattern',
+    { v1: field({ ...text, pattern: String.raw`^-?\d+(\.\d+)?$` }), v2: field(number), operations: convert('string') },
+  ],
+  [
+    'an integer as a text with a pattern',
+    {
+      v1: field({ ...text, pattern: String.raw`^\d+$` }),
+      v2: field({ ...integer, minimum: 0 }),
+      operations: convert('string'),
+    },
+  ],
+  [
+    'int32 as a text of 11 characters',
+    {
+      v1: field({ ...text, maxLength: 11 }),
+      v2: field({ ...integer, format: 'int32' }),
+      operations: convert('string'),
+    },
+  ],
+  ['null in a list of types and in a choice', { v1: field(nullable), v2: field({ anyOf: [text, { type: 'null' }] }) }],
+  ['null in a choice and in a list of types', { v1: field({ oneOf: [text, { type: 'null' }] }), v2: field(nullable) }],
+  ['null in one part of an allOf', { v1: field(text), v2: { allOf: [field(nullable), field(text)] } }],
+  [
+    'a field of a nullable object',
+    {
+      v1: field({ ...object({ t: text }), type: ['object', 'null'] }),
+      v2: field({ ...object({ n: text }), type: ['object', 'null'] }),
+      operations: [{ rename: { '/a/n': 't' } }],
+    },
+  ],
+  [
+    'a nullable body',
+    {
+      v1: { ...object({ t: text }), type: ['object', 'null'] },
+      v2: { ...object({ n: text }), type: ['object', 'null'] },
+      operations: [{ rename: { n: 't' } }],
+    },
+  ],
+  [
+    'a nullable reference in OpenAPI 3.0',
+    {
+      openapi: '3.0.3',
+      v1: field({ nullable: true, allOf: [item] }, 'q'),
+      v2: field({ nullable: true, allOf: [item] }, 'p'),
+      operations: [{ rename: { p: 'q' } }],
+    },
+  ],
+  [
+    'a field of a nullable reference',
+    {
+      openapi: '3.0.3',
+      v1: field({ nullable: true, type: 'object', required: ['t'], properties: { t: text } }),
+      v2: field({ nullable: true, allOf: [item] }),
+      operations: [{ rename: { '/a/n': 't' } }],
+    },
+  ],
+])('accepts %s', async (_name, pair) => {
+  expect(await verdict(pair)).toBe('accepted');
+});
+
+it.each<[string, Pair]>([
+  ['another pattern that needs no flag u', { v1: field({ ...text, pattern: oldPattern }), v2: field(text) }],
+  [
+    'a limit beside such a pattern',
+    {
+      v1: object({ a: { ...text, pattern: oldPattern }, b: { ...text, maxLength: 3 } }),
+      v2: object({ a: { ...text, pattern: oldPattern }, b: text }),
+    },
+  ],
+  [
+    'an invalid pattern that v2 does not have',
+    { v1: field({ ...text, pattern: '(?i)^a+$' }), v2: field({ ...text, pattern: '^a+$' }) },
+  ],
+  ['items that may repeat', { v1: uniqueList(text), v2: uniqueList(text, false) }],
+  [
+    'unique items with the same new value',
+    {
+      v1: uniqueList(values('z')),
+      v2: uniqueList(values('x', 'y')),
+      operations: inItems({ map: { '': { x: 'z', y: 'z' } } }),
+    },
+  ],
+  [
+    'unique items without the field that differs',
+    {
+      v1: uniqueList(object({ t: values('a', 'b') })),
+      v2: uniqueList(object({ t: values('a', 'b'), id: text })),
+      operations: inItems({ drop: 'id' }),
+    },
+  ],
+  [
+    'a negative number as a text of digits',
+    { v1: field({ ...text, pattern: String.raw`^\d+$` }), v2: field(integer), operations: convert('string') },
+  ],
+  [
+    'int64 as a text of 11 characters',
+    {
+      v1: field({ ...text, maxLength: 11 }),
+      v2: field({ ...integer, format: 'int64' }),
+      operations: convert('string'),
+    },
+  ],
+  [
+    'the key 1.0 of a map for the number 1',
+    { v1: field(values('x', 'y')), v2: field(values(1, 2)), operations: [{ map: { a: { '1.0': 'x', 2: 'y' } } }] },
+  ],
+  ['a nullable field in one alternative', { v1: field(text), v2: { anyOf: [field(nullable), field(text)] } }],
+])('rejects %s', async (_name, pair) => {
+  expect(await verdict(pair)).toMatch(/^routes\.yaml:1:\d+ +routes\.\/v1\.adapter/);
+});
