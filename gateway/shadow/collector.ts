@@ -1,4 +1,4 @@
-import type { EvidenceKind, EvidenceRow } from '../usage/usageRow.ts';
+import { type EvidenceKind, type EvidenceRow, otherRoute } from '../usage/usageRow.ts';
 import { ResponseComparer } from './compare.ts';
 import { ContractResponses } from './responses.ts';
 import type { ResponsePair } from './sample.ts';
@@ -6,6 +6,12 @@ import { declaredAt, type Observation } from './shapes.ts';
 
 // What is collected between two calls of `take`. Further properties are not counted until then.
 const mostRows = 20_000;
+// Routes with a status that are remembered.
+const mostBegun = 20_000;
+// Routes that the contract does not list and that have a name. Of those that both versions answer 404, there are at most as many as of
+// the others, or 50.
+const mostFound = 1_000;
+const fewestMissing = 50;
 
 /** Two versions whose responses are compared. */
 export interface ComparedVersions {
@@ -23,15 +29,20 @@ export interface ComparedVersions {
 /** Counts what the pairs of two versions have in common and what not. Keeps no values, and of every pair only its counts. */
 export class EvidenceCollector {
   readonly #versions: ComparedVersions;
+  readonly #old: ContractResponses;
   readonly #comparer: ResponseComparer;
   #rows = new Map<string, EvidenceRow>();
   /** The routes and statuses whose listed fields were added. */
   readonly #begun = new Set<string>();
   /** The routes of the new version, by route of the old one. */
   readonly #routes = new Map<string, string | undefined>();
+  /** The named routes that the contract does not list: those that both versions have only answered 404, and the others. */
+  readonly #missing = new Set<string>();
+  readonly #found = new Set<string>();
 
   constructor(versions: ComparedVersions, old: ContractResponses, now: ContractResponses) {
     this.#versions = versions;
+    this.#old = old;
     this.#comparer = new ResponseComparer(old, now);
   }
 
@@ -44,7 +55,9 @@ export class EvidenceCollector {
   }
 
   add(given: ResponsePair): void {
-    const pair = this.#withRoute(given);
+    const pair = this.#isNamed(given)
+      ? this.#withRoute(given)
+      : { ...given, template: otherRoute, toTemplate: undefined };
     const observations = this.#comparer.compare(pair);
     for (const one of observations) this.#count(pair, one);
     if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#begin(pair);
@@ -57,16 +70,32 @@ export class EvidenceCollector {
     return rows;
   }
 
+  /** Whether a route is counted by its name. Without a limit, paths that clients make up would fill the evidence. */
+  #isNamed({ method, template, old, new: now = old }: ResponsePair): boolean {
+    if (this.#old.of(method, template, old.status, '').hasRoute) return true;
+    const route = `${method} ${template}`;
+    if (this.#found.has(route)) return true;
+    const isMissing = old.status === 404 && now.status === 404;
+    if (isMissing && this.#missing.has(route)) return true;
+    const [routes, most] = isMissing
+      ? [this.#missing, Math.max(fewestMissing, this.#found.size)]
+      : [this.#found, mostFound];
+    if (routes.size >= most) return false;
+    this.#missing.delete(route);
+    routes.add(route);
+    return true;
+  }
+
   /** The responses of a control are judged like those of the shadow, by the route of the new version. */
   #withRoute(pair: ResponsePair): ResponsePair {
     const key = `${pair.method} ${pair.template}`;
     if (pair.kind === 'control') return { ...pair, toTemplate: this.#routes.get(key) ?? pair.toTemplate };
-    if (this.#routes.size < mostRows) this.#routes.set(key, pair.toTemplate);
+    if (this.#routes.size < mostBegun) this.#routes.set(key, pair.toTemplate);
     return pair;
   }
 
   #count({ kind, method, template, at }: ResponsePair, observation: Observation): void {
-    const row = this.#rowOf(kind, `${method} ${template}`, observation, at);
+    const row = this.#rowOf(kind, template === otherRoute ? otherRoute : `${method} ${template}`, observation, at);
     if (row === undefined) return;
     const { old, new: now } = observation;
     row.pairs += 1;
@@ -83,7 +112,7 @@ export class EvidenceCollector {
   #begin(pair: ResponsePair): void {
     const { kind, method, template, old, at } = pair;
     const key = `${kind} ${method} ${template} ${old.status}`;
-    if (kind === 'control' || this.#begun.has(key)) return;
+    if (kind === 'control' || this.#begun.size >= mostBegun || this.#begun.has(key)) return;
     this.#begun.add(key);
     for (const path of this.#comparer.listedPaths(pair)) {
       if (path.old !== 'required' && path.old !== 'optional') continue;

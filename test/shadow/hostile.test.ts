@@ -204,6 +204,50 @@ describe('contracts', () => {
   });
 });
 
+describe('paths that nobody listed', () => {
+  const missing = (index: number, more: object = {}) =>
+    pairOf(json({ error: 'x' }, 404), json({ error: 'x' }, 404), { template: `/${letters(index)}`, ...more });
+  const found = (index: number) => pairOf(json({}), json({}), { template: `/real-${letters(index)}` });
+  const namesOf = (old: Parameters<typeof collect>[0], pairs: ReturnType<typeof missing>[]) => {
+    const rows = collect(old, any, pairs).filter(({ what }) => what === 'pair');
+    const byRoute = Map.groupBy(rows, ({ route }) => route);
+    return new Map([...byRoute].map(([route, own]) => [route, own.reduce((sum, row) => sum + row.pairs, 0)]));
+  };
+  const many = (count: number) => Array.from({ length: count }, (_one, index) => missing(index));
+
+  it.each(['shadow', 'drift'] as const)('and that are not found share one name above a limit (%s)', (kind) => {
+    const pairs = Array.from({ length: 1_000 }, (_one, index) => missing(index, { kind }));
+    const names = namesOf(any, [...pairs, found(1), missing(2_000, { kind, method: 'HEAD' })]);
+    expect([names.size, names.get('other'), names.get('GET /real-b')]).toEqual([52, 951, 1]);
+    expect(names.get('GET /a')).toBe(1);
+  });
+
+  it('get at most half of the names of a version with many routes', () => {
+    const names = namesOf(any, [...Array.from({ length: 200 }, (_one, index) => found(index)), ...many(1_000)]);
+    expect([names.size, names.get('other')]).toEqual([401, 800]);
+  });
+
+  it('share one name above a limit, too, if they are found', () => {
+    const names = namesOf(contract({}), [
+      ...Array.from({ length: 1_100 }, (_one, index) => found(index)),
+      missing(0, { template: '/drinks' }),
+    ]);
+    expect([names.size, names.get('other'), names.get('GET /drinks')]).toEqual([1_002, 100, 1]);
+  });
+
+  it('get their name when they are found, and keep it', () => {
+    const later = [pairOf(json({}), json({}), { template: '/late' }), missing(0, { template: '/late' })];
+    const names = namesOf(any, [...many(100), missing(0, { template: '/late' }), ...later]);
+    expect([names.get('other'), names.get('GET /late')]).toEqual([51, 2]);
+  });
+
+  it('do not take the name of a route of the contract, or of one that only one version does not find', () => {
+    const gone = pairOf(json({}), json({}, 404), { template: '/gone' });
+    const names = namesOf(contract({}), [...many(100), missing(0, { template: '/drinks' }), gone]);
+    expect([names.get('other'), names.get('GET /drinks'), names.get('GET /gone')]).toEqual([50, 1, 1]);
+  });
+});
+
 function letters(index: number): string {
   const text = index.toString(26);
   return [...text].map((one) => String.fromCharCode(97 + Number.parseInt(one, 26))).join('');

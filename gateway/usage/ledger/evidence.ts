@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { EvidenceQueries } from '../usageQueries.ts';
 import type { EvidenceRow } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
@@ -13,43 +13,92 @@ const formerHashes = 1;
 
 /**
  * Adds rows of one version. The evidence of the latest contracts and of those before is kept, per kind. If the version has too many
- * rows, those of former contracts are deleted first. Within a transaction; throws the errors of SQLite.
+ * rows, see `makeRoom`. Within a transaction; throws the errors of SQLite.
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
   const key = 'version = ? AND target = ? AND kind = ?';
   const isKnown = database.prepare(`SELECT 1 FROM evidence WHERE ${key} AND hash = ? LIMIT 1`);
   const deleteFormer = database.prepare(`DELETE FROM evidence WHERE ${key} AND hash <> ? AND hash NOT IN (
     SELECT hash FROM evidence WHERE ${key} AND hash <> ? GROUP BY hash ORDER BY MAX(last) DESC LIMIT ?)`);
-  const count = (): number =>
-    Number(database.prepare('SELECT COUNT(*) AS count FROM evidence WHERE version = ?').get(version)?.['count']);
   for (const [one] of Map.groupBy(rows, ({ to, kind, hash }) => `${to} ${kind} ${hash}`).values()) {
     if (one === undefined || isKnown.get(version, one.to, one.kind, one.hash)) continue;
     const which = [version, one.to, one.kind] as const;
     deleteFormer.run(...which, one.hash, ...which, one.hash, formerHashes);
-  }
-  let left = mostEvidenceRows - count();
-  if (left < rows.length) {
-    const current = JSON.stringify([...new Set(rows.map(({ hash }) => hash))]);
-    database
-      .prepare('DELETE FROM evidence WHERE version = ? AND hash NOT IN (SELECT value FROM json_each(?))')
-      .run(version, current);
-    left = mostEvidenceRows - count();
   }
   const add = database.prepare(`INSERT INTO evidence (${columns}) VALUES (${columns.replace(/\w+/g, '?')})
     ON CONFLICT DO UPDATE SET ${addUpEvidence}`);
   const has = database.prepare(
     `SELECT 1 FROM evidence WHERE ${key} AND hash = ? AND route = ? AND status = ? AND path = ? AND what = ? AND detail = ?`,
   );
+  const propertyOf = (one: EvidenceRow) => [one.route, one.status, one.path, one.what, one.detail] as const;
+  const isNew = (one: EvidenceRow): boolean =>
+    has.get(version, one.to, one.kind, one.hash, ...propertyOf(one)) === undefined;
+  let left = mostEvidenceRows - countRows(database, version);
+  const isTight = left < rows.length;
+  if (isTight) left = makeRoom(database, version, rows, rows.filter(isNew).length);
   for (const one of rows) {
-    const property = [one.route, one.status, one.path, one.what, one.detail] as const;
     // A full table still counts what it has.
-    if (left < rows.length && !has.get(version, one.to, one.kind, one.hash, ...property)) {
+    if (isTight && isNew(one)) {
       if (left <= 0) continue;
       left -= 1;
     }
     const counts = [one.pairs, one.oldMore, one.newMore, one.oldShare, one.newShare, one.first, one.last];
-    add.run(version, one.to, one.hash, one.kind, ...property, one.declares, ...counts);
+    add.run(version, one.to, one.hash, one.kind, ...propertyOf(one), one.declares, ...counts);
   }
+}
+
+/** The rows of one comparison: of a shadow and its controls, of an adapter and its controls, or of drift. */
+interface EvidenceGroup {
+  readonly target: string;
+  readonly hash: string;
+  /** '' if it has only controls so far. */
+  readonly kind: string;
+  readonly count: number;
+}
+
+/**
+ * Deletes rows until `needed` further ones fit: first the evidence of former contracts, the oldest first. Then routes of the largest
+ * comparison, those without a pair for the longest time first, until the comparison of `rows` is as large. @returns how many rows fit
+ */
+function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
+  const left = (): number => mostEvidenceRows - countRows(database, version);
+  const keyOf = (target: string, hash: string): string => `${target} ${hash}`;
+  const added = new Set(rows.map(({ to, hash }) => keyOf(to, hash)));
+  const groups: readonly EvidenceGroup[] = database
+    .prepare(`SELECT target, hash, COALESCE(MAX(NULLIF(kind, 'control')), '') AS kind, COUNT(*) AS count FROM evidence
+      WHERE version = ? GROUP BY target, hash ORDER BY MAX(last) DESC`)
+    .all(version) as (Record<string, SQLOutputValue> & EvidenceGroup)[];
+  const isAdded = ({ target, hash }: EvidenceGroup): boolean => added.has(keyOf(target, hash));
+  const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
+  const latest = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
+  const isFormer = (one: EvidenceGroup): boolean => !isAdded(one) && (!latest.has(one) || kindsAdded.has(one.kind));
+  for (const { target, hash } of groups.filter(isFormer).toReversed()) {
+    if (left() >= needed) break;
+    database.prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ?').run(version, target, hash);
+  }
+  const [largest] = groups.filter((one) => !isFormer(one) && !isAdded(one)).toSorted((a, b) => b.count - a.count);
+  if (largest === undefined) return left();
+  const own = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
+  const [missing, most] = [needed - left(), (largest.count - own) / 2];
+  const which = [version, largest.target, largest.hash] as const;
+  const routes = database
+    .prepare(`SELECT route, COUNT(*) AS count FROM evidence WHERE version = ? AND target = ? AND hash = ?
+      GROUP BY route ORDER BY MAX(last), route`)
+    .all(...which);
+  let deleted = 0;
+  for (const { route = null, count } of routes) {
+    if (deleted >= missing) break;
+    if (deleted + Number(count) > most) continue;
+    database
+      .prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ? AND route = ?')
+      .run(...which, route);
+    deleted += Number(count);
+  }
+  return left();
+}
+
+function countRows(database: DatabaseSync, version: string): number {
+  return Number(database.prepare('SELECT COUNT(*) AS count FROM evidence WHERE version = ?').get(version)?.['count']);
 }
 
 const columns =

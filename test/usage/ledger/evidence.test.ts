@@ -81,6 +81,37 @@ it('keeps a bounded number of rows of a version, counts on what it has, and pref
   expect(later.find(({ path }) => path === '/0')).toMatchObject({ pairs: 30 });
 });
 
+it('makes room for a comparison by deleting former evidence, then whole routes of the largest other comparison', async () => {
+  const { ledger, store } = openLedger();
+  const many = (count: number, more: Partial<EvidenceRow>, routes = 1): EvidenceRow[] =>
+    Array.from({ length: count }, (_one, index) =>
+      evidence({ path: `/${index}`, route: `GET /${index % routes}`, last: noon + (index % routes), ...more }),
+    );
+  const drift = { kind: 'drift', to: 'v1', hash: 'd' } as const;
+  const sizes = async () => {
+    const byHash = Map.groupBy(await read(store), ({ hash }) => hash);
+    return Object.fromEntries([...byHash].map(([hash, rows]) => [hash, rows.length]).toSorted());
+  };
+  ledger.saveEvidence(many(1_000, { ...drift, hash: 'former' }));
+  ledger.saveEvidence(many(18_000, drift, 100));
+  ledger.saveEvidence(many(900, { hash: 'b' }));
+  expect(await sizes()).toEqual({ b: 900, d: 18_000, former: 1_000 });
+  // The present evidence of another kind stays while there is former evidence.
+  ledger.saveEvidence(many(500, { hash: 'b', path: '/more' }, 500));
+  expect(await sizes()).toEqual({ b: 1_400, d: 18_000 });
+  ledger.saveEvidence([...many(2_000, { hash: 'b', kind: 'control' }), ...many(1, { hash: 'b', path: '/last' })]);
+  // Eight routes of 180 rows are the fewest that make room.
+  expect(await sizes()).toEqual({ b: 3_401, d: 18_000 - 8 * 180 });
+  const routes = new Set((await read(store)).filter(({ hash }) => hash === 'd').map(({ route }) => route));
+  expect([routes.size, routes.has('GET /0'), routes.has('GET /99')]).toEqual([92, false, true]);
+  // It takes no more than half.
+  ledger.saveEvidence(many(9_000, { hash: 'b', path: '/many' }, 9_000));
+  const { b = 0, d = 0 } = await sizes();
+  expect(b + d).toBe(mostEvidenceRows);
+  expect(d - b).toBeGreaterThanOrEqual(0);
+  expect(d - b).toBeLessThan(360);
+});
+
 it('forgets evidence after the retention', async () => {
   const { ledger, store, clock } = openLedger({ retention: 30 * dayMs });
   ledger.saveEvidence([evidence({ last: noon - 40 * dayMs }), evidence({ path: '/kept' })]);
