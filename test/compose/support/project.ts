@@ -12,6 +12,7 @@ const parts = [
   'docker-compose.fleet.yml',
   'docker-compose.scale.yml',
   'docker-compose.yml',
+  'examples/adapter.yaml',
   'gateway',
   'package-lock.json',
   'package.json',

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import { Contract } from '../../support/contract.ts';
 import { ifNoneMatch, post } from '../start.ts';
 
@@ -49,4 +50,20 @@ export const exchanges: [name: string, path: string, init?: RequestInit][] = [
 /** Whether v2 cannot answer the route of an exchange; see examples/adapter.yaml. */
 export function isGone(name: string): boolean {
   return /^GET \/(?:ingredients|legacy-search) /.test(name);
+}
+
+/** Sends all exchanges to a gateway at `base` that serves v1 with examples/adapter.yaml, and checks its answers. */
+export async function expectAdaptedAnswers(base: string): Promise<void> {
+  for (const [name, path, init] of exchanges) {
+    const response = await fetch(`${base}/v1${path}`, init);
+    const { status, headers } = response;
+    const text = await response.text();
+    const operation = name.slice(0, -4);
+    if (isGone(name)) expect([name, status, text]).toEqual([name, 410, expect.stringContaining('ROUTE_NOT_ADAPTED')]);
+    else {
+      expect(`${operation} ${status}`).toBe(name);
+      expect(contract.faults(operation, { status, headers, text })).toEqual([]);
+    }
+    if (status < 400) expect(headers.get('deprecation')).toBe('@1782777600');
+  }
 }
