@@ -92,6 +92,9 @@ dd { font-variant-numeric: tabular-nums; }
 dd small { display: block;  font-size: .875rem; color: var(--soft); }
 dd span { white-space: nowrap; }
 .more { list-style: none; display: flex; flex-wrap: wrap; gap: .375rem 1.5rem; margin-top: 1rem; }
+.extra { margin-top: 1rem; }
+.gone { list-style: none; display: grid; gap: .375rem; margin-top: .375rem; }
+.gone small { margin-left: .75rem; font-size: .875rem; color: var(--soft); }
 .key { display: flex; flex-wrap: wrap; gap: .375rem 1.25rem; margin-top: 1.25rem; font-size: .8125rem; color: var(--soft); }
 .key svg { width: 22px; height: 20px; margin-right: .5em; vertical-align: -5px; }
 footer { margin-top: 2.25rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: .875rem; color: var(--soft); display: grid; gap: .5rem; }

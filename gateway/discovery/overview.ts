@@ -31,6 +31,14 @@ export interface VersionOverview {
   readonly guide: string | undefined;
   /** The command that asks for unknown members. */
   readonly grease: string | undefined;
+  readonly adaptation: Adaptation | undefined;
+}
+
+/** Of a version that is served from another one through an adapter: what its clients notice. */
+interface Adaptation {
+  readonly from: { readonly name: string; readonly url: string };
+  /** The routes of the published contract that are answered 410. */
+  readonly unavailable: readonly { readonly route: string; readonly reason: string | undefined }[];
 }
 
 /** `cancelled`: when it was skipped or stopped, epoch ms; undefined: neither. */
@@ -45,9 +53,10 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
     const successor = successorOf(version, snapshot, now);
     const contract = contractPath(version, snapshot);
     const guide = guidePath(version, successor, snapshot);
+    const stage = stageOf(version, now);
     return {
       version,
-      stage: stageOf(version, now),
+      stage,
       brownouts: version.brownouts.map((window) => ({
         ...window,
         cancelled: cancelled.get(brownoutKey(version.name, window)),
@@ -57,7 +66,8 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
       successor: successor && { name: successor.name, url: urlOf(successor) },
       contract: contract && origin + contract,
       guide: guide && origin + guide,
-      grease: stageOf(version, now) === 'retired' ? undefined : greaseCommand(version, urlOf(version)),
+      grease: stage === 'retired' ? undefined : greaseCommand(version, urlOf(version)),
+      adaptation: stage === 'retired' ? undefined : adaptationOf(version, snapshot, urlOf),
     };
   });
   const { basePath, selfService } = snapshot.gateway;
@@ -65,11 +75,32 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
   return { now, origin, versions, latest: latestVersion(snapshot, now), me };
 }
 
+function adaptationOf(
+  { adapter, contract }: Version,
+  { versions }: Snapshot,
+  urlOf: (version: Version) => string,
+): Adaptation | undefined {
+  const from = adapter?.mode === 'serve' ? versions.get(adapter.from) : undefined;
+  if (adapter === undefined || from === undefined) return undefined;
+  const rows = new Map(adapter.routes.map((route) => [`${route.method} ${route.path}`, route]));
+  const published = (contract?.publish ? contract.paths.entries() : []).flatMap(([path, methods]) =>
+    methods.split(' ').flatMap((method) => (clientMethods.has(method) ? `${method} ${path}` : [])),
+  );
+  const unavailable = published.flatMap((route) => {
+    const row = rows.get(route);
+    return row !== undefined && !('gone' in row) ? [] : [{ route, reason: row?.gone }];
+  });
+  return { from: { name: from.name, url: urlOf(from) }, unavailable };
+}
+
+// HEAD is answered by the row of GET, and OPTIONS by any row of the path.
+const clientMethods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
+
 /** The JSON form of the index. Keys without a value are omitted. */
 export function overviewJson({ versions, latest, origin, me, now }: Overview): object {
   return {
     latest: latest?.name,
-    versions: versions.map(({ version, brownouts, stage, url, successor, contract, guide, grease }) => ({
+    versions: versions.map(({ version, brownouts, stage, url, successor, contract, guide, grease, adaptation }) => ({
       version: version.name,
       url,
       stage,
@@ -81,6 +112,8 @@ export function overviewJson({ versions, latest, origin, me, now }: Overview): o
       info: version.info,
       guide,
       grease,
+      served_from: adaptation?.from,
+      unavailable: adaptation && adaptation.unavailable.length > 0 ? adaptation.unavailable : undefined,
     })),
     catalog: origin + catalogPath,
     me,

@@ -68,7 +68,8 @@ ${newest}
 <p class="summary">${summaries[stage](overview)}</p>
 ${axis && timeline(overview, axis, now)}
 ${facts(overview, now)}
-${overview.grease && html`<p>Test whether your client ignores unknown fields: <code>${overview.grease}</code></p>`}
+${adapted(overview)}
+${overview.grease && html`<p class="extra">Test whether your client ignores unknown fields: <code>${overview.grease}</code></p>`}
 ${links(overview)}
 </article></li>`;
 }
@@ -107,6 +108,24 @@ function facts({ version, brownouts, stage, successor }: VersionOverview, now: n
     next && fact('Successor', html`<a href="#about-${next.name}">${next.name}</a>`),
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;
+}
+
+const routesShown = 20;
+
+/** The routes that an adapter does not serve. */
+function adapted({ version, adaptation }: VersionOverview): Html | undefined {
+  if (adaptation === undefined) return undefined;
+  const { from, unavailable } = adaptation;
+  const served = html`${version.name} is served from ${from.name} through an adapter.`;
+  if (unavailable.length === 0) return html`<p class="extra">${served}</p>`;
+  const rows = unavailable.slice(0, routesShown).map(({ route, reason }) => {
+    return html`<li><code>${route}</code>${reason && html`<small>${reason}</small>`}</li>`;
+  });
+  const hidden = unavailable.length - rows.length;
+  const more =
+    hidden > 0 ? html`<li>${wholeNumber.format(hidden)} more, which the JSON form of this page lists</li>` : undefined;
+  return html`<p class="extra">${served} These routes are no longer available, and are answered with 410 Gone:</p>
+<ul class="gone">${rows}${more}</ul>`;
 }
 
 function fact(name: string, value: Html): Html {

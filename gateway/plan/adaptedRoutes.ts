@@ -5,6 +5,7 @@ import { plural, printable } from '../shared/text.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import type { ClientUse, UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { otherRoute } from '../usage/usageRow.ts';
+import type { PlannedAnswer } from './plan.ts';
 
 /**
  * How a version answers the requests that the ledger counts under one route. `not_adapted`: 410, because an adapter serves the
@@ -93,7 +94,7 @@ const maxNamed = 5;
 /** Remarks on the routes that adapters refuse, or may refuse. `rows`: the requests of the clients that are not ignored. */
 export function routeRemarks(
   groups: ReadonlyMap<string, readonly RouteGroup[]>,
-  rows: readonly { readonly version: string; readonly mayLose: number }[],
+  rows: readonly { readonly version: string; readonly answer: PlannedAnswer; readonly mayLose: number }[],
 ): Remark[] {
   return [...groups].flatMap(([version, own]) => {
     const named = (answer: RouteAnswer): string => {
@@ -102,9 +103,10 @@ export function routeRemarks(
       return printable(routes.slice(0, maxNamed).join(', ') + more);
     };
     const [gone, unclear] = [named('not_adapted'), named('unknown')];
+    const refuses = rows.some((row) => row.version === version && row.answer === 'not_adapted');
     const mayLose = rows.reduce((sum, row) => sum + (row.version === version ? row.mayLose : 0), 0);
     const remarks: Remark[] = [];
-    if (gone !== '')
+    if (refuses)
       remarks.push({ code: 'not_adapted', text: `The adapter of /${version} does not serve these routes: ${gone}.` });
     if (mayLose > 0) {
       const text = `The adapter of /${version} may serve only some of the ${plural(mayLose, 'request')} that the ledger counts as ${unclear}.`;

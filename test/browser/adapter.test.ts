@@ -34,6 +34,7 @@ it.each(screens)('shows the failures of an adapter on a %s, %s', async (_device,
   expect(text).toContain('The adapter of /v1 has failed with responses of /v2. Clients of /v1 got 502.');
   expect(text).toMatch(/GET \/drinks\/\{id\}: 2 responses, last at .*, \/price/);
   expect(text).not.toContain('secret');
+  expect(await page.locator('.lifecycle').innerText()).toContain('Served from v2 by an adapter');
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   expect(await violationsOn(page, '#attention')).toEqual([]);
 });

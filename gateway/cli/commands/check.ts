@@ -154,7 +154,7 @@ export async function checkWithCompose(
   const project = readProject(compose, io.env, io.cwd);
   const text = decode(bytes);
   const running = project.faults.length > 0 ? undefined : await runningServices(project.name, io.cwd, io.env);
-  const facts = { files: compose, project: project.name, gateway: null, running: running ?? null };
+  const facts = { files: compose, project: project.name, gateway: null, running: running ?? null, notes: [] };
   const texts = project.texts;
   if (text === undefined) return { result: parseConfig(bytes, config), facts, texts };
   const routes = {
@@ -164,8 +164,9 @@ export async function checkWithCompose(
     now,
     isRetired: (version: Parameters<typeof servedStage>[0]) => servedStage(version, now) === 'retired',
   };
-  const { result, gateway } = compareWithCompose(routes, project, composeService, running && new Set(running));
-  return { result, facts: { ...facts, gateway: gateway ?? null }, texts };
+  const compared = compareWithCompose(routes, project, composeService, running && new Set(running));
+  const { result, gateway = null, notes } = compared;
+  return { result, facts: { ...facts, gateway, notes }, texts };
 }
 
 // A Docker engine on this machine answers in about 100 ms.

@@ -21,6 +21,8 @@ export interface ComposeFacts {
   readonly project: string;
   readonly gateway: string | null;
   readonly running: readonly string[] | null;
+  /** What is as it should be, but may be unexpected. */
+  readonly notes: readonly Fault[];
 }
 
 /** The result of a comparison with Compose files. */
@@ -55,12 +57,12 @@ export function composeCheckAsText(
 ): string {
   const { snapshot, faults, warnings } = result;
   const show =
-    (style: 'red' | 'yellow') =>
+    (style: FindingStyle) =>
     (fault: Fault): string => {
       const from = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
       return block(fault, from, paint, style).join('\n');
     };
-  const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow'))];
+  const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow')), ...facts.notes.map(show('dim'))];
   const both = `${file} and ${facts.files.join(', ')}`;
   const counts = [
     faults.length > 0 ? plural(faults.length, 'fault') : '',
@@ -141,10 +143,14 @@ function indented(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split('\n').map((line) => `  ${printable(line)}`));
 }
 
-function block(fault: Fault, text: string, paint: Paint, style: 'red' | 'yellow'): string[] {
+/** Of a fault, a warning and a note. */
+type FindingStyle = 'red' | 'yellow' | 'dim';
+
+function block(fault: Fault, text: string, paint: Paint, style: FindingStyle): string[] {
   const [head = '', ...body] = formatFault(fault).split('\n');
   const lines = fault.line === undefined ? [] : frame(text, fault.line, fault.column ?? 1);
-  const label = style === 'yellow' ? `${paint(style, head)}  warning` : paint(style, head);
+  const level = { red: '', yellow: '  warning', dim: '  note' }[style];
+  const label = `${paint(style, head)}${level}`;
   return [label, ...body, ...lines.map((line) => paint('dim', line))];
 }
 

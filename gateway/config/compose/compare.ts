@@ -56,6 +56,8 @@ export interface ComposeResult {
   readonly result: ConfigResult;
   /** The service that is the gateway, if it is known. */
   readonly gateway: string | undefined;
+  /** What is as it should be, but may be unexpected. */
+  readonly notes: readonly Fault[];
 }
 
 /**
@@ -69,12 +71,12 @@ export function compareWithCompose(
   gatewayName?: string,
   running?: ReadonlySet<string>,
 ): ComposeResult {
-  const { result, gateway } = findingsBetween(routes, project, gatewayName, running);
+  const { result, gateway, notes } = findingsBetween(routes, project, gatewayName, running);
   const hasUnknownValue = ({ message, value = '' }: Fault): boolean =>
     message.includes(unknownValue) || value.includes(unknownValue);
   const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasUnknownValue(fault));
   const faults = sorted([...known(result.faults), ...project.missing], orderOf(routes, project));
-  return { gateway, result: { ...result, faults, warnings: known(result.warnings) } };
+  return { gateway, notes: known(notes), result: { ...result, faults, warnings: known(result.warnings) } };
 }
 
 function findingsBetween(
@@ -85,27 +87,29 @@ function findingsBetween(
 ): ComposeResult {
   const gateway = gatewayIn(project, routes, gatewayName);
   // Most findings about a project that was not read completely would be wrong.
-  if (project.faults.length > 0) return { result: refusal(project.faults), gateway: undefined };
-  if (!('networks' in gateway)) return { result: refusal([gateway]), gateway: undefined };
+  if (project.faults.length > 0) return { ...refusal(project.faults), gateway: undefined };
+  if (!('networks' in gateway)) return { ...refusal([gateway]), gateway: undefined };
   const env = Object.fromEntries([...gateway.environment].map(([name, { text }]) => [name, text]));
   const reading = readYaml(routes.text, routes.file, dirname(routes.path), env);
   const result = validate(reading, routes.now);
   const { snapshot } = result;
-  if (!snapshot) return { result, gateway: gateway.name };
+  if (!snapshot) return { result, gateway: gateway.name, notes: [] };
   const targets = targetsOf(snapshot, reading.source, routes.text);
   const versions = snapshot.byMajor.map((version) => ({
     name: version.name,
     isRetired: routes.isRetired(version),
+    from: version.adapter?.mode === 'serve' ? version.adapter.from : undefined,
     targets: targets
       .filter((target) => target.version === version.name)
       .map((target) => ({ target, resolution: resolveHost(target, project, gateway) })),
   }));
   const found = findings({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
-  const withLevel = (level: 'fault' | 'warning'): Fault[] =>
+  const withLevel = (level: ComposeFinding['level']): Fault[] =>
     found.filter((finding) => finding.level === level).map(({ fault }) => fault);
   const order = orderOf(routes, project);
   return {
     gateway: gateway.name,
+    notes: sorted(withLevel('note'), order),
     result: {
       snapshot,
       faults: sorted(withLevel('fault'), order),
@@ -118,8 +122,8 @@ function orderOf({ file }: Routes, { texts }: Project): string[] {
   return [file, ...texts.keys()];
 }
 
-function refusal(faults: readonly Fault[]): ConfigResult {
-  return { snapshot: undefined, faults: sorted(faults, []), warnings: [] };
+function refusal(faults: readonly Fault[]): Pick<ComposeResult, 'result' | 'notes'> {
+  return { result: { snapshot: undefined, faults: sorted(faults, []), warnings: [] }, notes: [] };
 }
 
 function sorted(faults: readonly Fault[], order: readonly string[]): Fault[] {

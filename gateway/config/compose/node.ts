@@ -151,7 +151,8 @@ function byName(item: ComposeNode): readonly (readonly [string, ComposeEntry])[]
 
 /** A difference between routes.yaml and the Compose project. A fault is an error; a warning is probably not intended. */
 export interface ComposeFinding {
-  readonly level: 'fault' | 'warning';
+  /** `note`: nothing is wrong, but the operator may want to know. */
+  readonly level: 'fault' | 'warning' | 'note';
   readonly fault: Fault;
 }
 

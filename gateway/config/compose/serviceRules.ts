@@ -2,7 +2,15 @@ import { realPathOf } from '../location.ts';
 import { unknownValue } from './interpolate.ts';
 import { brief, type ComposeFinding, child, faultFinding, faultIn, textOf, warningFinding } from './node.ts';
 import { mentions, mountsOf, type Service } from './service.ts';
-import { type ComposeContext, type ComposeRule, isNamedFor, servedTargets, servicesOf } from './upstreams.ts';
+import {
+  type ComposeContext,
+  type ComposeRule,
+  type ComposeVersion,
+  isNamedFor,
+  needsBackend,
+  servedTargets,
+  servicesOf,
+} from './upstreams.ts';
 
 /** The gateway should start and run without its backends. */
 export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) => {
@@ -68,12 +76,12 @@ export const orphanStillRuns: ComposeRule = (context) => {
   const orphans = [...running].filter((name) => !project.services.has(name) && !usedHosts.has(name.toLowerCase()));
   return orphans.map((service): ComposeFinding => {
     const name = brief(service);
-    const retired = versions.find((version) => version.isRetired && isNamedFor(service, version.name));
+    const unused = versions.find((version) => !needsBackend(version) && isNamedFor(service, version.name));
     const message = `A container of ${name} still runs in the project ${brief(project.name)}, but none of these files has that service.`;
     const remove =
       'remove it with `docker compose up --detach --remove-orphans`, or with `docker rm --force` and its name';
-    const steps = retired
-      ? `Wait for \`version-gateway status --wait /${retired.name}\`, then ${remove}`
+    const steps = unused
+      ? `Wait for \`version-gateway status --wait /${unused.name}\`, then ${remove}`
       : `${remove.charAt(0).toUpperCase()}${remove.slice(1)}`;
     const at = { file: project.files[0] ?? '', line: 1, column: 1 };
     const fault = faultIn(
@@ -103,7 +111,7 @@ export const serviceUnreached: ComposeRule = (context) => {
   // The host of a target is a variable that is not set: it may be any service.
   if (servedTargets(context).some(({ target }) => target.host.includes(unknownValue))) return [];
   const reached = servicesOf(context.versions.flatMap(({ targets }) => targets));
-  const unneeded = servicesOfRetired(context);
+  const unneeded = unneededServices(context);
   const failing = ['nothing', 'itself', 'elsewhere'];
   const misdirected = context.versions.filter(({ targets }) =>
     targets.some(({ resolution }) => failing.includes(resolution.kind)),
@@ -123,11 +131,11 @@ export const serviceUnreached: ComposeRule = (context) => {
 };
 
 /**
- * A retired version is answered 410 without its service. This is a warning and not a fault, because the service must run
+ * A retired version is answered 410 without its service, and an adapted one by the service of another version. This is a warning and not a fault, because the service must run
  * until the requests that were in flight when the version was retired have ended.
  */
 export const retiredStillRuns: ComposeRule = (context) =>
-  [...servicesOfRetired(context)].flatMap(([service, version]): ComposeFinding[] => {
+  [...unneededServices(context)].flatMap(([service, { name: version, from }]): ComposeFinding[] => {
     const isRunning = context.running?.has(service.name) === true;
     if (service.notStarted !== undefined && !isRunning) return [];
     const name = brief(service.name);
@@ -137,19 +145,23 @@ export const retiredStillRuns: ComposeRule = (context) =>
       ...(service.notStarted === undefined ? ['remove it from the file or give it a profile'] : []),
     ];
     const remedy = `Wait for \`version-gateway status --wait /${version}\`, then ${steps.join(', and ')}.`;
-    const message = `/${version} is retired and no longer needs ${name}, but ${state}.`;
-    return [warningFinding(faultIn(service.at, ['services', service.name], message, remedy))];
+    const reason = from === undefined ? 'is retired' : `is served by an adapter from /${from}`;
+    const message = `/${version} ${reason} and no longer needs ${name}, but ${state}.`;
+    const fault = faultIn(service.at, ['services', service.name], message, remedy);
+    // The operator of an adapted version may keep its backend, to return to it.
+    return [from === undefined ? warningFinding(fault) : { level: 'note', fault }];
   });
 
-/** Services of retired versions only, found by upstream, or by name for a tombstone without an upstream. */
-function servicesOfRetired(context: ComposeContext): ReadonlyMap<Service, string> {
+/** Services of versions that need no backend, found by upstream, or by name if the version has no upstream. */
+function unneededServices(context: ComposeContext): ReadonlyMap<Service, ComposeVersion> {
   const inUse = servicesOf(servedTargets(context));
   const candidates = backends(context);
-  const found = new Map<Service, string>();
-  for (const { name, isRetired, targets } of context.versions) {
-    if (!isRetired) continue;
-    const named = candidates.filter((service) => isNamedFor(service.name, name));
-    for (const service of [...servicesOf(targets), ...named]) if (!inUse.has(service)) found.set(service, name);
+  const found = new Map<Service, ComposeVersion>();
+  for (const version of context.versions) {
+    if (needsBackend(version)) continue;
+    const named = candidates.filter((service) => isNamedFor(service.name, version.name));
+    for (const service of [...servicesOf(version.targets), ...named])
+      if (!inUse.has(service)) found.set(service, version);
   }
   return found;
 }

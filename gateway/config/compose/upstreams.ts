@@ -136,10 +136,12 @@ export interface ComposeContext {
   readonly running: ReadonlySet<string> | undefined;
 }
 
-interface ComposeVersion {
+export interface ComposeVersion {
   /** `v1` */
   readonly name: string;
   readonly isRetired: boolean;
+  /** The version whose backend serves this one through an adapter: `v2`. Its own targets are not used then. */
+  readonly from: string | undefined;
   readonly targets: readonly ResolvedTarget[];
 }
 
@@ -151,9 +153,13 @@ interface ResolvedTarget {
 /** Returns the differences between routes.yaml and the project; never throws. */
 export type ComposeRule = (context: ComposeContext) => ComposeFinding[];
 
-/** The targets of versions that are not retired. */
+/** The targets that get requests: not those of retired versions, and of versions that an adapter serves. */
 export function servedTargets({ versions }: ComposeContext): readonly ResolvedTarget[] {
-  return versions.flatMap(({ isRetired, targets }) => (isRetired ? [] : targets));
+  return versions.flatMap((version) => (needsBackend(version) ? version.targets : []));
+}
+
+export function needsBackend({ isRetired, from }: ComposeVersion): boolean {
+  return !isRetired && from === undefined;
 }
 
 export function servicesOf(targets: readonly ResolvedTarget[]): ReadonlySet<Service> {
@@ -225,8 +231,11 @@ export const backendNotStarted: ComposeRule = (context) =>
   servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     if (resolution.kind !== 'services' || resolution.services.some(({ notStarted }) => notStarted === undefined))
       return [];
+    const adapted = context.versions.filter(({ isRetired, from }) => !isRetired && from === target.version);
     return resolution.services.slice(0, 1).map(({ name, notStarted }) => {
-      const remedy = `Let \`docker compose up\` start it, or retire /${target.version}.`;
+      const others = listed(adapted.map((version) => `/${version.name}`));
+      const reason = others === '' ? `, or retire /${target.version}` : `: it also answers for ${others}`;
+      const remedy = `Let \`docker compose up\` start it${reason}.`;
       return warningFinding(
         faultAt(context.source, target.path, `${target.url}: ${brief(name)} is ${notStarted}.`, remedy),
       );

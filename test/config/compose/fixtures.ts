@@ -58,7 +58,9 @@ export function folderOf(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** Faults first, and warnings marked as such. */
-export function inWords({ result }: ComposeResult): string {
-  return `${print(result.faults)}${result.warnings.map((one) => `warning: ${print([one])}`).join('')}`;
+/** Faults first. Warnings and notes are marked as such. */
+export function inWords({ result, notes }: ComposeResult): string {
+  const marked = (mark: string, faults: ComposeResult['notes']) =>
+    faults.map((one) => `${mark}: ${print([one])}`).join('');
+  return print(result.faults) + marked('warning', result.warnings) + marked('note', notes);
 }

@@ -86,6 +86,8 @@ function row(version, windows, now, x) {
       // A retired version has no days left, whatever date was announced.
       ...dateLine('Sunset', sunset, now, retired ? fromNow : timeLeft),
       ...missingDates(version),
+      version.adapter?.mode === 'serve' &&
+        el('p', { class: 'soft' }, `Served from ${version.adapter.from} by an adapter`),
     ),
   );
 }
