@@ -31,7 +31,13 @@ const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
   schemas: { $defs: { list } },
   routes: new Map([
-    [`GET ${path}`, { responses: new Map([['200', new Map([['application/json', 'list']])]]), lists: [] }],
+    [
+      `GET ${path}`,
+      {
+        responses: new Map([['200', new Map([['application/json', 'list']])]]),
+        parameters: { own: new Map(), other: new Map() },
+      },
+    ],
   ]),
 };
 const change = [{ rename: { title: 'name' } }, { convert: { price: 'decimal_string(2)' } }, { drop: 'glass' }];

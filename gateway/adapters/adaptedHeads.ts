@@ -5,7 +5,8 @@ import { fieldOf, headForBody, type ResponseHead } from '../http1/responseHead.t
 import { pathBelow } from '../routing/requestTarget.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
 import { isJson } from './adaptedBody.ts';
-import { type CompiledAdapter, type CompiledRoute, queryPairs } from './compiledAdapter.ts';
+import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
+import { queryPairs } from './parameterTexts.ts';
 
 // An adapted body has other bytes than that of the backend. So these request fields would mean something else to the backend:
 // ranges, deltas, and dates, which do not change when the adapter does.

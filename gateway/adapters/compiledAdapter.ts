@@ -1,15 +1,7 @@
-import type {
-  AdaptedRoute,
-  AdapterSettings,
-  GoneRoute,
-  JsonMembers,
-  JsonValue,
-  Operation,
-} from '../config/adapterSettings.ts';
-import { PathTable, pathTranslation, valuesOf } from '../shared/pathTable.ts';
+import type { AdaptedRoute, AdapterSettings, GoneRoute, Operation, ParameterForms } from '../config/adapterSettings.ts';
+import { PathTable, pathTranslation } from '../shared/pathTable.ts';
+import { type Transform, transformedPath, transformedQuery } from './parameterTexts.ts';
 import { compileOperations } from './transform.ts';
-
-type Transform = (value: JsonValue) => JsonValue;
 
 /** The parts of an adapted version that its adapter needs. */
 export interface AdapterScope {
@@ -35,7 +27,7 @@ export class CompiledAdapter {
     const byPath = new Map<string, Map<string, CompiledRoute | GoneRoute>>();
     for (const route of settings.routes) {
       const byMethod = byPath.get(route.path) ?? new Map<string, CompiledRoute | GoneRoute>();
-      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, listsOf(settings, route)));
+      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, formsOf(settings, route)));
       byPath.set(route.path, byMethod);
     }
     for (const template of templates) if (!byPath.has(template)) byPath.set(template, new Map());
@@ -61,8 +53,8 @@ export class CompiledAdapter {
   }
 }
 
-function listsOf({ prepared }: AdapterSettings, { method, path }: AdaptedRoute): readonly string[] | undefined {
-  return prepared?.routes.get(`${method} ${path}`)?.lists;
+function formsOf({ prepared }: AdapterSettings, { method, path }: AdaptedRoute): ParameterForms | undefined {
+  return prepared?.routes.get(`${method} ${path}`)?.parameters;
 }
 
 /** The row of an adapted route for one or several statuses. */
@@ -85,15 +77,15 @@ export class CompiledRoute {
   readonly #translate: ((path: string) => string) | undefined;
   readonly #transformPath: Transform | undefined;
   readonly #transformQuery: Transform | undefined;
-  readonly #lists: ReadonlySet<string>;
+  readonly #forms: ParameterForms;
   readonly #rows = new Map<string, ResponseRow>();
 
-  /** `lists`: the query parameters that are lists. */
-  constructor(settings: AdaptedRoute, lists: readonly string[] = []) {
+  /** `forms`: without them, parameters are texts. */
+  constructor(settings: AdaptedRoute, forms: ParameterForms = onlyTexts) {
     const { method, path, request, responses } = settings;
     this.name = `${method} ${path}`;
     this.settings = settings;
-    this.#lists = new Set(lists);
+    this.#forms = forms;
     const renames = renamesIn(request.path);
     this.#translate = pathTranslation(renames ? withRenamedParameters(path, renames) : path, settings.to.path);
     this.#transformPath = renames ? undefined : compileOperations(request.path);
@@ -131,28 +123,26 @@ export class CompiledRoute {
    * @throws the error of an operation, or Error, if a value of the client has no counterpart
    */
   targetOf(path: string, query: string): string {
-    return this.#path(path) + (this.#transformQuery ? transformQuery(query, this.#transformQuery, this.#lists) : query);
+    return this.pathOf(path) + this.queryOf(query);
   }
 
-  #path(path: string): string {
-    const { to } = this.settings;
-    if (!this.#transformPath) {
-      const translated = this.#translate?.(path);
-      if (translated === undefined) throw new Error('a parameter of the path has no value');
-      return translated;
-    }
-    const given = valuesOf(path, this.settings.path);
-    const raw = new Map(given.map(([, value]) => [decoded(value), value]));
-    const values = this.#transformPath(Object.fromEntries(given.map(([name, value]) => [name, decoded(value)])));
-    return to.path.replace(/\{([^{}]*)\}/g, (_whole, name: string) => {
-      const text = textOf((values as JsonMembers)[name] ?? null);
-      if (text === undefined || text === '' || /^\.{1,2}$/.test(text)) {
-        throw new Error(`the parameter ${name} of the path has no value`);
-      }
-      return raw.get(text) ?? encodeURIComponent(text);
-    });
+  /** @throws as `targetOf` */
+  queryOf(query: string): string {
+    return this.#transformQuery ? transformedQuery(query, this.#transformQuery, this.#forms) : query;
+  }
+
+  /** @throws as `targetOf` */
+  pathOf(path: string): string {
+    const { settings } = this;
+    if (this.#transformPath)
+      return transformedPath(path, { from: settings.path, to: settings.to.path }, this.#transformPath, this.#forms);
+    const translated = this.#translate?.(path);
+    if (translated === undefined) throw new Error('a parameter of the path has no value');
+    return translated;
   }
 }
+
+const onlyTexts: ParameterForms = { own: new Map(), other: new Map() };
 
 /** The new name of each renamed member. Undefined if there are other operations. */
 export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string, string> | undefined {
@@ -162,77 +152,13 @@ export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string,
     const [from, ...below] = operation.at;
     const [to, ...belowTo] = operation.to;
     if (from === undefined || to === undefined || below.length + belowTo.length > 0) return undefined;
-    renames.set(from, to);
+    // An earlier one may have given it this name.
+    const [original] = [...renames].find(([, name]) => name === from) ?? [from];
+    renames.set(original, to);
   }
   return renames;
 }
 
 function withRenamedParameters(template: string, names: ReadonlyMap<string, string>): string {
   return template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => `{${names.get(name) ?? name}}`);
-}
-
-/** Names and values as received, in their order. */
-export function queryPairs(query: string): { readonly name: string; readonly value: string; readonly raw: string }[] {
-  return query
-    .slice(1)
-    .split('&')
-    .filter((raw) => raw !== '')
-    .map((raw) => {
-      const equals = raw.indexOf('=');
-      const name = equals === -1 ? raw : raw.slice(0, equals);
-      return { name: formDecoded(name), value: equals === -1 ? '' : formDecoded(raw.slice(equals + 1)), raw };
-    });
-}
-
-/** A parameter that no operation changes keeps its bytes. A repeated parameter is a list of texts, and so is each of `lists`. */
-function transformQuery(query: string, transform: Transform, lists: ReadonlySet<string>): string {
-  const before = new Map<string, { value: string | string[]; raw: string }>();
-  for (const { name, value, raw } of queryPairs(query)) {
-    const known = before.get(name);
-    if (!known) before.set(name, { value: lists.has(name) ? [value] : value, raw });
-    else before.set(name, { value: [known.value, value].flat(), raw: `${known.raw}&${raw}` });
-  }
-  // A copy of each list, because operations change values in place.
-  const given = [...before].map(([name, { value }]) => [name, Array.isArray(value) ? [...value] : value] as const);
-  const after = transform(Object.fromEntries(given)) as JsonMembers;
-  const parts: string[] = [];
-  for (const [name, value] of Object.entries(after)) {
-    const known = before.get(name);
-    if (known && isSame(known.value, value)) parts.push(known.raw);
-    else parts.push(...[value].flat().flatMap((one) => encodedPair(name, one)));
-  }
-  return parts.length === 0 ? '' : `?${parts.join('&')}`;
-}
-
-function isSame(a: string | string[], b: JsonValue): boolean {
-  if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
-  return a.length === b.length && a.every((one, at) => one === b[at]);
-}
-
-function encodedPair(name: string, value: JsonValue): string[] {
-  if (value === null) return [];
-  const text = textOf(value);
-  if (text === undefined) throw new Error(`the parameter ${name} of the query is not a text`);
-  return [`${encodeURIComponent(name)}=${encodeURIComponent(text)}`];
-}
-
-/** A number that was kept by its text is an object of `JSON.rawJSON`; `JSON.stringify` writes its text. */
-function textOf(value: JsonValue): string | undefined {
-  if (typeof value === 'string') return value;
-  const text = JSON.stringify(value);
-  return value === null || text.startsWith('{') || text.startsWith('[') ? undefined : text;
-}
-
-function formDecoded(text: string): string {
-  return decoded(text.replaceAll('+', ' '));
-}
-
-/** As received if an escape is not UTF-8. */
-function decoded(text: string): string {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -9,7 +9,7 @@ export function numberText(value: JsonValue): string | undefined {
 }
 
 /** The number with this text, which is a number of JSON; undefined if it is too large for a double. */
-function numberOf(text: string): JsonValue | undefined {
+export function numberOf(text: string): JsonValue | undefined {
   const value = Number(text);
   if (!Number.isFinite(value)) return undefined;
   return String(value) === text ? value : JSON.rawJSON(text);

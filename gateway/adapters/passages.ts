@@ -2,17 +2,9 @@ import { type Route, routesOf } from '../compat/diff/routes.ts';
 import { Documents } from '../compat/document/documents.ts';
 import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
-import { branchesOf, type Named, propertiesOf, requiredOf, type SubSchema, typesOf } from './branches.ts';
-import {
-  Bundle,
-  fromEntries,
-  isJsonType,
-  type PlainPart,
-  type PlainSchema,
-  parametersOf,
-  requestBodyOf,
-  responsesOf,
-} from './bundle.ts';
+import type { SubSchema } from './branches.ts';
+import { Bundle, fromEntries, isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
+import { objectOf, type ParameterParts, parametersIn } from './parameters.ts';
 import { SchemaValidator, usedBy } from './validator.ts';
 
 /** One side of an adapter: a contract with its routes. */
@@ -117,17 +109,17 @@ export function adaptedRequest(
   { own, other }: { readonly own: RequestParts; readonly other: RequestParts },
   placeOf: (part: string) => Path,
   apply: ApplyToSchema,
-): PlainPart {
+): PlainPart & { readonly parameters: readonly PlainPart[] } {
   const parameters = (['path', 'query'] as const).flatMap((where) => {
     const passage: Passage = {
       place: placeOf(where),
       what: where,
-      from: objectOf(own.parameters, where, where === 'path' ? route.path : ''),
+      from: objectOf(own, where, route.path),
       operations: route.request[where],
       to: undefined,
       direction: 'request',
     };
-    return parametersIn(apply(passage), where, other.parameters);
+    return parametersIn(apply(passage), where, { own, other }, passage.operations);
   });
   const unchanged = [...own.parameters].filter(([key]) => /^(?:header|cookie) /.test(key)).map(([, part]) => part);
   const { body } = own;
@@ -148,8 +140,7 @@ export function adaptedRequest(
   return { ...own.security, parameters: [...parameters, ...unchanged], ...requestBody, responses: {} };
 }
 
-export interface RequestParts {
-  readonly parameters: ReadonlyMap<string, PlainPart>;
+export interface RequestParts extends ParameterParts {
   readonly body: PlainPart | undefined;
   /** The security requirements, if there are any. */
   readonly security: PlainPart;
@@ -160,6 +151,7 @@ export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
   const { security = ofApi } = route.operation.value as { readonly security?: unknown };
   return {
     parameters: parametersOf(route, side.bundle),
+    named: side.bundle.named,
     body: requestBodyOf(route, side.bundle),
     security: security === undefined ? {} : { security },
   };
@@ -169,73 +161,7 @@ export function responsesIn(route: Route, side: AdapterSide): Responses {
   return responsesOf(route, side.bundle);
 }
 
-/**
- * How a parameter arrives. `value`: one text. `list`: repeated, once for each item. `joined`: a list or an object in one text, as
- * with `explode: false`. `parts`: an object whose fields are parameters of their own. `schema`: a property of `objectOf`.
- */
-export function formOf(schema: SubSchema, where: string, named: Named): 'value' | 'list' | 'joined' | 'parts' {
-  if (typeof schema === 'boolean') return 'value';
-  const { 'x-parameter': parameter, ...values } = schema;
-  const { style, explode, content } = (parameter ?? {}) as PlainPart;
-  if (content !== undefined) return 'joined';
-  const types = new Set(branchesOf(values, named).flatMap((branch) => typesOf(branch) ?? []));
-  if (!types.has('array') && !types.has('object')) return 'value';
-  const isForm = where === 'query' && (style ?? 'form') === 'form' && explode !== false;
-  if (types.has('object')) return isForm || style === 'deepObject' ? 'parts' : 'joined';
-  return isForm && [...types].every((type) => type === 'array' || type === 'null') ? 'list' : 'joined';
-}
-
-/** The query parameters that are a list, even if they are sent once. */
-export function listsInQuery(route: Route, side: AdapterSide): string[] {
-  const properties = propertiesOf(objectOf(parametersOf(route, side.bundle), 'query', ''));
-  const entries = Object.entries(properties);
-  return entries.flatMap(([name, schema]) => (formOf(schema, 'query', side.bundle.named) === 'list' ? [name] : []));
-}
-
-/** Path or query parameters as one object. A schema keeps how its parameter is written in `x-parameter`. */
-function objectOf(parameters: ReadonlyMap<string, PlainPart>, where: string, path: string): PlainSchema {
-  const properties: Record<string, PlainSchema> = {};
-  const required: string[] = [];
-  // A contract need not describe the parameters of a path.
-  for (const [, name = ''] of path.matchAll(/\{([^{}]*)\}/g)) {
-    properties[name] = { type: 'string' };
-    required.push(name);
-  }
-  const names = Object.keys(properties);
-  const own = [...parameters.values()].filter((part) => part['in'] === where);
-  for (const [index, { schema, name: written, in: _in, required: isRequired, ...rest }] of own.entries()) {
-    // Templates that differ only in the names of their parameters are the same route.
-    const name =
-      where === 'path' && !names.includes(String(written)) ? (names[index] ?? String(written)) : String(written);
-    properties[name] = { ...(typeof schema === 'object' ? schema : {}), 'x-parameter': rest };
-    if (isRequired === true && where === 'query') required.push(name);
-  }
-  return { type: 'object', properties, required, additionalProperties: false };
-}
-
-/** The parameters of an object. A parameter that is always sent needs no default on the other side. */
-function parametersIn(schema: SubSchema, where: string, others: ReadonlyMap<string, PlainPart>): PlainPart[] {
-  if (typeof schema === 'boolean') return [...others.values()].filter((part) => part['in'] === where);
-  return Object.entries(propertiesOf(schema)).map(([name, property]) => {
-    const own = typeof property === 'object' ? property : {};
-    const rest = typeof own['x-parameter'] === 'object' && own['x-parameter'] !== null ? own['x-parameter'] : {};
-    const isSent = requiredOf(schema).includes(name);
-    const { 'x-parameter': _parameter, default: written, ...values } = own;
-    const other = schemaOf(others.get(`${where} ${name}`));
-    const theirs = typeof other === 'object' ? other['default'] : undefined;
-    const usual = isSent ? theirs : written;
-    if ('content' in rest) return { ...rest, name, in: where, required: isSent };
-    return {
-      ...rest,
-      name,
-      in: where,
-      required: isSent,
-      schema: usual === undefined ? values : { ...values, default: usual },
-    };
-  });
-}
-
-function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {
+export function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {
   const content = part?.['content'];
   return typeof content === 'object' && content !== null ? (content as Record<string, PlainPart>) : {};
 }

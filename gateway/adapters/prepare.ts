@@ -2,14 +2,20 @@ import type { AdapterSettings, PreparedAdapter, PreparedRoute } from '../config/
 import { fingerprintOf } from '../config/build.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, refPrefix } from './bundle.ts';
-import { type AdapterSide, listsInQuery, responsesIn } from './passages.ts';
+import { formsOf } from './parameters.ts';
+import { type AdapterSide, requestPartsOf, responsesIn } from './passages.ts';
 
 /** What requests need of an adapter. `digests`: of both contracts. */
-export function prepare(adapter: AdapterSettings, own: AdapterSide, digests: readonly string[]): PreparedAdapter {
+export function prepare(
+  adapter: AdapterSettings,
+  { own, other }: { readonly own: AdapterSide; readonly other: AdapterSide },
+  digests: readonly string[],
+): PreparedAdapter {
   const defs: Record<string, unknown> = {};
   const routes = adapter.routes.flatMap((route): [string, PreparedRoute][] => {
-    const found = 'gone' in route ? undefined : own.find(route);
-    if (!found) return [];
+    if ('gone' in route) return [];
+    const [found, theirs] = [own.find(route), other.find(route.to)];
+    if (!found || !theirs) return [];
     const name = `${route.method} ${route.path}`;
     const responses = [...responsesIn(found, own)].map(([status, response]) => {
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
@@ -22,7 +28,8 @@ export function prepare(adapter: AdapterSettings, own: AdapterSide, digests: rea
       });
       return [status, new Map(schemas)] as const;
     });
-    return [[name, { responses: new Map(responses), lists: listsInQuery(found, own) }]];
+    const parameters = formsOf(route, requestPartsOf(found, own), requestPartsOf(theirs, other));
+    return [[name, { responses: new Map(responses), parameters }]];
   });
   for (const [name, schema] of Object.entries(own.bundle.named)) defs[name] = withDefs(schema);
   const { from, body, routes: rows } = adapter;

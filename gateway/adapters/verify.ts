@@ -23,6 +23,7 @@ import {
   responsesIn,
 } from './passages.ts';
 import { prepare } from './prepare.ts';
+import { requestFaults, writingFault } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
 
@@ -91,7 +92,7 @@ class AdapterCheck {
     }
     if (this.faults.length > 0) return undefined;
     const digests = [version, from].map(({ contract }) => contract?.digest ?? '');
-    return { ...this.#adapter, prepared: prepare(this.#adapter, own, digests) };
+    return { ...this.#adapter, prepared: prepare(this.#adapter, { own, other }, digests) };
   }
 
   /** `place`: in routes.yaml. */
@@ -196,8 +197,22 @@ class RouteCheck {
     this.#hasFaults = false;
     const requests = { own: requestPartsOf(ownRoute, own), other: requestPartsOf(otherRoute, other) };
     const sent = adaptedRequest(route, requests, (part) => [...at, 'request', part], this.#applied(own, other));
-    this.#checkPath(sent);
+    const request = {
+      ...requests,
+      route,
+      at,
+      sent: sent.parameters,
+      names: this.#names,
+      validators: { own: own.validator, other: other.validator },
+      samples: this.#samples,
+    };
+    for (const { place, message, remedy } of requestFaults(request)) this.#fault(place, message, remedy);
     if (this.#hasFaults) return;
+    for (const where of ['path', 'query'] as const) {
+      const message = writingFault(request, where);
+      if (message !== undefined)
+        this.#sampled.push({ place: [...at, 'request', where], direction: 'request', message });
+    }
     const { parameters, body, security } = requests.other;
     const accepted = {
       ...security,
@@ -229,16 +244,16 @@ class RouteCheck {
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
       const sampled = isFaulty ? undefined : sampleFault(passage, from.bundle.named, validators, this.#samples);
-      if (sampled !== undefined) this.#sampled.push({ passage, message: sampled });
+      if (sampled !== undefined) this.#sampled.push({ ...passage, message: sampled });
       return result;
     };
   }
 
-  readonly #sampled: { readonly passage: Passage; readonly message: string }[] = [];
+  readonly #sampled: (Pick<Passage, 'place' | 'direction'> & { readonly message: string })[] = [];
 
   #compare([old, now]: readonly [old: Documents, now: Documents], direction: Passage['direction']): void {
     const { at } = this.#parts;
-    const sampled = this.#sampled.filter(({ passage }) => passage.direction === direction);
+    const sampled = this.#sampled.filter((one) => one.direction === direction);
     const faults = findingsOf(compareContracts(old, now, levelOf)).flatMap(
       (finding) => judged(finding, direction, this.#names) ?? [],
     );
@@ -249,40 +264,11 @@ class RouteCheck {
     }
     // The fault of a generated value would be the same fault, described less exactly.
     if (faults.some(({ isWarning }) => !isWarning)) return;
-    for (const { passage, message } of sampled)
+    for (const { place, message } of sampled)
       this.#fault(
-        passage.place,
+        place,
         message,
         `Correct the operations, or limit the values in the contract of ${direction === 'response' ? this.#names.other : this.#names.own}.`,
-      );
-  }
-
-  /** Every parameter of the other version's path needs a value, and every value a parameter. */
-  #checkPath(sent: Readonly<Record<string, unknown>>): void {
-    const { route, at } = this.#parts;
-    const given = (sent['parameters'] as readonly Record<string, unknown>[]).filter((part) => part['in'] === 'path');
-    const names = given.map(({ name }) => String(name));
-    const wanted = [...route.to.path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
-    const missing = wanted.filter((name) => !names.includes(name));
-    const unused = names.filter((name) => !wanted.includes(name));
-    for (const name of missing) {
-      const [source] = unused;
-      const remedy =
-        source === undefined
-          ? `Write const: { ${name}: … }.`
-          : `Write request: { path: [{ rename: { ${source}: ${name} } }] }.`;
-      this.#fault(
-        [...at, 'request', 'path'],
-        `The path parameter {${name}} of ${this.#names.other} has no value.`,
-        remedy,
-      );
-    }
-    if (missing.length > 0) return;
-    for (const name of unused)
-      this.#fault(
-        [...at, 'request', 'path'],
-        `The path parameter {${name}} has no counterpart in ${route.to.path}.`,
-        `Write request: { path: [{ drop: ${name} }] } if it has no effect, or gone: with the reason.`,
       );
   }
 

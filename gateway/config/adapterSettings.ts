@@ -40,7 +40,7 @@ export interface AdaptedRoute {
   readonly path: string;
   /** The method and the template of the other version. */
   readonly to: { readonly method: string; readonly path: string };
-  /** From the request of the adapted version to that of the other one. Path and query are objects of texts. */
+  /** From the request of the adapted version to that of the other one. Path and query are objects of parameters. */
   readonly request: {
     readonly path: readonly Operation[];
     readonly query: readonly Operation[];
@@ -99,6 +99,20 @@ export interface PreparedRoute {
    * of a schema in `$defs` that an adapted response must satisfy.
    */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** The query parameters that are lists. A list of one item arrives as one text. */
-  readonly lists: readonly string[];
+  readonly parameters: ParameterForms;
+}
+
+/** How the parameters of the path and of the query are written, by place and name: `query limit`. Without an entry: one text. */
+export interface ParameterForms {
+  /** In requests to the adapted version. */
+  readonly own: ReadonlyMap<string, ParameterForm>;
+  /** In requests to the other version. */
+  readonly other: ReadonlyMap<string, ParameterForm>;
+}
+
+export interface ParameterForm {
+  /** Between the items of a list. `&`: the parameter is repeated. Undefined: it is no list. */
+  readonly separator: '&' | ',' | ' ' | '|' | undefined;
+  /** What each text means. */
+  readonly type: 'text' | 'number' | 'boolean';
 }

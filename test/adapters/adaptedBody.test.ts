@@ -92,7 +92,7 @@ describe('the parts of an adapted body', () => {
               ['2XX', new Map([['application/json', 'a/b']])],
               ['default', new Map([['application/json', 'c d']])],
             ]),
-            lists: [],
+            parameters: { own: new Map(), other: new Map() },
           },
         ],
       ]),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { PreparedAdapter } from '../../gateway/config/adapterSettings.ts';
+import type { PreparedAdapter, PreparedRoute } from '../../gateway/config/adapterSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
@@ -14,6 +14,8 @@ const item = {
   required: ['name', 'price'],
   properties: { name: { type: 'string' }, price: { type: 'string' } },
 };
+
+const tagForms = new Map([['query tag', { separator: '&', type: 'text' }]] as const);
 
 /** `GET /drinks/{id}` of v1, from `GET /cocktails/{cocktail}` of v2; see `adapterRoutes`. */
 export const prepared: PreparedAdapter = {
@@ -27,24 +29,17 @@ export const prepared: PreparedAdapter = {
   },
   routes: new Map([
     ['GET /drinks/{id}', responsesOf({ '200': 'drink', default: 'error' })],
-    ['GET /drinks', { ...responsesOf({ '200': 'drinks' }), lists: ['tag'] }],
+    ['GET /drinks', { ...responsesOf({ '200': 'drinks' }), parameters: { own: tagForms, other: tagForms } }],
     ['POST /drinks', responsesOf({ '201': 'drink', '422': 'error' })],
     ['GET /export', responsesOf({})],
   ]),
 };
 
-function responsesOf(byStatus: Readonly<Record<string, string>>): {
-  readonly responses: PreparedAdapter['routes'] extends ReadonlyMap<string, infer Route>
-    ? Route extends { responses: infer Responses }
-      ? Responses
-      : never
-    : never;
-  readonly lists: readonly string[];
-} {
+function responsesOf(byStatus: Readonly<Record<string, string>>): PreparedRoute {
   const rows = Object.entries(byStatus).map(
     ([status, name]) => [status, new Map([['application/json', name]])] as const,
   );
-  return { responses: new Map(rows), lists: [] };
+  return { responses: new Map(rows), parameters: { own: new Map(), other: new Map() } };
 }
 
 const fromCocktail = [{ rename: { title: 'name' } }, { convert: { price: 'decimal_string(2)' } }, { drop: 'glass' }];

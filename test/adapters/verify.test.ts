@@ -68,12 +68,6 @@ it('rejects the ingredients of the sample services without a base, which v2 requ
   expect(result.faults.map(formatFault).join()).toContain('query parameter `base` is now required');
 });
 
-it('knows which query parameters are lists', async () => {
-  const fixture = fixtureNamed('good-adapters', 'query-list-items');
-  const { snapshot } = await loadFixture(fixture);
-  expect(snapshot?.versions.get('v1')?.adapter?.prepared?.routes.get('GET /drinks')?.lists).toEqual(['state']);
-});
-
 it('changes the hash with the operations and with a contract', async () => {
   const [fixture] = adapterFixtures('good-adapters');
   if (!fixture) throw new Error('no fixture');

@@ -1,0 +1,192 @@
+import type { JsonMembers, JsonValue, ParameterForm, ParameterForms } from '../config/adapterSettings.ts';
+import { valuesOf } from '../shared/pathTable.ts';
+import { numberOf } from './conversions.ts';
+
+// Reads and writes the parameters of a request. A text that no operation changes keeps its bytes.
+
+export type Transform = (value: JsonValue) => JsonValue;
+
+/** A parameter of a client. `raw`: its parts of the query. */
+interface Received {
+  readonly value: JsonValue;
+  readonly texts: readonly string[];
+  readonly form: ParameterForm | undefined;
+  readonly rawName: string;
+  readonly raw: string;
+}
+
+/** @throws the error of an operation, or Error, if a result cannot be written */
+export function transformedQuery(query: string, transform: Transform, forms: ParameterForms): string {
+  const spelling = new Map<string, string>();
+  const received = receivedIn(query, forms.own, spelling);
+  // A copy of each list, because operations change values in place.
+  const given = [...received].map(([name, { value }]) => [name, Array.isArray(value) ? [...value] : value] as const);
+  const after = transform(Object.fromEntries(given)) as JsonMembers;
+  const parts = Object.entries(after).flatMap(([name, value]) => {
+    const [known, form] = [received.get(name), forms.other.get(`query ${name}`)];
+    const texts = textsOf(value, `the parameter ${name} of the query`);
+    if (known && isWrittenAlike(known, value, form) && isSame(known.texts, texts)) return [known.raw];
+    const rawName = known?.rawName ?? encodeURIComponent(name);
+    return writtenValues(texts, form, spelling).map((text) => `${rawName}=${text}`);
+  });
+  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+}
+
+/** Without a form, the contract may not know the parameter, and its bytes stay. */
+function isWrittenAlike(known: Received, value: JsonValue, form: ParameterForm | undefined): boolean {
+  if (Array.isArray(known.value) !== Array.isArray(value)) return false;
+  return known.form?.separator === undefined || known.form.separator === form?.separator;
+}
+
+/** The values of the query parameters by name. */
+export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<string, JsonValue> {
+  return new Map([...receivedIn(query, forms, new Map())].map(([name, { value }]) => [name, value]));
+}
+
+/** `spelling`: gets each text with its bytes. */
+function receivedIn(query: string, forms: ParameterForms['own'], spelling: Map<string, string>): Map<string, Received> {
+  const received = new Map<string, Received>();
+  for (const { name, rawName, rawValue, raw } of queryPairs(query)) {
+    const form = forms.get(`query ${name}`);
+    const items = itemsOf(rawValue, form, formDecoded, spelling);
+    const values = items.map((text) => meaningOf(text, form));
+    const known = received.get(name);
+    if (known) {
+      const value = [known.value, values].flat(2);
+      received.set(name, { ...known, value, texts: [...known.texts, ...items], raw: `${known.raw}&${raw}` });
+    } else {
+      const value = form?.separator === undefined ? (values[0] ?? null) : values;
+      received.set(name, { value, texts: items, form, rawName, raw });
+    }
+  }
+  return received;
+}
+
+/** `from`, `to`: templates. @throws as `transformedQuery` */
+export function transformedPath(
+  path: string,
+  { from, to }: { readonly from: string; readonly to: string },
+  transform: Transform,
+  forms: ParameterForms,
+): string {
+  const spelling = new Map<string, string>();
+  const given = valuesInPath(path, from, forms.own, spelling);
+  const values = transform(Object.fromEntries(given)) as JsonMembers;
+  return to.replace(/\{([^{}]*)\}/g, (_whole, name: string) => {
+    const what = `the parameter ${name} of the path`;
+    const texts = Object.hasOwn(values, name) ? textsOf(values[name] ?? null, what) : [];
+    const form = forms.other.get(`path ${name}`);
+    if (texts.length > 1 && form?.separator === undefined) throw new Error(`${what} is a list`);
+    const [written = ''] = writtenValues(texts, form, spelling);
+    if (isNoSegment(decoded(written))) throw new Error(`${what} has no value`);
+    return written;
+  });
+}
+
+/** Whether a path cannot have this text as a segment. */
+export function isNoSegment(text: string): boolean {
+  return text === '' || text === '.' || text === '..';
+}
+
+/** The values of the parameters of a template. */
+export function valuesInPath(
+  path: string,
+  template: string,
+  forms: ParameterForms['own'],
+  spelling = new Map<string, string>(),
+): [name: string, value: JsonValue][] {
+  return valuesOf(path, template).map(([name, raw]) => {
+    const form = forms.get(`path ${name}`);
+    const values = itemsOf(raw, form, decoded, spelling).map((text) => meaningOf(text, form));
+    return [name, form?.separator === undefined ? (values[0] ?? null) : values];
+  });
+}
+
+/** Names and values as received, in their order. */
+export function queryPairs(
+  query: string,
+): { readonly name: string; readonly rawName: string; readonly rawValue: string; readonly raw: string }[] {
+  return query
+    .slice(1)
+    .split('&')
+    .filter((raw) => raw !== '')
+    .map((raw) => {
+      const equals = raw.indexOf('=');
+      const rawName = equals === -1 ? raw : raw.slice(0, equals);
+      return { name: formDecoded(rawName), rawName, rawValue: equals === -1 ? '' : raw.slice(equals + 1), raw };
+    });
+}
+
+/** A space and `|` are not allowed in URLs. A comma is; with an escape it belongs to an item (RFC 6570 §3.2.1). */
+const separators = { ',': [',', /,/], ' ': ['%20', /%20|\+/], '|': ['%7C', /\||%7C/i] } as const;
+
+function itemsOf(
+  raw: string,
+  form: ParameterForm | undefined,
+  decode: (text: string) => string,
+  spelling: Map<string, string>,
+): string[] {
+  const separator = form?.separator;
+  const parts = separator === undefined || separator === '&' ? [raw] : raw.split(separators[separator][1]);
+  return parts.map((part) => {
+    const text = decode(part);
+    spelling.set(text, part);
+    return text;
+  });
+}
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** A text that is not one of the type stays a text, which operations refuse. */
+function meaningOf(text: string, form: ParameterForm | undefined): JsonValue {
+  if (form?.type === 'number' && jsonNumber.test(text)) return numberOf(text) ?? text;
+  return form?.type === 'boolean' && /^(?:true|false)$/.test(text) ? text === 'true' : text;
+}
+
+/** Null has no text. @throws Error for an object */
+function textsOf(value: JsonValue, what: string): string[] {
+  return [value].flat().flatMap((one) => {
+    if (one === null) return [];
+    // A number that was kept by its text is an object of `JSON.rawJSON`; `JSON.stringify` writes its text.
+    const text = typeof one === 'string' ? one : JSON.stringify(one);
+    if (typeof one === 'object' && /^[{[]/.test(text)) throw new Error(`${what} is not a text`);
+    return [text];
+  });
+}
+
+/**
+ * The text after the equals sign, once for each time that the parameter is written.
+ * @throws Error if an item contains the separator and no escape could tell them apart
+ */
+export function writtenValues(
+  texts: readonly string[],
+  form: ParameterForm | undefined,
+  spelling: ReadonlyMap<string, string> = new Map(),
+): string[] {
+  const separator = form?.separator;
+  if (texts.length === 0) return [];
+  if (separator === undefined || separator === '&')
+    return texts.map((text) => spelling.get(text) ?? encodeURIComponent(text));
+  if (separator !== ',' && texts.some((text) => text.includes(separator))) {
+    throw new Error('an item of a list contains the separator of the list');
+  }
+  return [texts.map((text) => encodeURIComponent(text)).join(separators[separator][0])];
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one, at) => one === b[at]);
+}
+
+function formDecoded(text: string): string {
+  return decoded(text.replaceAll('+', ' '));
+}
+
+/** As received if an escape is not UTF-8. */
+function decoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,176 @@
+import type { AdaptedRoute, Operation, ParameterForm, ParameterForms } from '../config/adapterSettings.ts';
+import {
+  branchesOf,
+  listOf,
+  type Named,
+  propertiesOf,
+  requiredOf,
+  type SubSchema,
+  TooManyBranches,
+  typesOf,
+} from './branches.ts';
+import type { PlainPart, PlainSchema } from './bundle.ts';
+
+// The parameters of a path and of a query, as one object that operations change.
+
+export type ParameterPlace = 'path' | 'query';
+
+/** The parameters of an operation by place and name, and the schemas that theirs refer to. */
+export interface ParameterParts {
+  readonly parameters: ReadonlyMap<string, PlainPart>;
+  readonly named: Named;
+}
+
+/** `template`: of the path. A schema keeps how its parameter is written in `x-parameter`. */
+export function objectOf({ parameters, named }: ParameterParts, where: ParameterPlace, template: string): PlainSchema {
+  const properties: Record<string, PlainSchema> = {};
+  const required: string[] = [];
+  // A contract need not describe the parameters of a path.
+  const names = where === 'path' ? parametersOfPath(template) : [];
+  for (const name of names) {
+    properties[name] = { type: 'string' };
+    required.push(name);
+  }
+  const own = [...parameters.values()].filter((part) => part['in'] === where);
+  for (const [index, { schema, name: written, in: _in, required: isRequired, ...rest }] of own.entries()) {
+    // Templates that differ only in the names of their parameters are the same route.
+    const name =
+      where === 'path' && !names.includes(String(written)) ? (names[index] ?? String(written)) : String(written);
+    const property: PlainSchema = { ...(typeof schema === 'object' ? schema : {}), 'x-parameter': rest };
+    const form = formOf(property, where, named);
+    // An empty list is not sent.
+    const isList = typeof form === 'object' && form.separator !== undefined && property['type'] === 'array';
+    properties[name] = isList ? { ...property, minItems: Math.max(1, Number(property['minItems'] ?? 0)) } : property;
+    if (isRequired === true && where === 'query') required.push(name);
+  }
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+export function parametersOfPath(template: string): string[] {
+  return [...template.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
+}
+
+/**
+ * The parameters of an object after `operations`. A parameter that is always sent needs no default on the other side, and one
+ * that an operation names is written as the other version expects it.
+ */
+export function parametersIn(
+  schema: SubSchema,
+  where: ParameterPlace,
+  { own, other }: { readonly own: ParameterParts; readonly other: ParameterParts },
+  operations: readonly Operation[],
+): PlainPart[] {
+  if (typeof schema === 'boolean') return [...other.parameters.values()].filter((part) => part['in'] === where);
+  const rewritten = rewrittenBy(operations);
+  return Object.entries(propertiesOf(schema)).map(([name, property]) => {
+    const known = typeof property === 'object' ? property : {};
+    const rest = xParameterOf(known);
+    const isSent = requiredOf(schema).includes(name);
+    if ('content' in rest) return { ...rest, name, in: where, required: isSent };
+    const { 'x-parameter': _parameter, default: written, ...values } = known;
+    const { schema: their, ...theirs } = other.parameters.get(`${where} ${name}`) ?? {};
+    const theirSchema = typeof their === 'object' && their !== null ? (their as PlainSchema) : {};
+    const usual = isSent ? theirSchema['default'] : written;
+    const isReadable = [
+      formOf(known, where, own.named),
+      formOf({ ...theirSchema, 'x-parameter': theirs }, where, other.named),
+    ].every((form) => typeof form === 'object');
+    const { style, explode } = theirs;
+    return {
+      ...rest,
+      ...(rewritten.has(name) && isReadable ? { style, explode } : {}),
+      name,
+      in: where,
+      required: isSent,
+      schema: usual === undefined ? values : { ...values, default: usual },
+    };
+  });
+}
+
+/** The parameters that the gateway writes anew. */
+function rewrittenBy(operations: readonly Operation[]): Set<string> {
+  const names = new Set<string>();
+  for (const operation of operations) {
+    const { kind, at } = operation;
+    const [name] = kind === 'rename' || kind === 'move' ? operation.to : at;
+    if (name !== undefined) names.add(name);
+  }
+  return names;
+}
+
+function xParameterOf(schema: PlainSchema): PlainPart {
+  const parameter = schema['x-parameter'];
+  return typeof parameter === 'object' && parameter !== null ? (parameter as PlainPart) : {};
+}
+
+/** The forms that differ from a single text. */
+export function formsOf(route: AdaptedRoute, own: ParameterParts, other: ParameterParts): ParameterForms {
+  const formsIn = (parts: ParameterParts, template: string): ParameterForms['own'] =>
+    new Map(
+      (['path', 'query'] as const).flatMap((where) =>
+        Object.entries(propertiesOf(objectOf(parts, where, template))).flatMap(([name, schema]) => {
+          const form = formOf(schema, where, parts.named);
+          const isText = typeof form === 'object' && form.separator === undefined && form.type === 'text';
+          return typeof form === 'string' || isText ? [] : [[`${where} ${name}`, form] as const];
+        }),
+      ),
+    );
+  return { own: formsIn(own, route.path), other: formsIn(other, route.to.path) };
+}
+
+const separatorOf: Readonly<Record<string, ParameterForm['separator']>> = {
+  form: ',',
+  spaceDelimited: ' ',
+  pipeDelimited: '|',
+};
+
+/**
+ * How a parameter is written. `opaque`: one text that operations cannot read, such as an object or JSON. `parts`: an object whose
+ * fields are parameters of their own. `schema`: a property of `objectOf`.
+ */
+export function formOf(schema: SubSchema, where: ParameterPlace, named: Named): ParameterForm | 'opaque' | 'parts' {
+  if (typeof schema === 'boolean') return { separator: undefined, type: 'text' };
+  const { 'x-parameter': _parameter, ...values } = schema;
+  const { content, style: written, explode: isWritten } = xParameterOf(schema);
+  const style = typeof written === 'string' ? written : where === 'query' ? 'form' : 'simple';
+  const explode = typeof isWritten === 'boolean' ? isWritten : style === 'form';
+  const kinds = typesIn(values, named);
+  if (content !== undefined || !kinds) return 'opaque';
+  const { types, items } = kinds;
+  if (types.has('object')) return style === 'deepObject' || (style === 'form' && explode) ? 'parts' : 'opaque';
+  if (/^(?:label|matrix|deepObject)$/.test(style)) return 'opaque';
+  if (!types.has('array')) return { separator: undefined, type: typeOfText(types) };
+  const separator = where === 'path' ? ',' : explode ? '&' : separatorOf[style];
+  const isOnlyList = types.size === 1 && !items.has('array') && !items.has('object');
+  return isOnlyList && separator !== undefined ? { separator, type: typeOfText(items) } : 'opaque';
+}
+
+/** The types of the values except null, and those of the items of its arrays. Undefined: too many alternatives. */
+function typesIn(
+  schema: SubSchema,
+  named: Named,
+): { readonly types: ReadonlySet<string>; readonly items: ReadonlySet<string> } | undefined {
+  try {
+    const branches = branchesOf(schema, named);
+    const itemSchemas = branches.flatMap(({ items, prefixItems }) => [
+      ...listOf(prefixItems),
+      ...(items === undefined ? [] : [items as SubSchema]),
+    ]);
+    const items = itemSchemas.flatMap((item) => branchesOf(item, named));
+    return { types: typesOfAll(branches), items: typesOfAll(items) };
+  } catch (error) {
+    if (error instanceof TooManyBranches) return undefined;
+    throw error;
+  }
+}
+
+function typesOfAll(branches: readonly PlainSchema[]): Set<string> {
+  const types = new Set(branches.flatMap((branch) => typesOf(branch) ?? ['string']));
+  types.delete('null');
+  return types;
+}
+
+function typeOfText(types: ReadonlySet<string>): ParameterForm['type'] {
+  if (types.size > 0 && [...types].every((type) => type === 'integer' || type === 'number')) return 'number';
+  return types.size === 1 && types.has('boolean') ? 'boolean' : 'text';
+}

@@ -1,0 +1,278 @@
+import type {
+  AdaptedRoute,
+  JsonMembers,
+  JsonValue,
+  Operation,
+  ParameterForm,
+  ParameterForms,
+} from '../config/adapterSettings.ts';
+import type { Path } from '../config/fault.ts';
+import { type Named, propertiesOf, requiredOf } from './branches.ts';
+import { isJsonType, type PlainPart, type PlainSchema } from './bundle.ts';
+import { CompiledRoute } from './compiledAdapter.ts';
+import { formOf, formsOf, objectOf, type ParameterPlace, parametersOfPath } from './parameters.ts';
+import { isNoSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
+import { contentOf, type RequestParts } from './passages.ts';
+import { SchemaSampler } from './schemaSampler.ts';
+import type { SchemaValidator } from './validator.ts';
+
+// What the schemas of a request do not show: parameters are written as texts, and bodies have several media types.
+
+interface RequestFault {
+  /** In routes.yaml. */
+  readonly place: Path;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+export interface RequestToCheck {
+  readonly route: AdaptedRoute;
+  /** Its row in routes.yaml. */
+  readonly at: Path;
+  readonly own: RequestParts;
+  readonly other: RequestParts;
+  /** The parameters after the operations. */
+  readonly sent: readonly PlainPart[];
+  /** `/v1` and `/v2` */
+  readonly names: { readonly own: string; readonly other: string };
+  readonly validators: { readonly own: SchemaValidator; readonly other: SchemaValidator };
+  /** The number of generated values. */
+  readonly samples: number;
+}
+
+/** The faults of one route, without those that a comparison of both contracts shows. */
+export function requestFaults(request: RequestToCheck): RequestFault[] {
+  const { route, own } = request;
+  const ofParameters = (['path', 'query'] as const).flatMap((where) => {
+    const forms = formsByName(objectOf(own, where, route.path), where, own.named);
+    return operationFaults(route.request[where], where, forms);
+  });
+  return [...bodyFaults(request), ...pathFaults(request), ...ofParameters];
+}
+
+function bodyFaults({ route, at, own, names }: RequestToCheck): RequestFault[] {
+  const place = [...at, 'request', 'body'];
+  if (route.request.body.length === 0) return [];
+  if (own.body === undefined) {
+    const message = `The contract of ${names.own} has no request body for this route.`;
+    return [{ place, message, remedy: 'Remove the operations.' }];
+  }
+  return Object.keys(contentOf(own.body)).flatMap((type) => {
+    if (isJsonType(type)) return [];
+    const message = `Requests of ${names.own} may have a body of ${type}, which operations cannot change.`;
+    const remedy = `Remove the media type from the contract of ${names.own} if no client uses it, or write gone: with the reason.`;
+    return [{ place, message, remedy }];
+  });
+}
+
+/** Every parameter of the other version's path needs a value, and every value a parameter. */
+function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] {
+  const place = [...at, 'request', 'path'];
+  const given = sent.filter((part) => part['in'] === 'path').map(({ name }) => String(name));
+  const wanted = parametersOfPath(route.to.path);
+  const missing = wanted.filter((name) => !given.includes(name));
+  const unused = given.filter((name) => !wanted.includes(name));
+  if (missing.length > 0) {
+    const [source] = unused;
+    return missing.map((name) => {
+      const remedy =
+        source === undefined
+          ? `Write const: { ${name}: … }.`
+          : `Write request: { path: [{ rename: { ${source}: ${name} } }] }.`;
+      return { place, message: `The path parameter {${name}} of ${names.other} has no value.`, remedy };
+    });
+  }
+  return unused.map((name) => ({
+    place,
+    message: `The path parameter {${name}} has no counterpart in ${route.to.path}.`,
+    remedy: `Name a route of ${names.other} that has it, or write gone: with the reason.`,
+  }));
+}
+
+type Form = ReturnType<typeof formOf>;
+
+function formsByName(from: PlainSchema, where: ParameterPlace, named: Named): Map<string, Form> {
+  return new Map(Object.entries(propertiesOf(from)).map(([name, schema]) => [name, formOf(schema, where, named)]));
+}
+
+const wholeParameter: ReadonlySet<Operation['kind']> = new Set(['rename', 'move', 'drop', 'const']);
+
+/** Operations on parameters that they cannot read, and values that cannot be written. */
+function operationFaults(
+  operations: readonly Operation[],
+  where: ParameterPlace,
+  forms: Map<string, Form>,
+): RequestFault[] {
+  return operations.flatMap((operation) => {
+    const { kind, at, place } = operation;
+    const fault = (message: string, remedy: string): RequestFault[] => [{ place, message, remedy }];
+    const [name, ...below] = at;
+    if (name === undefined) return fault(`${kind} needs a parameter of the ${where}.`, 'Name one.');
+    if (kind === 'drop' && where === 'path') {
+      const message = `Without the path parameter ${name}, all its values would get the same response.`;
+      return fault(message, 'Name a route that has it, or write gone: with the reason.');
+    }
+    const form = forms.get(name);
+    if (kind === 'rename' || kind === 'move') {
+      const [to = '', ...belowTo] = operation.to;
+      if (belowTo.length > 0) return fault(`A parameter of the ${where} cannot have fields.`, 'Use rename.');
+      if (form !== undefined) forms.set(to, form);
+    }
+    if (kind === 'rename' || kind === 'move' || kind === 'drop' || kind === 'const') forms.delete(name);
+    if (form === 'parts') {
+      const message = `The fields of the object ${name} are parameters of their own, which operations do not see.`;
+      return fault(message, 'Remove the operation, or write gone: with the reason.');
+    }
+    if (form === 'opaque' && !(wholeParameter.has(kind) && below.length === 0)) {
+      const message = `${name} is written as one text that ${kind} cannot read.`;
+      return fault(message, 'Use rename, drop or const, or write gone: with the reason.');
+    }
+    return valueFaults([operation], where, fault);
+  });
+}
+
+/** `fault`: at the operation that routes.yaml lists. */
+function valueFaults(
+  operations: readonly Operation[],
+  where: ParameterPlace,
+  fault: (message: string, remedy: string) => RequestFault[],
+): RequestFault[] {
+  return operations.flatMap((operation) => {
+    if (operation.kind === 'each') return valueFaults(operation.operations, where, fault);
+    if (operation.kind !== 'const' && operation.kind !== 'default' && operation.kind !== 'map') return [];
+    const values = operation.kind === 'map' ? [...operation.values.values()] : [operation.value];
+    const wrong = values.find((value) => unwritable(value, where));
+    if (wrong === undefined) return [];
+    const words = Array.isArray(wrong) ? 'This list' : wrong === '' ? 'An empty text' : JSON.stringify(wrong);
+    const text = where === 'path' ? 'a text other than "", "." and ".."' : 'a text';
+    const remedy = `Write ${text}, a number, a boolean or a list of them.`;
+    return fault(`${words} cannot be written in a ${where}.`, remedy);
+  });
+}
+
+function unwritable(value: JsonValue, where: ParameterPlace): boolean {
+  if (Array.isArray(value))
+    return (
+      value.length === 0 ||
+      value.some((one) => typeof one === 'object') ||
+      (where === 'path' && value.length === 1 && unwritable(value[0] ?? null, where))
+    );
+  return typeof value === 'object' || (where === 'path' && isNoSegment(String(value)));
+}
+
+/**
+ * Generates parameters, writes them as a client does, and adapts them. Returns what is wrong with the first ones that the other
+ * version would not accept.
+ */
+export function writingFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
+  const { route, own, other, validators, samples } = request;
+  if (route.request[where].length === 0) return undefined;
+  const from = objectOf(own, where, route.path);
+  const forms = formsOf(route, own, other);
+  const compiled = new CompiledRoute(route, forms);
+  const sampler = new SchemaSampler(own.named, 1, 'request');
+  for (let count = 0; count < samples; count += 1) {
+    const value = sampler.next(from, (['least', 'most'] as const)[count]);
+    if (value === undefined || !validators.own.isValid(from, value)) continue;
+    const written = writtenBy(value as JsonMembers, { from, where, template: route.path, named: own.named, forms });
+    if (written === undefined) continue;
+    const wrong = refusal(() => (where === 'path' ? compiled.pathOf(written) : compiled.queryOf(written)), {
+      request,
+      where,
+      forms,
+    });
+    if (wrong !== undefined) return `A ${where} that the contract allows cannot be adapted: ${wrong}.`;
+  }
+  return undefined;
+}
+
+/** Why the other version would not accept the result. */
+function refusal(
+  adapt: () => string,
+  {
+    request,
+    where,
+    forms,
+  }: { readonly request: RequestToCheck; readonly where: ParameterPlace; readonly forms: ParameterForms },
+): string | undefined {
+  const { route, other, validators } = request;
+  let result: string;
+  try {
+    result = adapt();
+  } catch (error) {
+    if (error instanceof Error) return error.message;
+    throw error;
+  }
+  const values = new Map(
+    where === 'path' ? valuesInPath(result, route.to.path, forms.other) : valuesInQuery(result, forms.other),
+  );
+  const expected = objectOf(other, where, route.to.path);
+  const required = requiredOf(expected).find((name) => !values.has(name));
+  if (required !== undefined) return `the parameter ${required} of the ${where} has no value`;
+  for (const [name, schema] of Object.entries(propertiesOf(expected))) {
+    const value = values.get(name);
+    const form = formOf(schema, where, other.named);
+    if (value === undefined || typeof form === 'string' || isValidText(schema, value, validators.other)) continue;
+    return `the parameter ${name} of the ${where} gets a value that the contract of ${request.names.other} does not allow`;
+  }
+  return undefined;
+}
+
+/** A text may be a value of several types. */
+function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
+  if (validator.isValid(schema, value)) return true;
+  const meant = [value]
+    .flat()
+    .map((one) => (/^(?:true|false|-?\d+(?:\.\d+)?)$/.test(String(one)) ? JSON.parse(String(one)) : one));
+  return validator.isValid(schema, Array.isArray(value) ? meant : meant[0]);
+}
+
+/** The path or query of a client. Undefined: clients cannot send it. */
+function writtenBy(
+  values: JsonMembers,
+  {
+    from,
+    where,
+    template,
+    named,
+    forms,
+  }: {
+    readonly from: PlainSchema;
+    readonly where: ParameterPlace;
+    readonly template: string;
+    readonly named: Named;
+    readonly forms: ParameterForms;
+  },
+): string | undefined {
+  const kinds = formsByName(from, where, named);
+  const texts = new Map<string, readonly string[]>();
+  for (const [name, value] of Object.entries(values)) {
+    // No operation looks into a text that it cannot read.
+    const isRead = typeof kinds.get(name) === 'object';
+    const items = isRead ? [value].flat().flatMap((one) => (one === null ? [] : [textOf(one)])) : ['x'];
+    const written = writtenOrNone(items, forms.own.get(`${where} ${name}`));
+    if (written === undefined) return undefined;
+    texts.set(name, written);
+  }
+  if (requiredOf(from).some((name) => !texts.get(name)?.length)) return undefined;
+  if (where === 'path') {
+    const isImpossible = [...texts.values()].some(([text = '']) => isNoSegment(text));
+    return isImpossible
+      ? undefined
+      : template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => texts.get(name)?.[0] ?? '');
+  }
+  const pairs = [...texts].flatMap(([name, list]) => list.map((text) => `${encodeURIComponent(name)}=${text}`));
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+function writtenOrNone(texts: readonly string[], form: ParameterForm | undefined): readonly string[] | undefined {
+  try {
+    return writtenValues(texts, form);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

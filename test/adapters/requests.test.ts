@@ -1,0 +1,346 @@
+import { expect, it } from 'vitest';
+import { CompiledAdapter } from '../../gateway/adapters/compiledAdapter.ts';
+import { formatFault } from '../../gateway/config/fault.ts';
+import type { ConfigResult } from '../../gateway/config/validate.ts';
+import { loadFixture } from './fixtures.ts';
+
+type Parameter = Readonly<Record<string, unknown>>;
+
+/** One GET of v1 with its counterpart. */
+interface Pair {
+  readonly v1: readonly Parameter[];
+  readonly v2: readonly Parameter[];
+  readonly path?: readonly object[];
+  readonly query?: readonly object[];
+  /** `/drinks` and `/cocktails` by default. */
+  readonly templates?: readonly [own: string, other: string];
+}
+
+const text = { type: 'string' };
+const integer = { type: 'integer' };
+const q = (name: string, schema: object = text, more: object = {}): Parameter => ({
+  name,
+  in: 'query',
+  schema,
+  ...more,
+});
+const p = (name: string, schema: object = text, more: object = {}): Parameter => ({
+  name,
+  in: 'path',
+  required: true,
+  schema,
+  ...more,
+});
+const oneOf = (...values: unknown[]): object => ({ type: 'string', enum: values });
+const list = (items: object = text, more: object = {}): object => ({ type: 'array', items, ...more });
+const joined = { explode: false };
+
+async function load({ v1, v2, path, query, templates = ['/drinks', '/cocktails'] }: Pair): Promise<ConfigResult> {
+  const [own, other] = templates;
+  const contract = (template: string, parameters: readonly Parameter[]): string =>
+    JSON.stringify({
+      openapi: '3.1.0',
+      info: { title: 'drinks', version: '1' },
+      paths: { [template]: { get: { parameters, responses: { '204': { description: '' } } } } },
+    });
+  const request = { ...(path ? { path } : {}), ...(query ? { query } : {}) };
+  const adapter = { from: '/v2', routes: { [`GET ${own}`]: { to: `GET ${other}`, request } } };
+  const routes = {
+    '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'v1.yaml', adapter },
+    '/v2': { upstream: 'http://127.0.0.1:3002', contract: 'v2.yaml' },
+  };
+  return loadFixture({ routes: JSON.stringify({ routes }), v1: contract(own, v1), v2: contract(other, v2) });
+}
+
+const newOld = [{ each: { x: [{ map: { '': { new: 1, old: 2 } } }] } }];
+const tags = [q('x', list(oneOf('new', 'old')))];
+const tagsOf = (more: object): Parameter[] => [q('x', list(oneOf('new', 'old')), more)];
+const numbersOf = (more: object): Parameter[] => [q('x', list({ type: 'integer', enum: [1, 2] }), more)];
+const seconds = { type: 'integer', minimum: 0, maximum: 4_000_000_000 };
+
+const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, string>>][] = [
+  [
+    'a list that is sent once',
+    { v1: tags, v2: numbersOf({}), query: newOld },
+    { '?x=new': '?x=1', '?x=new&x=old': '?x=1&x=2', '?x=odd': 'refused', '?x': 'refused', '?x=': 'refused', '': '' },
+  ],
+  [
+    'a list with commas',
+    { v1: tagsOf(joined), v2: numbersOf(joined), query: newOld },
+    { '?x=new,old': '?x=1,2', '?x=new': '?x=1', '?x=new%2Cold': 'refused', '?x=new&x=old': '?x=1,2' },
+  ],
+  [
+    'a list with spaces or |',
+    {
+      v1: [q('x', list(oneOf('new', 'old')), { style: 'spaceDelimited' })],
+      v2: [q('y', list(oneOf('new', 'old')), { style: 'pipeDelimited' })],
+      query: [{ rename: { x: 'y' } }],
+    },
+    { '?x=new%20old': '?y=new%7Cold', '?x=new+old': '?y=new%7Cold' },
+  ],
+  [
+    'a list that is repeated instead of joined',
+    { v1: tagsOf(joined), v2: numbersOf({}), query: newOld },
+    { '?x=new,old&q=a,b': '?x=1&x=2&q=a,b' },
+  ],
+  [
+    'a renamed list with commas in its items',
+    { v1: [q('x', list(), joined)], v2: [q('y', list(), joined)], query: [{ rename: { x: 'y' } }] },
+    { '?x=a%2Cb,c': '?y=a%2Cb,c', '?x=a,b,c': '?y=a,b,c' },
+  ],
+  [
+    'a value instead of a list, and a list instead of a value',
+    {
+      v1: [q('x', list(text), joined), q('y')],
+      v2: [q('x'), q('y', list(text), joined)],
+      query: [{ head: 'x' }, { wrap: 'y' }],
+    },
+    { '?x=a,b&y=c,d': '?x=a&y=c%2Cd', '?y=': '?y=', '?x=a+b': '?x=a+b' },
+  ],
+  [
+    'seconds that become a time',
+    {
+      v1: [q('since', seconds)],
+      v2: [q('since', { type: 'string', format: 'date-time' })],
+      query: [{ convert: { since: 'date_time' } }],
+    },
+    {
+      '?since=1700000000': '?since=2023-11-14T22%3A13%3A20Z',
+      '?since=%31700000000': '?since=2023-11-14T22%3A13%3A20Z',
+      '?since=soon': 'refused',
+      '?since=': 'refused',
+      '?since=1&since=2': 'refused',
+    },
+  ],
+  [
+    'numbers, booleans and their spelling',
+    {
+      v1: [q('a', integer), q('b', { type: 'boolean' }), q('c', { type: 'number' })],
+      v2: [q('a', text), q('b', oneOf('on', 'off')), q('d', { type: 'number' })],
+      query: [{ convert: { a: 'string' } }, { map: { b: { true: 'on', false: 'off' } } }, { rename: { c: 'd' } }],
+    },
+    {
+      '?a=12345678901234567890&b=true&c=9.50': '?a=12345678901234567890&b=on&d=9.50',
+      '?b=1': 'refused',
+      '?c=%39': '?d=%39',
+    },
+  ],
+  [
+    'a constant list, a default, and a parameter that is dropped',
+    {
+      v1: [q('debug'), q('limit', integer)],
+      v2: [q('f', list(text, { minItems: 2 }), { ...joined, required: true }), q('limit', integer, { required: true })],
+      query: [{ const: { f: ['x y', 'z,'] } }, { default: { limit: 5 } }, { drop: 'debug' }],
+    },
+    { '?debug=1&f=other&limit=9': '?f=x%20y,z%2C&limit=9', '': '?f=x%20y,z%2C&limit=5' },
+  ],
+  [
+    'a name with brackets, and parameters that no contract has',
+    {
+      v1: [q('x[]', list(oneOf('a')))],
+      v2: [q('x[]', list(oneOf('b')))],
+      query: [{ each: { 'x[]': [{ map: { '': { a: 'b' } } }] } }],
+    },
+    { '?x[]=a&__proto__=%zz&&=': '?x[]=b&__proto__=%zz&=', '?x%5B%5D=a': '?x%5B%5D=b' },
+  ],
+  [
+    'a constant in a path',
+    { v1: [], v2: [p('id', integer)], path: [{ const: { id: 7 } }], templates: ['/drinks', '/cocktails/{id}'] },
+    { '/drinks': '/cocktails/7' },
+  ],
+  [
+    'seconds in a path, and a list with commas',
+    {
+      v1: [p('day', seconds), p('ids', list(oneOf('a', 'b')))],
+      v2: [p('day', { type: 'string', format: 'date' }), p('ids', list(oneOf('1', '2')))],
+      path: [{ convert: { day: 'date' } }, { each: { ids: [{ map: { '': { a: '1', b: '2' } } }] } }],
+      templates: ['/drinks/{day}/{ids}', '/cocktails/{ids}/{day}'],
+    },
+    {
+      '/drinks/1700000000/a,b': '/cocktails/1,2/2023-11-14',
+      '/drinks/1700000000/b': '/cocktails/2/2023-11-14',
+      '/drinks/now/a': 'refused',
+    },
+  ],
+  [
+    'a rotation of path parameters, with reserved characters',
+    {
+      v1: [p('a'), p('b'), p('c')],
+      v2: [p('a'), p('b'), p('c')],
+      path: [{ rename: { a: 't' } }, { rename: { b: 'a' } }, { rename: { c: 'b' } }, { rename: { t: 'c' } }],
+      templates: ['/drinks/{a}/{b}/{c}', '/cocktails/{a}/{b}/{c}'],
+    },
+    { '/drinks/1%2F1/2%3f/3+3;x=1': '/cocktails/2%3f/3+3;x=1/1%2F1' },
+  ],
+];
+
+it.each(accepted)('accepts %s', async (_what, pair, requests) => {
+  const { snapshot, faults } = await load(pair);
+  expect(faults.map(formatFault)).toEqual([]);
+  const settings = snapshot?.versions.get('v1')?.adapter;
+  if (!settings) throw new Error('no adapter');
+  const adapter = new CompiledAdapter({ settings, hash: '', templates: [] });
+  const [own = '', other = ''] = pair.templates ?? ['/drinks', '/cocktails'];
+  const adapted = Object.keys(requests).map((request) => {
+    const [path, query] = request.startsWith('/') ? [request, ''] : [own, request];
+    const route = adapter.find('GET', path);
+    if (!route || 'gone' in route) throw new Error('no route');
+    try {
+      return [request, route.targetOf(path, query).slice(request.startsWith('/') ? 0 : other.length)];
+    } catch {
+      return [request, 'refused'];
+    }
+  });
+  expect(Object.fromEntries(adapted)).toEqual(requests);
+});
+
+const object = { type: 'object', properties: { x: text } };
+
+const rejected: [what: string, pair: Pair, fault: string][] = [
+  [
+    'a list whose items contain the separator',
+    {
+      v1: [q('x', list())],
+      v2: [q('x', list(), { style: 'spaceDelimited' })],
+      query: [{ rename: { x: 'y' } }, { rename: { y: 'x' } }],
+    },
+    'an item of a list contains the separator',
+  ],
+  [
+    'an operation on the fields of an object',
+    { v1: [q('f', object)], v2: [q('g', object)], query: [{ rename: { f: 'g' } }] },
+    'parameters of their own',
+  ],
+  [
+    'an operation on a deepObject',
+    { v1: [q('f', object, { style: 'deepObject' })], v2: [], query: [{ drop: 'f' }] },
+    'parameters of their own',
+  ],
+  [
+    'an operation within an object in one text',
+    { v1: [q('f', object, joined)], v2: [q('f', object, joined)], query: [{ default: { '/f/x': 'a' } }] },
+    'one text that default cannot read',
+  ],
+  [
+    'an operation on JSON in a parameter',
+    {
+      v1: [{ name: 'f', in: 'query', content: { 'application/json': { schema: object } } }],
+      v2: [q('f')],
+      query: [{ convert: { f: 'string' } }],
+    },
+    'one text that convert cannot read',
+  ],
+  [
+    'a constant for a parameter in JSON',
+    {
+      v1: [],
+      v2: [{ name: 'f', in: 'query', required: true, content: { 'application/json': { schema: object } } }],
+      query: [{ const: { f: '{}' } }],
+    },
+    'serialized differently',
+  ],
+  [
+    'a constant object',
+    { v1: [], v2: [q('f', object, { ...joined, required: true })], query: [{ const: { f: { x: 'a' } } }] },
+    'cannot be written in a query',
+  ],
+  [
+    'a constant list of objects',
+    { v1: [], v2: [q('f', list({}))], query: [{ const: { f: [{}] } }] },
+    'This list cannot be written in a query',
+  ],
+  [
+    'a default of null',
+    { v1: [q('x')], v2: [q('x', { type: ['string', 'null'] })], query: [{ default: { x: null } }] },
+    'null cannot be written in a query',
+  ],
+  [
+    'null for an item',
+    {
+      v1: tags,
+      v2: [q('x', list({ type: ['string', 'null'] }))],
+      query: [{ each: { x: [{ map: { '': { new: null, old: 'b' } } }] } }],
+    },
+    'null cannot be written in a query',
+  ],
+  [
+    'a list in a list',
+    { v1: tags, v2: [q('x', list(list()))], query: [{ wrap: 'x' }] },
+    'the parameter x of the query is not a text',
+  ],
+  [
+    'a field of a parameter',
+    { v1: [q('x')], v2: [q('f', object, joined)], query: [{ move: { x: '/f/x' } }] },
+    'cannot have fields',
+  ],
+  [
+    'all parameters at once',
+    { v1: [q('x')], v2: [q('x')], query: [{ each: { '': [{ map: { '': { a: 'b' } } }] } }] },
+    'each needs a parameter of the query',
+  ],
+  [
+    'a path parameter that is dropped',
+    { v1: [p('id')], v2: [q('id')], path: [{ drop: 'id' }], templates: ['/drinks/{id}', '/cocktails'] },
+    'all its values would get the same response',
+  ],
+  [
+    'a value of a map that is no segment',
+    {
+      v1: [p('id', oneOf('a'))],
+      v2: [p('id')],
+      path: [{ map: { id: { a: '..' } } }],
+      templates: ['/drinks/{id}', '/cocktails/{id}'],
+    },
+    '".." cannot be written in a path',
+  ],
+  [
+    'a list in a path that is a single text',
+    {
+      v1: [p('id')],
+      v2: [p('id')],
+      path: [{ const: { id: ['a', 'b'] } }],
+      templates: ['/drinks/{id}', '/cocktails/{id}'],
+    },
+    'was an array and is now a string',
+  ],
+  [
+    'a parameter in another style of path',
+    {
+      v1: [p('id', integer)],
+      v2: [p('id', integer, { style: 'label' })],
+      path: [{ convert: { id: 'integer' } }],
+      templates: ['/drinks/{id}', '/cocktails/{id}'],
+    },
+    'serialized differently',
+  ],
+  [
+    'a convert of a matrix parameter',
+    {
+      v1: [p('id', seconds, { style: 'matrix' })],
+      v2: [p('id', { type: 'string', format: 'date' }, { style: 'matrix' })],
+      path: [{ convert: { id: 'date' } }],
+      templates: ['/drinks/{id}', '/cocktails/{id}'],
+    },
+    'one text that convert cannot read',
+  ],
+  [
+    'a number above the limit after a conversion',
+    {
+      v1: [q('x', { type: 'string', pattern: '^[0-9]{1,3}$' })],
+      v2: [q('x', { ...integer, maximum: 99 })],
+      query: [{ convert: { x: 'integer' } }],
+    },
+    'has a maximum of `99` instead of `999`',
+  ],
+  [
+    'more items than are accepted',
+    { v1: [q('x', list(oneOf('a', 'b')))], v2: [q('x', list(text, { maxItems: 2 }))], query: [{ each: { x: [] } }] },
+    'now has a maxItems of `2`',
+  ],
+];
+
+it.each(rejected)('rejects %s', async (_what, pair, fault) => {
+  const { snapshot, faults } = await load(pair);
+  expect(faults.map(formatFault).join('\n')).toContain(fault);
+  expect(snapshot).toBeUndefined();
+});
