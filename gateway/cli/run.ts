@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   notify: async () => (await import('./commands/digest.ts')).addNotify,
   brownout: async () => (await import('./commands/brownout.ts')).addBrownout,
   shadow: async () => (await import('./commands/shadow.ts')).addShadow,
+  replay: async () => (await import('./commands/replay.ts')).addReplay,
   drift: async () => (await import('./commands/drift.ts')).addDrift,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };

@@ -1,4 +1,4 @@
-/** Two contracts cannot be compared. No caller may treat this as "no changes". */
+/** Two contracts, or two versions, cannot be compared. No caller may treat this as "no changes". */
 export class CompareError extends Error {
   override readonly name = 'CompareError';
   /** `file`, `file:line:column` or `file#/json/pointer`. */

@@ -69,7 +69,7 @@ export function planOf(
 }
 
 /** Through `moved`, if `to` is a successor. Otherwise both versions have the same paths. */
-function pathBetween(version: Version, to: Version, snapshot: Snapshot): SuccessorPath {
+export function pathBetween(version: Version, to: Version, snapshot: Snapshot): SuccessorPath {
   const towards = (from: Version): SuccessorPath | undefined => {
     if (from === to) return pathEndingAt(to);
     const next = nextVersion(from, snapshot);

@@ -35,8 +35,10 @@ export class CopySender {
   };
   readonly #limits: CopyLimits;
   readonly #stop = new AbortController();
+  /** Why the last copy failed: the code of an error, or a status. */
+  lastFailure: string | undefined;
 
-  constructor({ tls }: Version, limits: CopyLimits) {
+  constructor({ tls }: Pick<Version, 'tls'>, limits: CopyLimits) {
     const { servername, verify, ca } = tls;
     this.#limits = limits;
     this.#agents = {
@@ -56,7 +58,10 @@ export class CopySender {
     // node:http may refuse a field or the path.
     const received = await this.#receive(method, address, fields).catch(() => 'failed' as const);
     if (typeof received === 'string') return received;
-    if (overloadedStatuses.has(received.status)) return 'failed';
+    if (overloadedStatuses.has(received.status)) {
+      this.lastFailure = `status ${received.status}`;
+      return 'failed';
+    }
     const body = method === 'HEAD' ? received.body : await decoded(received.body, received.coding, this.#limits.body);
     return typeof body === 'string' ? body : { status: received.status, contentType: received.contentType, body };
   }
@@ -86,9 +91,10 @@ export class CopySender {
     if (this.#stop.signal.aborted) return 'aborted' as const;
     const request = (isSecure ? https : http).request(options);
     let hasEnded = false;
-    const end = (result: Awaited<typeof promise>): void => {
+    const end = (result: Awaited<typeof promise>, reason = 'incomplete response'): void => {
       if (hasEnded) return;
       hasEnded = true;
+      if (result === 'failed') this.lastFailure = reason;
       clearTimeout(timer);
       this.#stop.signal.removeEventListener('abort', onStop);
       resolve(result);
@@ -97,7 +103,7 @@ export class CopySender {
     const onStop = (): void => end('aborted');
     const timer = setTimeout(end, this.#limits.timeout, 'timeout' as const);
     this.#stop.signal.addEventListener('abort', onStop, { once: true });
-    request.on('error', () => end('failed'));
+    request.on('error', (error: NodeJS.ErrnoException) => end('failed', error.code));
     request.on('close', () => end('failed'));
     request.on('response', (response) => {
       const parts: Buffer[] = [];

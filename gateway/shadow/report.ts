@@ -74,7 +74,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
 export type DifferenceReport = Awaited<ReturnType<typeof shadowReport>>;
 export type ShadowRoute = DifferenceReport['routes'][number];
 
-function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests'> | undefined) {
+export function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests'> | undefined) {
   const { route, pairs, compared, control, skipped, differences, unseen, first, last } = evidence;
   return {
     route,
@@ -189,7 +189,7 @@ export function differenceInWords(one: { path: string; what: string; detail: str
 }
 
 /** `/v1 compared with /v2: 2 undeclared differences and 1 declared in 30 pairs of 1 route.` */
-function summaryOf(
+export function summaryOf(
   version: string,
   to: string | undefined,
   { undeclared, declared }: ReturnType<typeof countsOf>,
@@ -245,7 +245,7 @@ function notesOn(
   return notes;
 }
 
-function countsOf(
+export function countsOf(
   routes: readonly RouteEvidence[],
 ): Readonly<Record<'undeclared' | 'declared' | 'noise' | 'no_evidence', number>> {
   const count = (name: DifferenceClass): number =>

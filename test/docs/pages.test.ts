@@ -3,12 +3,18 @@ import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/schema.ts';
 import { metricsPage } from '../../gateway/observability/metricTable.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
+import { requestFileSchema } from '../../gateway/shadow/requestFile.ts';
 
 // `npm run docs` writes these pages.
 it.each([
   ['docs/problems.md', 'the catalogue', problemsPage],
   ['docs/routes.md', 'the schema', referencePage],
   ['docs/metrics.md', 'the table of metrics', metricsPage],
+  [
+    'docs/replay-requests.schema.json',
+    'the schema of the file',
+    () => `${JSON.stringify(requestFileSchema, null, 2)}\n`,
+  ],
 ])('%s is generated from %s', async (file, _source, page) => {
   await expect(page()).toMatchFileSnapshot(`../../${file}`);
 });

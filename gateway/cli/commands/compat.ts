@@ -132,7 +132,7 @@ const printers: Record<CompatFormat, Printer> = {
 };
 
 /** The Git working tree of a folder. Git prints paths with symbolic links resolved, so the folder is resolved too. */
-function gitFolderOf(folder: string): WorkingTree {
+export function gitFolderOf(folder: string): WorkingTree {
   const real = realpathSync(folder);
   return { root: workingTreeOf(real) ?? real, folder: real };
 }

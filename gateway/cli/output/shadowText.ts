@@ -1,3 +1,4 @@
+import type { ReplayReport } from '../../shadow/replayReport.ts';
 import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../shadow/report.ts';
 import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { type Paint, table } from './terminal.ts';
@@ -23,6 +24,24 @@ export function shadowAsText(report: DifferenceReport, paint: Paint, width = Num
     lines.push('', `and ${grouped(report.route_count - report.routes.length)} more routes`);
   const others = notCompared(report);
   if (others !== undefined) lines.push('', printable(others));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The result of `replay`. */
+export function replayAsText(report: ReplayReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
+  const lines = [paint('bold', printable(report.summary)), ...report.notes.map((note) => `  ${printable(note)}`)];
+  for (const route of report.routes) {
+    const bodies = route.compared === route.pairs ? '' : `, ${grouped(route.compared)} with bodies`;
+    const counts = `${plural(route.pairs, 'pair')}${bodies}, ${grouped(route.control)} control`;
+    lines.push('', `${paint('bold', printableExcerpt(route.route, 100))}  ${counts}`);
+    const rows = differenceRows(route);
+    if (rows.length > 0) lines.push(...table(rows, width));
+    lines.push(...remarks(route).map((line) => `  ${printable(line)}`));
+  }
+  if (report.no_evidence.length > 0) {
+    const rows = report.no_evidence.map(({ route, why }) => [printableExcerpt(route, 100), printable(why)]);
+    lines.push('', paint('bold', 'No evidence'), ...table(rows, width));
+  }
   return `${lines.join('\n')}\n`;
 }
 
@@ -61,7 +80,7 @@ function routeLine(
   return `${plural(pairs, 'pair')}${bodies}, ${grouped(control)} control; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
 }
 
-function differenceRows({ differences }: ShadowRoute): string[][] {
+function differenceRows({ differences }: Pick<ShadowRoute, 'differences'>): string[][] {
   return differences
     .slice(0, differencesShown)
     .map((one) => [
@@ -79,7 +98,7 @@ function remarks({
   difference_count: count,
   unseen,
   unseen_count: unseenCount,
-}: ShadowRoute): string[] {
+}: Omit<ShadowRoute, 'requests'>): string[] {
   const lines: string[] = [];
   const shown = Math.min(differences.length, differencesShown);
   if (count > shown) lines.push(`and ${plural(count - shown, 'more difference')}`);

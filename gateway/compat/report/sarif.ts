@@ -34,16 +34,18 @@ interface SarifRun {
 interface SarifDriver {
   readonly name: string;
   readonly version: string;
-  readonly rules: readonly {
-    readonly id: string;
-    readonly shortDescription: SarifText;
-    readonly fullDescription: SarifText;
-    readonly defaultConfiguration: { readonly level: SarifResult['level'] };
-    readonly properties: { readonly basis: string; readonly direction: string };
-  }[];
+  readonly rules: readonly SarifRule[];
 }
 
-interface SarifInvocation {
+export interface SarifRule {
+  readonly id: string;
+  readonly shortDescription: SarifText;
+  readonly fullDescription: SarifText;
+  readonly defaultConfiguration: { readonly level: SarifResult['level'] };
+  readonly properties?: { readonly basis: string; readonly direction: string };
+}
+
+export interface SarifInvocation {
   readonly executionSuccessful: boolean;
   readonly toolConfigurationNotifications: readonly { readonly level: 'error'; readonly message: SarifText }[];
   readonly toolExecutionNotifications: readonly { readonly level: 'warning'; readonly message: SarifText }[];
@@ -53,7 +55,7 @@ interface SarifInvocation {
   }[];
 }
 
-interface SarifResult {
+export interface SarifResult {
   readonly ruleId: string;
   readonly ruleIndex: number;
   readonly level: 'error' | 'warning' | 'note';
@@ -93,31 +95,28 @@ export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
     ...countedFindings(pair).map((finding) => resultOf(finding, pair, options, undefined)),
     ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
   ]);
+  const described = rules.map(({ id, level, basis, direction, policy }) => ({
+    id,
+    shortDescription: { text: policy },
+    fullDescription: { text: `${policy} ${basisInWords[basis]}` },
+    defaultConfiguration: { level: sarifLevels[level] },
+    properties: { basis, direction },
+  }));
+  return sarifLog(options.version, described, invocationOf(report), results);
+}
+
+/** A log of one run. `version`: of this program. */
+export function sarifLog(
+  version: string,
+  describedRules: readonly SarifRule[],
+  invocation: SarifInvocation,
+  results: readonly SarifResult[],
+): SarifLog {
+  const driver = { name: 'version-gateway', version, rules: describedRules };
   return {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
-    runs: [
-      {
-        tool: { driver: driverOf(options.version) },
-        columnKind: 'utf16CodeUnits',
-        invocations: [invocationOf(report)],
-        results,
-      },
-    ],
-  };
-}
-
-function driverOf(version: string): SarifDriver {
-  return {
-    name: 'version-gateway',
-    version,
-    rules: rules.map(({ id, level, basis, direction, policy }) => ({
-      id,
-      shortDescription: { text: policy },
-      fullDescription: { text: `${policy} ${basisInWords[basis]}` },
-      defaultConfiguration: { level: sarifLevels[level] },
-      properties: { basis, direction },
-    })),
+    runs: [{ tool: { driver }, columnKind: 'utf16CodeUnits', invocations: [invocation], results }],
   };
 }
 
@@ -156,7 +155,7 @@ function resultOf(
 }
 
 /** Some viewers render `[a](b)` as a link. Braces are safe: they are placeholders only in a message with `arguments`. */
-function textOf(text: string): SarifText {
+export function textOf(text: string): SarifText {
   return { text: safeText(text, 1000).replaceAll('](', '] (') };
 }
 
@@ -171,7 +170,11 @@ function mainLocation(
   return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, base) } } };
 }
 
-function locationOf({ place }: Site, at: TextPosition | undefined, base: WorkingTree): SarifLocation {
+export function locationOf(
+  { place }: Pick<Site, 'place'>,
+  at: TextPosition | undefined,
+  base: WorkingTree,
+): SarifLocation {
   const pointer = pointerOf(place);
   return {
     physicalLocation: {

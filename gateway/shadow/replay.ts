@@ -1,0 +1,259 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Version } from '../config/snapshot.ts';
+import type { EvidenceRow } from '../usage/usageRow.ts';
+import { EvidenceCollector } from './collector.ts';
+import { type CopyResult, CopySender } from './copySender.ts';
+import {
+  type HeaderField,
+  type ReplayedRequest,
+  type ReplayedVersions,
+  type RequestMaker,
+  requestMaker,
+  type UncomparedRoute,
+} from './replayRequests.ts';
+import type { RecordedRequest } from './requestFile.ts';
+import type { Exchanged } from './sample.ts';
+
+/** One of the two servers. */
+export interface ReplaySide {
+  /** `v1` */
+  readonly version: string;
+  /** Without a slash at its end. */
+  readonly url: URL;
+}
+
+export interface ReplayOptions {
+  readonly old: ReplaySide;
+  readonly new: ReplaySide;
+  readonly versions: ReplayedVersions;
+  readonly requests: readonly RecordedRequest[];
+  /** Added to each request. */
+  readonly fields: readonly HeaderField[];
+  /** Pairs of requests per second. */
+  readonly rate: number;
+  /** How often each request is sent. Undefined: often enough for `leastPairs` of each route. */
+  readonly repeat: number | undefined;
+  /** Of a response: ms until it is complete, and bytes. */
+  readonly limits: { readonly timeout: number; readonly body: number };
+  /** For the report. */
+  readonly notes: readonly string[];
+}
+
+/** A server that did not answer at all. */
+export interface SilentSide {
+  readonly side: 'old' | 'new';
+  /** `ECONNREFUSED`, `timeout` and so on. */
+  readonly reason: string;
+}
+
+/** What became of the requests. */
+export interface ReplayOutcome {
+  readonly rows: readonly EvidenceRow[];
+  /** The routes that were sent, with the route of the new version. */
+  readonly sent: ReadonlyMap<string, string | undefined>;
+  /** Why something was not compared. */
+  readonly uncompared: readonly UncomparedRoute[];
+  /** Set if the other requests were not sent, because a server does not answer any more. */
+  readonly gone: SilentSide | undefined;
+}
+
+// A difference that only many pairs show needs 20 of them that differ. Not every request has to show it.
+const usualPairs = 40;
+const inFlight = 4;
+// A request that fails this often is not repeated.
+const mostFailures = 2;
+// So many failures in a row, and never a response: the server is not there.
+const failuresUntilSilent = 3;
+// So many failures in a row: the server has gone.
+const failuresUntilGone = 10;
+const tls: Version['tls'] = { verify: true, servername: undefined, ca: undefined };
+
+/** Sends requests to two servers and compares their responses. @throws CompareError for a broken `$ref` */
+export async function replay(options: ReplayOptions): Promise<ReplayOutcome | SilentSide> {
+  const run = new Replay(options);
+  await run.send();
+  return run.silent ?? run.outcome;
+}
+
+/** A request of the file with its repetitions. */
+interface PlannedRequest {
+  readonly make: RequestMaker;
+  readonly route: string;
+  /** Of the new version. */
+  readonly toTemplate: string | undefined;
+  failures: number;
+}
+
+/** A collector has room for a limited number of properties, so each route has its own. */
+interface ComparedRoute {
+  readonly collector: EvidenceCollector;
+  pairs: number;
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #senders: Readonly<Record<'old' | 'new', CopySender>>;
+  readonly #planned: PlannedRequest[] = [];
+  readonly #unsent: UncomparedRoute[] = [];
+  readonly #compared = new Map<string, ComparedRoute>();
+  /** Why a response was not compared, by route. */
+  readonly #uncompared = new Map<string, Set<string>>();
+  /** The statuses of the old version, by route. */
+  readonly #statuses = new Map<string, Set<number>>();
+  readonly #answered = { old: false, new: false };
+  readonly #failuresInRow = { old: 0, new: 0 };
+  #nextAt = 0;
+  #gone: SilentSide | undefined;
+  silent: SilentSide | undefined;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+    this.#senders = { old: new CopySender({ tls }, options.limits), new: new CopySender({ tls }, options.limits) };
+    for (const request of options.requests) {
+      const make = requestMaker(request, options.versions);
+      if (typeof make === 'function') {
+        const { method, template, toTemplate } = make(0);
+        this.#planned.push({ make, route: `${method} ${template}`, toTemplate, failures: 0 });
+      } else this.#unsent.push(make);
+    }
+  }
+
+  async send(): Promise<void> {
+    const rounds = this.#rounds();
+    const work = async (): Promise<void> => {
+      for (const [request, round] of rounds) {
+        if (this.silent ?? this.#gone) return;
+        if (request.failures >= mostFailures) continue;
+        await this.#pace();
+        await this.#sendPair(request, round);
+      }
+    };
+    await Promise.all(Array.from({ length: inFlight }, work));
+    this.#senders.old.close();
+    this.#senders.new.close();
+  }
+
+  get outcome(): ReplayOutcome {
+    const failed = [...this.#uncompared].flatMap(([route, reasons]) => [...reasons].map((why) => ({ route, why })));
+    // Two refusals may be equal, and say nothing about the responses that clients need.
+    const refused = [...this.#statuses].flatMap(([route, statuses]) => {
+      const all = [...statuses].sort((a, b) => a - b);
+      const why = `the old version answered only ${all.join(', ')}`;
+      return all.some((status) => status < 400) ? [] : [{ route, why }];
+    });
+    return {
+      rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
+      sent: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
+      uncompared: [...this.#unsent, ...failed, ...refused],
+      gone: this.#gone,
+    };
+  }
+
+  /** Each request once, then each a second time, and so on: if one of them fails, the others are sent all the same. */
+  *#rounds(): Generator<readonly [PlannedRequest, number], void> {
+    const byRoute = Map.groupBy(this.#planned, ({ route }) => route);
+    const timesOf = ({ route }: PlannedRequest): number =>
+      this.#options.repeat ?? Math.ceil(usualPairs / (byRoute.get(route)?.length ?? 1));
+    const most = Math.max(0, ...this.#planned.map(timesOf));
+    for (let round = 0; round < most; round += 1)
+      for (const request of this.#planned) if (round < timesOf(request)) yield [request, round];
+  }
+
+  async #pace(): Promise<void> {
+    const now = performance.now();
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + 1000 / this.#options.rate;
+    // A timer is late by a millisecond or more.
+    if (at - now > 2) await sleep(at - now);
+  }
+
+  async #sendPair(planned: PlannedRequest, round: number): Promise<void> {
+    const request = planned.make(round);
+    const old = await this.#ask('old', request, planned);
+    if (old === undefined) return;
+    if (old.status >= 500 || partialStatuses.has(old.status)) {
+      this.#note(planned.route, `the old version answered ${old.status}`);
+      return;
+    }
+    this.#statuses.set(planned.route, (this.#statuses.get(planned.route) ?? new Set()).add(old.status));
+    const now = await this.#ask('new', request, planned);
+    if (now === undefined) return;
+    const { method, template, toTemplate } = request;
+    const pair = { method, template, toTemplate, old, withoutCredentials: false, at: Date.now() };
+    const compared = this.#comparedAt(planned.route);
+    compared.collector.add({ ...pair, kind: 'shadow', new: now });
+    compared.pairs += 1;
+    // What differs between two responses of the old version is noise.
+    const again = compared.pairs % 2 === 0 ? await this.#ask('old', request, planned) : undefined;
+    if (again) compared.collector.add({ ...pair, kind: 'control', new: again });
+  }
+
+  async #ask(side: 'old' | 'new', request: ReplayedRequest, planned: PlannedRequest): Promise<Exchanged | undefined> {
+    const { url } = this.#options[side];
+    const path = side === 'old' ? request.oldTarget : request.newTarget;
+    const address = { target: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') + path, prefix: '' };
+    const result = await this.#senders[side].send(request.method, address, this.#fieldsOf(request));
+    if (typeof result !== 'string') {
+      this.#answered[side] = true;
+      this.#failuresInRow[side] = 0;
+      return result;
+    }
+    this.#fail(side, result, planned);
+    return undefined;
+  }
+
+  #fail(side: 'old' | 'new', result: Exclude<CopyResult, object>, planned: PlannedRequest): void {
+    const { limits } = this.#options;
+    const lastFailure = this.#senders[side].lastFailure ?? 'no complete response';
+    const words = {
+      failed: lastFailure,
+      timeout: `no complete response within ${limits.timeout / 1000} s`,
+      body: `a response of more than ${limits.body / 1024} KiB`,
+      coding: 'a content coding that is unknown or wrong',
+      aborted: 'stopped',
+    };
+    planned.failures += 1;
+    this.#note(planned.route, `the ${side} version: ${words[result]}`);
+    const isResponse = result === 'body' || result === 'coding' || lastFailure.startsWith('status ');
+    if (isResponse) this.#answered[side] = true;
+    if (result === 'body' || result === 'coding') return;
+    this.#failuresInRow[side] += 1;
+    const count = this.#failuresInRow[side];
+    const silentAt = Math.min(failuresUntilSilent, this.#planned.length * mostFailures);
+    if (!this.#answered[side] && count >= silentAt) this.silent ??= { side, reason: words[result] };
+    else if (count >= failuresUntilGone) this.#gone ??= { side, reason: words[result] };
+  }
+
+  /** What the command line gives replaces what the file has. */
+  #fieldsOf({ fields }: ReplayedRequest): string[] {
+    const all = [...usualFields, ...fields, ...this.#options.fields];
+    return [...new Map(all.map((one) => [one[0].toLowerCase(), one])).values()].flat();
+  }
+
+  #comparedAt(route: string): ComparedRoute {
+    const known = this.#compared.get(route);
+    if (known) return known;
+    const { old, new: now, versions } = this.#options;
+    const names = { version: old.version, to: now.version, hash: '', contract: undefined, toContract: undefined };
+    const collector = new EvidenceCollector(names, versions.old.responses, versions.new.responses);
+    const compared = { collector, pairs: 0 };
+    this.#compared.set(route, compared);
+    return compared;
+  }
+
+  #note(route: string, why: string): void {
+    const reasons = this.#uncompared.get(route) ?? new Set();
+    this.#uncompared.set(route, reasons.add(why));
+  }
+}
+
+const usualFields = [
+  ['Accept', '*/*'],
+  ['User-Agent', 'version-gateway-replay'],
+  ['Accept-Encoding', 'identity'],
+  // A gateway does not copy these requests, and backends can recognize them.
+  ['X-Shadow', '1'],
+] as const;
+
+// They are about a part of a response, or about what the client has.
+const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);

@@ -1,0 +1,266 @@
+import { Bundle, type PlainSchema } from '../adapters/bundle.ts';
+import { SchemaSampler } from '../adapters/schemaSampler.ts';
+import { type Route, routesOf } from '../compat/diff/routes.ts';
+import type { Documents } from '../compat/document/documents.ts';
+import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../compat/document/located.ts';
+import { Schemas } from '../compat/schema/schemas.ts';
+import { PathTable, translatePath, valuesOf } from '../shared/pathTable.ts';
+import { foldPath } from '../usage/counting/routeNames.ts';
+import { fieldFault, type NamedParameter, type ParameterType, type RecordedRequest } from './requestFile.ts';
+import { ContractResponses } from './responses.ts';
+
+type ParameterPlace = 'path' | 'query' | 'header';
+
+/** The routes and parameters of one of the two versions. */
+export class ReplayedContract {
+  /** Undefined: the version has no contract. */
+  readonly documents: Documents | undefined;
+  readonly responses: ContractResponses;
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #paths: PathTable<string>;
+  readonly #schemas: Schemas | undefined;
+  readonly #bundle: Bundle | undefined;
+
+  /** `version`: a prefix of paths in the contract that is removed. @throws CompareError */
+  constructor(documents: Documents | undefined, version: string) {
+    this.documents = documents;
+    this.responses = new ContractResponses(documents, version);
+    this.#routes = documents ? routesOf(documents, version) : new Map();
+    const templates = [...this.#routes.values()].filter(({ kind }) => kind === 'route').map(({ path }) => path);
+    this.#paths = new PathTable([...new Set(templates)].map((path) => [path, path]));
+    this.#schemas = documents && new Schemas(documents);
+    this.#bundle = documents && new Bundle(documents);
+  }
+
+  get templates(): readonly string[] {
+    return this.#paths.entries().map(([template]) => template);
+  }
+
+  /** `path`: a path, or another template of the same route. Undefined: the contract has none. */
+  templateOf(path: string): string | undefined {
+    return this.#paths.find(path)?.template;
+  }
+
+  routeOf(method: string, template: string | undefined): Route | undefined {
+    const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
+    return names.map((name) => this.#routes.get(`route ${name} ${template}`)).find((route) => route !== undefined);
+  }
+
+  /** The parameters of a route at one place, by name. Those of the operation override those of its path. */
+  parametersOf(route: Route | undefined, place: ParameterPlace): Map<string, Located> {
+    const { documents } = this;
+    if (route === undefined || documents === undefined) return new Map();
+    const all = [documents.resolve(route.item), route.operation].flatMap((holder) =>
+      itemsOf(below(holder, 'parameters')).map((one) => documents.resolve(one)),
+    );
+    const named = all.filter((one) => below(one, 'in').value === place);
+    return new Map(named.map((one) => [String(below(one, 'name').value), one]));
+  }
+
+  /** The values that the contract itself has for a parameter: examples, else the default, else the allowed values. */
+  examplesOf(parameter: Located): unknown[] {
+    const { documents } = this;
+    if (documents === undefined) return [];
+    const holders = [parameter, ...entriesOf(below(parameter, 'content')).map(([, media]) => media)];
+    const own = holders.flatMap((holder) => [
+      below(holder, 'example').value,
+      ...entriesOf(below(holder, 'examples')).map(([, one]) => below(documents.resolve(one), 'value').value),
+    ]);
+    const schema = this.#schemaOf(parameter);
+    const parts = schema.flatMap((one) => this.#schemas?.of(one).parts.map(({ map }) => map) ?? []);
+    const inSchema = parts.flatMap((map) => [map['example'], ...(isList(map['examples']) ? map['examples'] : [])]);
+    const fixed = parts.flatMap((map) => [map['default'], map['const']]);
+    const values = schema.flatMap((one) => [...(this.#schemas?.of(one).view.values?.values() ?? [])]);
+    const lists = [[...own, ...inSchema], fixed, values.map(({ value }) => value)];
+    return (
+      lists
+        .map((list) => list.filter((value) => value !== undefined && value !== null))
+        .find((list) => list.length > 0) ?? []
+    );
+  }
+
+  /** Generates values of the schema of a parameter; without one, values of the type. Undefined: none can be generated. */
+  samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
+    const [schema] = parameter ? this.#schemaOf(parameter) : [];
+    const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
+    const sampler = new SchemaSampler(this.#bundle?.named ?? {}, 1, 'request');
+    const limited = plainly(typeof bundled === 'object' ? bundled : {}, type);
+    return () => sampler.next(limited);
+  }
+
+  #schemaOf(parameter: Located): Located[] {
+    const holders = [parameter, ...entriesOf(below(parameter, 'content')).map(([, media]) => media)];
+    return holders.map((holder) => below(holder, 'schema')).filter(({ value }) => isMap(value));
+  }
+}
+
+/** Short words and small numbers are more probably accepted than any text and any number. */
+function plainly(schema: PlainSchema, type: ParameterType): PlainSchema {
+  const own: PlainSchema =
+    '$ref' in schema ||
+    'type' in schema ||
+    'enum' in schema ||
+    'allOf' in schema ||
+    'oneOf' in schema ||
+    'anyOf' in schema
+      ? schema
+      : { ...schema, type: type === 'array' ? 'string' : type };
+  const isFree = !['pattern', 'format', 'enum', 'const', 'minLength', 'maxLength'].some((key) => key in own);
+  if (own['type'] === 'string' && isFree) return { ...own, pattern: '^[a-z]{3,6}$' };
+  const isNumber = own['type'] === 'integer' || own['type'] === 'number';
+  const isUnlimited = !['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'enum', 'const'].some(
+    (key) => key in own,
+  );
+  return isNumber && isUnlimited ? { ...own, minimum: 1, maximum: 9 } : own;
+}
+
+/** One request, as it is sent to both versions. */
+export interface ReplayedRequest {
+  readonly method: 'GET' | 'HEAD';
+  /** The path of the contract of the old version, as in reports. */
+  readonly template: string;
+  /** Undefined: the contract of the new version does not have it. */
+  readonly toTemplate: string | undefined;
+  /** Paths with query, without the base of a URL. */
+  readonly oldTarget: string;
+  readonly newTarget: string;
+  readonly fields: readonly HeaderField[];
+}
+
+export type HeaderField = readonly [name: string, value: string];
+
+/** The requests of one entry of a file: each round uses other values, if the contract has several. */
+export type RequestMaker = (round: number) => ReplayedRequest;
+
+/** A route of which something was not compared. */
+export interface UncomparedRoute {
+  readonly route: string;
+  readonly why: string;
+}
+
+export interface ReplayedVersions {
+  readonly old: ReplayedContract;
+  readonly new: ReplayedContract;
+  /** From a path of the old version to the one of the new version. Undefined: it has no counterpart. */
+  readonly moved: (path: string) => string | undefined;
+}
+
+/** Completes a request with values of the contracts. @throws CompareError for a broken `$ref` */
+export function requestMaker(request: RecordedRequest, versions: ReplayedVersions): RequestMaker | UncomparedRoute {
+  const { method, path, to } = request;
+  const { old } = versions;
+  const route = `${method} ${old.templateOf(path) ?? path}`;
+  if (to === null) return { route, why: 'it has no counterpart in the new version' };
+  const inPath = new Map<string, Values>();
+  for (const parameter of request.pathParameters) {
+    const values = pathValues(parameter, request, versions);
+    if (values === undefined)
+      return {
+        route,
+        why: `the path parameter {${parameter.name}} has no value: write it in the file, or an example in the contract`,
+      };
+    inPath.set(parameter.name, values);
+  }
+  const operation = old.routeOf(method, old.templateOf(path));
+  const query = withRequired(request.query, old.parametersOf(operation, 'query')).map((one): [string, Values] => [
+    one.name,
+    valuesFor(one, old, old.parametersOf(operation, 'query').get(one.name), true),
+  ]);
+  const headers = withRequired(request.headers, old.parametersOf(operation, 'header')).map((one): [string, Values] => [
+    one.name,
+    valuesFor(one, old, findHeader(old.parametersOf(operation, 'header'), one.name), false),
+  ]);
+  const made = (round: number): ReplayedRequest | undefined => {
+    const concrete = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
+      encoded(inPath.get(name)?.(round)[0] ?? ''),
+    );
+    const newPath = to === undefined ? versions.moved(concrete) : translatePath(concrete, path, to);
+    if (newPath === undefined) return undefined;
+    const pairs = query.flatMap(([name, values]) => values(round).map((value) => `${encoded(name)}=${encoded(value)}`));
+    const search = pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+    return {
+      method,
+      template: old.templateOf(concrete) ?? (path.includes('{') ? path : foldPath(path)),
+      toTemplate: versions.new.templateOf(newPath),
+      oldTarget: concrete + search,
+      newTarget: newPath + search,
+      fields: headers.flatMap(([name, values]) => {
+        const [value] = values(round);
+        return value === undefined || fieldFault(name, value) !== undefined ? [] : [[name, value] as const];
+      }),
+    };
+  };
+  const first = made(0);
+  if (first === undefined) return { route, why: 'it has no counterpart in the new version' };
+  return (round) => made(round) ?? first;
+}
+
+/** The values of a parameter in one round. Empty: it is not sent. */
+type Values = (round: number) => readonly string[];
+
+/** A guess would compare one 404 with another, so only values that a person has written are used. */
+function pathValues(
+  { name, values }: NamedParameter,
+  { method, path, to }: RecordedRequest,
+  versions: ReplayedVersions,
+): Values | undefined {
+  if (values !== undefined) return () => values;
+  const newPath = typeof to === 'string' ? translatePath(path, path, to) : versions.moved(path);
+  for (const [contract, written] of [
+    [versions.old, path],
+    [versions.new, newPath],
+  ] as const) {
+    const template = written === undefined ? undefined : contract.templateOf(written);
+    if (template === undefined || written === undefined) continue;
+    const [own] = valuesOf(written, template).find(([, value]) => value === `{${name}}`) ?? [];
+    const parameter =
+      own === undefined ? undefined : contract.parametersOf(contract.routeOf(method, template), 'path').get(own);
+    const texts = parameter ? contract.examplesOf(parameter).filter(isScalar).map(String) : [];
+    const usable = texts.filter((text) => !/^\.{0,2}$/.test(text));
+    if (usable.length > 0) return (round) => [usable[round % usable.length] as string];
+  }
+  return undefined;
+}
+
+function valuesFor(
+  { values, type }: NamedParameter,
+  contract: ReplayedContract,
+  parameter: Located | undefined,
+  isSampled: boolean,
+): Values {
+  if (values !== undefined) return () => values;
+  const examples = parameter ? contract.examplesOf(parameter) : [];
+  if (examples.length > 0) return (round) => serialized(examples[round % examples.length], parameter);
+  if (!isSampled) return () => [];
+  const sample = contract.samplerOf(parameter, type);
+  return () => serialized(sample(), parameter);
+}
+
+/** What the contract requires, and the request does not have, is added. */
+function withRequired(given: readonly NamedParameter[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
+  const names = new Set(given.map(({ name }) => name.toLowerCase()));
+  const missing = [...parameters].filter(
+    ([name, one]) => below(one, 'required').value === true && !names.has(name.toLowerCase()),
+  );
+  return [...given, ...missing.map(([name]): NamedParameter => ({ name, type: 'string', values: undefined }))];
+}
+
+function findHeader(parameters: ReadonlyMap<string, Located>, name: string): Located | undefined {
+  return [...parameters].find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
+}
+
+/** The style `form` of OpenAPI. A value of an object is not sent. */
+function serialized(value: unknown, parameter: Located | undefined): string[] {
+  if (isScalar(value)) return [String(value)];
+  if (!isList(value)) return [];
+  const items = value.filter(isScalar).map(String);
+  return parameter && below(parameter, 'explode').value === false ? [items.join(',')] : items;
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function encoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

@@ -1,0 +1,300 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { findJsonError } from '../compat/document/jsonSyntax.ts';
+import { textPositionAt } from '../compat/document/positions.ts';
+import { CompareError } from '../compat/failure.ts';
+import { translatePath, withoutVersion } from '../shared/pathTable.ts';
+import { plural, printableExcerpt } from '../shared/text.ts';
+
+/** The format that this release writes, and the only one that it reads. */
+export const requestFormat = 1;
+// Values of clients must not lie around.
+export const requestLifetimeMs = 7 * 86_400_000;
+
+export const parameterTypes = ['string', 'integer', 'number', 'boolean', 'array'] as const;
+export type ParameterType = (typeof parameterTypes)[number];
+
+type WrittenScalar = string | number | boolean;
+
+/** A value alone, or its type with or without a value. */
+export type WrittenParameter =
+  | WrittenScalar
+  | readonly WrittenScalar[]
+  | { readonly type?: ParameterType; readonly value?: WrittenScalar | readonly WrittenScalar[] };
+
+/** One request of a file. docs/replay.md describes its fields. */
+export interface WrittenRequest {
+  readonly route: string;
+  readonly to?: string | null;
+  readonly path?: Readonly<Record<string, WrittenParameter>>;
+  readonly query?: Readonly<Record<string, WrittenParameter>>;
+  readonly headers?: Readonly<Record<string, WrittenParameter>>;
+  readonly count?: number;
+}
+
+/** The file that `shadow export` writes and `replay` reads. Instants as RFC 3339. */
+export interface RequestFile {
+  readonly format: typeof requestFormat;
+  readonly created?: string;
+  /** Undefined: it does not expire. */
+  readonly expires?: string;
+  /** `v1` */
+  readonly version?: string;
+  readonly to?: string;
+  /** The digests of the contract files, by version; null: the version has none. */
+  readonly contracts?: Readonly<Record<string, string | null>>;
+  readonly requests: readonly WrittenRequest[];
+}
+
+/** A parameter of a request. No values: only its name and type are known. */
+export interface NamedParameter {
+  readonly name: string;
+  readonly type: ParameterType;
+  readonly values: readonly string[] | undefined;
+}
+
+/** A request of a file whose fields were checked. */
+export interface RecordedRequest {
+  readonly method: 'GET' | 'HEAD';
+  /** Below the version: `/drinks/{id}`, or with values: `/drinks/7`. */
+  readonly path: string;
+  /** The path in the new version, with the same parameters. Null: it has no counterpart. Undefined: not stated. */
+  readonly to: string | null | undefined;
+  readonly pathParameters: readonly NamedParameter[];
+  readonly query: readonly NamedParameter[];
+  readonly headers: readonly NamedParameter[];
+}
+
+const scalar = { type: ['string', 'number', 'boolean'], maxLength: 2000 };
+const typed = {
+  properties: {
+    type: { enum: parameterTypes },
+    value: { type: [...scalar.type, 'array'], maxLength: 2000, items: scalar, minItems: 1, maxItems: 100 },
+  },
+  additionalProperties: false,
+};
+const single = { ...typed, type: [...scalar.type, 'object'], maxLength: 2000 };
+const repeatable = { ...single, type: [...single.type, 'array'], items: scalar, minItems: 1, maxItems: 100 };
+const instant = { type: 'string', format: 'date-time' };
+const version = { type: 'string', pattern: '^v(0|[1-9][0-9]*)$' };
+
+/** The JSON Schema of the file. `npm run docs` writes it to docs/replay-requests.schema.json. */
+export const requestFileSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Requests for version-gateway replay',
+  type: 'object',
+  required: ['format', 'requests'],
+  additionalProperties: false,
+  properties: {
+    $schema: { type: 'string' },
+    format: { const: requestFormat, description: 'The number of the format.' },
+    created: { ...instant, description: 'When the requests were exported.' },
+    expires: { ...instant, description: 'From then on the file is refused. Without it, the file does not expire.' },
+    version: { ...version, description: 'The version whose clients sent the requests.' },
+    to: { ...version, description: 'The version that it is compared with.' },
+    contracts: {
+      type: 'object',
+      additionalProperties: { type: ['string', 'null'] },
+      description: 'SHA-256 of the contract file of each version, in hexadecimal digits.',
+    },
+    requests: {
+      type: 'array',
+      maxItems: 10_000,
+      items: {
+        type: 'object',
+        required: ['route'],
+        additionalProperties: false,
+        properties: {
+          route: {
+            type: 'string',
+            maxLength: 8000,
+            description:
+              'GET or HEAD and the path below the version: "GET /drinks/{id}", or with values "GET /drinks/7?lang=de".',
+          },
+          to: {
+            type: ['string', 'null'],
+            maxLength: 8000,
+            description:
+              'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the same path.',
+          },
+          path: { type: 'object', additionalProperties: single, description: 'The path parameters, by name.' },
+          query: { type: 'object', additionalProperties: repeatable, description: 'The query parameters, by name.' },
+          headers: { type: 'object', additionalProperties: single, description: 'The header fields, by name.' },
+          count: { type: 'integer', minimum: 0, description: 'How often clients sent it. For information.' },
+        },
+      },
+    },
+  },
+};
+
+const remedy = 'docs/replay.md describes the format.';
+const mostFaults = 10;
+// They concern the connection, or a part of a response instead of all of it.
+const refusedFields =
+  /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-type|expect|host|if-.*|range|accept-encoding|x-shadow)$/i;
+
+/** @throws CompareError if the text is not such a file, or has expired. Its message contains no values. */
+export function parseRequestFile(
+  text: string,
+  name: string,
+  now: number,
+): { readonly file: RequestFile; readonly requests: readonly RecordedRequest[] } {
+  const content = text.replace(/^\uFEFF/, '');
+  const syntax = findJsonError(content);
+  if (syntax) {
+    const { line, column } = textPositionAt(content, syntax.offset);
+    throw new CompareError(`${name}:${line}:${column}`, 'is not JSON', `Make it with shadow export. ${remedy}`);
+  }
+  const root: unknown = parsedJson(content, name);
+  const format = isObject(root) ? root['format'] : undefined;
+  if (format === undefined)
+    throw new CompareError(
+      name,
+      'is not a file of requests: it has no `format`',
+      `Write "format": ${requestFormat}. ${remedy}`,
+    );
+  if (format !== requestFormat) {
+    const isNewer = typeof format === 'number' && format > requestFormat;
+    const way = isNewer
+      ? 'Use a newer release of version-gateway, or export the requests again with this one.'
+      : remedy;
+    throw new CompareError(
+      name,
+      `has the format ${printableExcerpt(JSON.stringify(format))}, and this release reads format ${requestFormat}`,
+      way,
+    );
+  }
+  const validate = validator();
+  const faults = validate(root) ? [] : (validate.errors ?? []).map(faultInWords);
+  const file = root as RequestFile;
+  const requests =
+    faults.length > 0 ? [] : file.requests.map((one, index) => recorded(one, `requests[${index}]`, file, faults));
+  if (faults.length > 0) {
+    const shown = faults.slice(0, mostFaults).map((fault) => `\n  ${fault}`);
+    const more = faults.length > shown.length ? `\n  and ${faults.length - shown.length} more` : '';
+    throw new CompareError(name, `has ${plural(faults.length, 'fault')}`, `${remedy}${shown.join('')}${more}`);
+  }
+  if (file.expires !== undefined && Date.parse(file.expires) <= now)
+    throw new CompareError(name, `expired at ${file.expires}`, 'Make a new one with version-gateway shadow export.');
+  return { file, requests };
+}
+
+function parsedJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CompareError(name, 'is not JSON', `Make it with shadow export. ${remedy}`);
+  }
+}
+
+function validator() {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  return ajv.compile(requestFileSchema);
+}
+
+function faultInWords({
+  instancePath,
+  keyword,
+  params,
+  message,
+}: {
+  instancePath: string;
+  keyword: string;
+  params: Record<string, unknown>;
+  message?: string | undefined;
+}): string {
+  const place = instancePath
+    .replace(/\/(\d+)/g, '[$1]')
+    .replaceAll('/', '.')
+    .slice(1);
+  const at = place === '' ? '' : `${printableExcerpt(place)}: `;
+  if (keyword === 'additionalProperties')
+    return `${at}unknown key ${printableExcerpt(String(params['additionalProperty']))}`;
+  if (keyword === 'required') return `${at}\`${params['missingProperty']}\` is missing`;
+  if (keyword === 'enum') return `${at}must be ${(params['allowedValues'] as string[]).join(', ')}`;
+  return `${at}${message ?? 'is not valid'}`;
+}
+
+function recorded(
+  written: WrittenRequest,
+  at: string,
+  { version: prefix }: RequestFile,
+  faults: string[],
+): RecordedRequest {
+  const [, method = '', target = ''] = /^([A-Z]+) +(\S*)$/.exec(written.route.trim()) ?? [];
+  if (method !== 'GET' && method !== 'HEAD')
+    faults.push(`${at}.route: only GET and HEAD are sent: write "GET /drinks"`);
+  const [ownPath = '', ...rest] = target.split('?');
+  const path = ascii(prefix === undefined ? ownPath : withoutVersion(ownPath, prefix));
+  const to = typeof written.to === 'string' ? ascii(written.to) : written.to;
+  for (const [key, one] of [
+    ['route', path],
+    ['to', to],
+  ] as const)
+    if (typeof one === 'string' && !isUsablePath(one))
+      faults.push(`${at}.${key}: the path must begin with / and have neither spaces, # nor the segments . and ..`);
+  if (typeof to === 'string' && to.includes('?')) faults.push(`${at}.to: write the query in route or query`);
+  else if (typeof to === 'string' && translatePath(path, path, to) === undefined)
+    faults.push(`${at}.to: it has more parameters than route`);
+  const names = new Set([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name));
+  const pathParameters = parametersOf(written.path);
+  for (const { name, values } of pathParameters) {
+    if (!names.has(name)) faults.push(`${at}.path: route has no {${printableExcerpt(name)}}`);
+    if (values?.some((value) => /^(?:\.{0,2})$/.test(value)))
+      faults.push(`${at}.path.${printableExcerpt(name)}: the value must not be empty, . or ..`);
+  }
+  const headers = parametersOf(written.headers);
+  for (const { name, values = [] } of headers) {
+    const problem = fieldFault(name, values.join());
+    if (problem !== undefined) faults.push(`${at}.headers: ${problem}`);
+  }
+  const inRoute = [...new URLSearchParams(rest.join('?'))].map(
+    ([name, value]): NamedParameter => ({ name, type: 'string', values: [value] }),
+  );
+  return {
+    method: method === 'HEAD' ? 'HEAD' : 'GET',
+    path,
+    to,
+    pathParameters: [...names].map(
+      (name) => pathParameters.find((one) => one.name === name) ?? { name, type: 'string', values: undefined },
+    ),
+    query: [...inRoute, ...parametersOf(written.query)],
+    headers,
+  };
+}
+
+/** A character outside ASCII is percent-encoded, so that a path may be written as a person reads it. */
+function ascii(path: string): string {
+  return path.toWellFormed().replace(/[^\x00-\x7e]/gu, encodeURIComponent);
+}
+
+function isUsablePath(path: string): boolean {
+  if (!path.startsWith('/') || /[\s#\p{Cc}]/u.test(path)) return false;
+  // A path must not lead out of the base path of a version.
+  return !path.split(/[/\\]|%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
+}
+
+/** Why a field cannot be sent. The text does not contain its value. */
+export function fieldFault(name: string, value: string): string | undefined {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+    return `${JSON.stringify(printableExcerpt(name))} is not the name of a field`;
+  if (refusedFields.test(name)) return `${name} is set by replay, so it cannot be given`;
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+    ? undefined
+    : `the value of ${name} has characters that a field cannot have`;
+}
+
+function parametersOf(written: WrittenRequest['query'] = {}): NamedParameter[] {
+  return Object.entries(written).map(([name, one]) => {
+    const { type, value }: Exclude<WrittenParameter, WrittenScalar | readonly WrittenScalar[]> = isObject(one)
+      ? one
+      : { value: one as WrittenScalar };
+    const values = value === undefined ? undefined : [value].flat().map(String);
+    return { name, type: type ?? 'string', values };
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
