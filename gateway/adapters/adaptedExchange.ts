@@ -72,9 +72,11 @@ export class AdaptedExchange implements ExchangeAdaptation {
   /** The request fields for the backend. */
   get fields(): RequestFields {
     if (this.#sent) return this.#sent;
-    const isNew = this.body !== undefined;
-    const passed = adaptedRequestLines(this.#fields.passed, this.#adapter.compiled.hash, isNew);
-    const framing = isNew ? { contentLength: String(this.body?.length), transferEncoding: undefined } : {};
+    const isNewBody = this.body !== undefined;
+    const { hash, settings } = this.#adapter.compiled;
+    const accept = settings.prepared?.routes.get(this.route.name)?.accept;
+    const passed = adaptedRequestLines(this.#fields.passed, { hash, isNewBody, accept });
+    const framing = isNewBody ? { contentLength: String(this.body?.length), transferEncoding: undefined } : {};
     this.#sent = { ...this.#fields, passed, ...framing };
     return this.#sent;
   }

@@ -14,16 +14,29 @@ const droppedFromRequests = new Set(['accept-encoding', 'range', 'if-range', 'if
 const describesRequestBody = new Set(['content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']);
 const tagConditions = new Set(['if-none-match', 'if-match']);
 
-/** The request fields for the backend. `lines`: `Name: value` lines, as received. `newBody`: the body was changed. */
-export function adaptedRequestLines(lines: string, hash: string, newBody: boolean): string {
+/** What `adaptedRequestLines` depends on. */
+interface RequestChange {
+  readonly hash: string;
+  readonly isNewBody: boolean;
+  /** The media types to ask the backend for. Undefined: those that the client accepts. */
+  readonly accept: readonly string[] | undefined;
+}
+
+/** The request fields for the backend. `lines`: `Name: value` lines, as received. */
+export function adaptedRequestLines(lines: string, { hash, isNewBody, accept }: RequestChange): string {
   let adapted = 'Accept-Encoding: identity\r\n';
+  let asked = '';
   let conditions: Map<string, string> | undefined;
   let end = 0;
   for (let start = 0; start < lines.length; start = end) {
     const colon = lines.indexOf(':', start);
     end = lines.indexOf('\r\n', colon) + 2;
     const name = lowerCased(lines.slice(start, colon));
-    if (droppedFromRequests.has(name) || (newBody && describesRequestBody.has(name))) continue;
+    if (droppedFromRequests.has(name) || (isNewBody && describesRequestBody.has(name))) continue;
+    if (accept && name === 'accept') {
+      asked += `,${lines.slice(colon + 1, end).trim()}`;
+      continue;
+    }
     if (!tagConditions.has(name)) adapted += lines.slice(start, end);
     else {
       const value = lines.slice(colon + 1, end).trim();
@@ -32,6 +45,7 @@ export function adaptedRequestLines(lines: string, hash: string, newBody: boolea
       conditions.set(name, before === undefined ? value : `${before}, ${value}`);
     }
   }
+  if (accept) adapted += `Accept: ${acceptedOf(asked, accept)}\r\n`;
   for (const [name, list] of conditions ?? []) {
     const tags = originalTags(list, hash);
     // Without a tag of this adapter, If-Match can match nothing, and If-None-Match has no effect.
@@ -39,6 +53,13 @@ export function adaptedRequestLines(lines: string, hash: string, newBody: boolea
     adapted += `${name === 'if-match' ? 'If-Match' : 'If-None-Match'}: ${tags === '' ? 'W/""' : tags}\r\n`;
   }
   return adapted;
+}
+
+/** The ranges of `asked` that name one of `types`; if there are none, all types. RFC 9110 §12.5.1 allows to ignore `Accept`. */
+function acceptedOf(asked: string, types: readonly string[]): string {
+  const isNamed = (range: string): boolean => types.includes((range.split(';', 1)[0] ?? '').trim().toLowerCase());
+  const named = asked.split(',').filter((range) => isNamed(range) && !/;\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(range));
+  return named.length === 0 ? types.join(', ') : named.map((range) => range.trim()).join(', ');
 }
 
 // RFC 9110 §8.8.3. A comma may be part of a tag.

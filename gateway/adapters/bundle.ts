@@ -184,6 +184,11 @@ function contentOf(holder: Located, bundle: Bundle): PlainPart {
   );
 }
 
+/** Whether bodies of a media type, or of a range such as all types, may be JSON. */
+export function mayBeJson(type: string): boolean {
+  return isJsonType(type) || /^(?:\*\/\*|application\/\*|text\/json)\s*(?:;|$)/i.test(type);
+}
+
 /** Whether bodies of a media type are JSON. */
 export function isJsonType(type: string): boolean {
   return /^application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i.test(type);

@@ -3,7 +3,7 @@ import { Documents } from '../compat/document/documents.ts';
 import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
 import type { SubSchema } from './branches.ts';
-import { Bundle, fromEntries, isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
+import { Bundle, fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { objectOf, type ParameterParts, parametersIn } from './parameters.ts';
 import { SchemaValidator, usedBy } from './validator.ts';
 
@@ -86,8 +86,8 @@ export function adaptedResponses(
       const operations = entryFor(route.responses, status) ?? [];
       const expected = contentOf(entryFor(own, status));
       const content = Object.entries(contentOf(response)).map(([type, media]) => {
-        if (!isJsonType(type)) return [type, media] as const;
-        const to = expected[type] ?? Object.entries(expected).find(([other]) => isJsonType(other))?.[1];
+        if (!mayBeJson(type)) return [type, media] as const;
+        const to = expected[type] ?? Object.entries(expected).find(([other]) => mayBeJson(other))?.[1];
         const passage: Passage = {
           place: placeOf(status),
           what: `response ${status}`,
@@ -125,13 +125,13 @@ export function adaptedRequest(
   const { body } = own;
   const expected = contentOf(other.body);
   const content = Object.entries(contentOf(body)).map(([type, media]) => {
-    if (!isJsonType(type)) return [type, media] as const;
+    if (!mayBeJson(type)) return [type, media] as const;
     const passage: Passage = {
       place: placeOf('body'),
       what: 'request body',
       from: schemaOf(media) ?? {},
       operations: route.request.body,
-      to: schemaOf(expected[type] ?? Object.entries(expected).find(([one]) => isJsonType(one))?.[1]),
+      to: schemaOf(expected[type] ?? Object.entries(expected).find(([one]) => mayBeJson(one))?.[1]),
       direction: 'request',
     };
     return [type, { ...media, schema: apply(passage) }] as const;

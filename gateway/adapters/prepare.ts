@@ -1,9 +1,9 @@
-import type { AdapterSettings, PreparedAdapter, PreparedRoute } from '../config/adapterSettings.ts';
+import type { AdaptedRoute, AdapterSettings, PreparedAdapter, PreparedRoute } from '../config/adapterSettings.ts';
 import { fingerprintOf } from '../config/build.ts';
 import type { SubSchema } from './branches.ts';
-import { isJsonType, refPrefix } from './bundle.ts';
+import { mayBeJson, refPrefix } from './bundle.ts';
 import { formsOf } from './parameters.ts';
-import { type AdapterSide, requestPartsOf, responsesIn } from './passages.ts';
+import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './passages.ts';
 
 /** What requests need of an adapter. `digests`: of both contracts. */
 export function prepare(
@@ -17,19 +17,21 @@ export function prepare(
     const [found, theirs] = [own.find(route), other.find(route.to)];
     if (!found || !theirs) return [];
     const name = `${route.method} ${route.path}`;
-    const responses = [...responsesIn(found, own)].map(([status, response]) => {
+    const declared = responsesIn(found, own);
+    const { accept } = negotiationOf(route, { own: declared, others: responsesIn(theirs, other) });
+    const responses = [...declared].map(([status, response]) => {
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
       const schemas = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
-        if (!isJsonType(type) || schema === undefined) return [];
+        if (!mayBeJson(type) || schema === undefined) return [];
         // No name of a component begins so.
         const key = `-${Object.keys(defs).length}`;
         defs[key] = withDefs(schema);
-        return [[(type.split(';', 1)[0] ?? type).trim(), key]];
+        return [[bareType(type), key]];
       });
       return [status, new Map(schemas)] as const;
     });
     const parameters = formsOf(route, requestPartsOf(found, own), requestPartsOf(theirs, other));
-    return [[name, { responses: new Map(responses), parameters }]];
+    return [[name, { responses: new Map(responses), parameters, accept }]];
   });
   for (const [name, schema] of Object.entries(own.bundle.named)) defs[name] = withDefs(schema);
   const { from, body, routes: rows } = adapter;
@@ -38,6 +40,52 @@ export function prepare(
     digests.map((digest, index) => [String(index), digest]),
   ).slice(0, 12);
   return { hash, schemas: { $defs: defs }, routes: new Map(routes) };
+}
+
+/** The media types of the responses of an adapted route. */
+export interface Negotiation {
+  /** The media types for `Accept`. Undefined: the clients decide, because bodies are passed on unchanged. */
+  readonly accept: readonly string[] | undefined;
+  /** The media types that operations would have to change and cannot, with the status and whether the row is empty. */
+  readonly unadaptable: readonly { readonly status: string; readonly type: string; readonly isChecked: boolean }[];
+}
+
+/** `others`: the responses of the other version. */
+export function negotiationOf(
+  { responses: rows }: AdaptedRoute,
+  { own, others }: { readonly own: Responses; readonly others: Responses },
+): Negotiation {
+  const typesOf = (responses: Responses, status: string): string[] =>
+    Object.keys(contentOf(entryFor(responses, status)));
+  const statuses = [...new Set([...others.keys(), ...rows.keys()])].filter(
+    (status) => typesOf(others, status).length > 0,
+  );
+  const rowFor = (status: string): readonly unknown[] | undefined => {
+    // A row for all statuses is not used for redirects.
+    const isPassed = status.startsWith('3') && !rows.has(status) && !rows.has('3XX');
+    const row = isPassed ? undefined : entryFor(rows, status);
+    return row?.length === 0 && !typesOf(own, status).some(mayBeJson) ? undefined : row;
+  };
+  const changed = statuses.filter((status) => rowFor(status) !== undefined);
+  const successes = statuses.filter((status) => status.startsWith('2'));
+  const isNegotiated = changed.length > 0 && successes.every((status) => changed.includes(status));
+  const json = changed.flatMap((status) => {
+    const types = typesOf(others, status).filter(mayBeJson);
+    const both = types.filter((type) => typesOf(own, status).includes(type));
+    return (both.length > 0 ? both : types).map((type) => (type.includes('*') ? 'application/json' : bareType(type)));
+  });
+  const unadaptable = changed.flatMap((status) => {
+    const types = typesOf(others, status);
+    const isAvoided = isNegotiated && types.some(mayBeJson);
+    const left = types.filter((type) => !mayBeJson(type) && !(isAvoided && !typesOf(own, status).includes(type)));
+    return left.map((type) => ({ status, type, isChecked: rowFor(status)?.length === 0 }));
+  });
+  return { accept: isNegotiated && json.length > 0 ? [...new Set(json)] : undefined, unadaptable };
+}
+
+/** A media type without parameters. */
+function bareType(type: string): string {
+  return (type.split(';', 1)[0] ?? type).trim();
 }
 
 /** `$ref`s to `$defs` instead of the components of a contract. */

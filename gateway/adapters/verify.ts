@@ -22,7 +22,7 @@ import {
   requestPartsOf,
   responsesIn,
 } from './passages.ts';
-import { prepare } from './prepare.ts';
+import { negotiationOf, prepare } from './prepare.ts';
 import { requestFaults, writingFault } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
@@ -180,6 +180,13 @@ class RouteCheck {
       if (operations.length === 0 || answered.includes(operations) || entryFor(responses.others, status)) continue;
       const message = `${this.#names.other} declares no response ${status} for this route.`;
       this.#fault([...at, 'response', status], message, 'Remove the row, or correct its status.');
+    }
+    for (const { status, type, isChecked } of negotiationOf(route, responses).unadaptable) {
+      const message = `${this.#names.other} may answer ${status} with ${type}, which operations cannot change.`;
+      const remedy = isChecked
+        ? 'Remove the row, so that bodies are passed on unchanged.'
+        : `Remove the media type from the contract of ${this.#names.other} if it is not used, or write gone: with the reason.`;
+      this.#fault([...at, 'response', status], message, remedy);
     }
     const adapted = adaptedResponses(
       route,

@@ -99,6 +99,8 @@ export interface PreparedRoute {
    * of a schema in `$defs` that an adapted response must satisfy.
    */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** The media types that the other version is asked for. Undefined: those that the client accepts. */
+  readonly accept?: readonly string[] | undefined;
   readonly parameters: ParameterForms;
 }
 

@@ -11,7 +11,7 @@ import {
   isJson,
   tooLarge,
 } from '../../gateway/adapters/adaptedBody.ts';
-import { adaptedHead, adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
+import { adaptedHead, adaptedRequestLines, adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
 import { CompiledAdapter } from '../../gateway/adapters/compiledAdapter.ts';
 import { parseExact } from '../../gateway/adapters/exactJson.ts';
 import type { AdapterSettings, JsonValue } from '../../gateway/config/adapterSettings.ts';
@@ -142,6 +142,25 @@ describe('an adapted head', () => {
     expect(adaptedHead(head, 'abc', 6).fields).toEqual(['ETag', 'W/"a-abc"', 'Content-Length', '6']);
     expect(adaptedHead(head, 'abd', 6).fields).toEqual(['ETag', 'W/"a-abd"', 'Content-Length', '6']);
     expect(adaptedHead(head, 'abd', 'same').fields).toEqual(['ETag', 'W/"a-abd"', 'Content-Length', '9']);
+  });
+});
+
+describe('the media types that the backend is asked for', () => {
+  it.each([
+    ['', 'application/json, application/problem+json'],
+    ['Accept: application/xml\r\n', 'application/json, application/problem+json'],
+    ['Accept: text/html, */*;q=0.8\r\n', 'application/json, application/problem+json'],
+    ['Accept: application/xml\r\nAccept: Application/JSON;q=0.5\r\n', 'Application/JSON;q=0.5'],
+    ['Accept: application/json;q=0\r\n', 'application/json, application/problem+json'],
+  ])('for %j are %s', (lines, expected) => {
+    const accept = ['application/json', 'application/problem+json'];
+    const sent = adaptedRequestLines(`Host: a\r\n${lines}X-A: 1\r\n`, { hash: 'abc', isNewBody: false, accept });
+    expect(sent).toBe(`Accept-Encoding: identity\r\nHost: a\r\nX-A: 1\r\nAccept: ${expected}\r\n`);
+  });
+
+  it('are those of the client if bodies are passed on', () => {
+    const sent = adaptedRequestLines('Accept: text/csv\r\n', { hash: 'abc', isNewBody: false, accept: undefined });
+    expect(sent).toBe('Accept-Encoding: identity\r\nAccept: text/csv\r\n');
   });
 });
 

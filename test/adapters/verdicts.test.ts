@@ -3,7 +3,7 @@ import { loadFixture, printed } from './fixtures.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The schemas of a response, and the operations from v2's to v1's. */
+/** The schemas of a response by media type, or of JSON; and the operations from v2's to v1's. */
 interface Pair {
   readonly v1: Schema;
   readonly v2: Schema;
@@ -34,7 +34,9 @@ function uniqueList(items: Schema, isUnique = true): Schema {
 }
 
 function contract(path: string, schema: Schema, openapi: string): string {
-  const content = { 'application/json': { schema } };
+  const isByType = Object.keys(schema).some((key) => key.includes('/'));
+  const types = Object.entries(isByType ? schema : { 'application/json': schema });
+  const content = Object.fromEntries(types.map(([type, one]) => [type, { schema: one }]));
   const paths = { [path]: { get: { responses: { '200': { description: '', content } } } } };
   const components = { schemas: { Item: object({ n: text }) } };
   return JSON.stringify({ openapi, info: { title: 'd', version: '1' }, paths, components });
@@ -144,6 +146,18 @@ it.each<[string, Pair]>([
       operations: [{ rename: { '/a/n': 't' } }],
     },
   ],
+  [
+    'a range of media types',
+    { v1: { '*/*': field(text) }, v2: { '*/*': field(text, 'b') }, operations: [{ rename: { b: 'a' } }] },
+  ],
+  [
+    'another type of v2, which is not asked for',
+    {
+      v1: field(text),
+      v2: { 'application/json': field(text, 'b'), 'application/xml': text },
+      operations: [{ rename: { b: 'a' } }],
+    },
+  ],
 ])('accepts %s', async (_name, pair) => {
   expect(await verdict(pair)).toBe('accepted');
 });
@@ -195,6 +209,16 @@ it.each<[string, Pair]>([
     { v1: field(values('x', 'y')), v2: field(values(1, 2)), operations: [{ map: { a: { '1.0': 'x', 2: 'y' } } }] },
   ],
   ['a nullable field in one alternative', { v1: field(text), v2: { anyOf: [field(nullable), field(text)] } }],
+  [
+    'a type of both versions that is not JSON',
+    {
+      v1: { 'application/json': field(text), 'application/xml': text },
+      v2: { 'application/json': field(text, 'b'), 'application/xml': text },
+      operations: [{ rename: { b: 'a' } }],
+    },
+  ],
+  ['operations on a text', { v1: { 'text/plain': text }, v2: { 'text/plain': text }, operations: [{ wrap: '' }] }],
+  ['a range of media types with another field', { v1: { '*/*': field(text) }, v2: { '*/*': field(text, 'b') } }],
 ])('rejects %s', async (_name, pair) => {
   expect(await verdict(pair)).toMatch(/^routes\.yaml:1:\d+ +routes\.\/v1\.adapter/);
 });
