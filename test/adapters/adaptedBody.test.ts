@@ -83,7 +83,7 @@ describe('the parts of an adapted body', () => {
   it('are not checked with a schema that cannot be compiled', async () => {
     const validator = new AdaptedBodyValidator({
       hash: 'abc',
-      schemas: { $defs: { 'a/b': { type: 'string', pattern: '[' }, 'c d': { type: 'string' } } },
+      schemas: { $defs: { 'a/b': { type: 'text' }, 'c d': { type: 'string' } } },
       routes: new Map([
         [
           'GET /a',
