@@ -1,7 +1,9 @@
 import type { Change, PathStep } from '../compat/diff/change.ts';
+import { keysTo } from '../compat/document/located.ts';
 import type { Finding } from '../compat/judge/findings.ts';
 import { predicateOf, type RuleId } from '../compat/rules/rules.ts';
 import { subjectOf } from '../compat/rules/words.ts';
+import { valueAt } from '../config/source.ts';
 import { regExpOf } from './patternTexts.ts';
 
 /** A finding about an adapted route, in words for the author of the adapter. */
@@ -39,6 +41,7 @@ export function judged(
   const isFault = level === 'error' || alsoFaults.has(rule) || change.kind === 'value' || change.kind === 'values';
   const isUnchecked = direction === 'response' && isInvalidPattern(change);
   if (!isUnchecked && isIrrelevant(change, steps)) return undefined;
+  if (direction === 'request' && isUnusedDefault(change)) return undefined;
   const words = `${subjectOf(steps, change)} ${predicateOf(change)}`.trim();
   const message =
     direction === 'response'
@@ -65,6 +68,16 @@ function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
   const name = typeof header === 'object' && 'name' in header ? header.name : header;
   if (change.kind === 'limit' && typeof name === 'string' && translatedHeaders.has(name.toLowerCase())) return true;
   return change.kind === 'error_status' || (change.kind === 'limit' && change.effect === 'changed');
+}
+
+/** Whether requests always have the field, so that the default of the receiver is not used. */
+function isUnusedDefault({ kind, old }: Change): boolean {
+  if (kind !== 'default' || !old) return false;
+  const { parent, key } = old.place.key === 'default' && old.place.parent ? old.place.parent : old.place;
+  if (parent?.key !== 'properties' || !parent.parent) return false;
+  const object = valueAt(old.place.file.root, keysTo(parent.parent));
+  const required = typeof object === 'object' && object !== null && 'required' in object ? object.required : undefined;
+  return Array.isArray(required) && required.includes(key);
 }
 
 function placeOf(change: Change, steps: readonly PathStep[]): readonly string[] {

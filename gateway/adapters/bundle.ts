@@ -34,10 +34,13 @@ export class Bundle {
   /** By name. */
   readonly named: Record<string, PlainSchema | boolean> = {};
   readonly #documents: Documents;
+  readonly #hasExamples: boolean;
   readonly #names = new Map<unknown, string>();
 
-  constructor(documents: Documents) {
+  /** `hasExamples`: whether the schemas keep their examples. */
+  constructor(documents: Documents, hasExamples = false) {
     this.#documents = documents;
+    this.#hasExamples = hasExamples;
   }
 
   /** @throws CompareError for a `$ref` without a target */
@@ -74,7 +77,7 @@ export class Bundle {
   #converted(located: Located, value: JsonMap): PlainSchema {
     const result: Record<string, unknown> = {};
     for (const key of Object.keys(value)) {
-      if (leftOut.has(key)) continue;
+      if (leftOut.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
       const inner = below(located, key);
       if (listKeys.has(key) && isList(inner.value)) result[key] = itemsOf(inner).map((item) => this.schema(item));
       else if (mapKeys.has(key)) result[key] = this.#map(inner);

@@ -67,6 +67,7 @@ export class SchemaSampler {
     const scalar = branches.filter((branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'));
     const branch = pick(depth > sparseFrom && scalar.length > 0 ? scalar : branches, this.#random);
     const values = valuesOf(branch);
+    if (values?.length === 0) throw new Unsampled();
     if (values) return pick(values, this.#random) as JsonValue;
     const types = typesOf(branch) ?? ['string', 'integer', 'boolean'];
     const own = types.filter((type) => type !== 'null');

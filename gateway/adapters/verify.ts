@@ -142,7 +142,7 @@ function withoutRemedy({ message, remedy }: CompareError): string {
   return message.replace(`  ${remedy}`, '');
 }
 
-interface RouteToCheck {
+export interface RouteToCheck {
   readonly route: AdaptedRoute;
   /** Its row in routes.yaml. */
   readonly at: Path;
@@ -153,18 +153,18 @@ interface RouteToCheck {
 }
 
 /** The check of one adapted route. */
-class RouteCheck {
+export class RouteCheck {
   readonly #parts: RouteToCheck;
   readonly #names: { readonly own: string; readonly other: string };
   readonly #samples: number;
-  readonly #report: AdapterCheck;
+  readonly #report: Pick<AdapterCheck, 'add'>;
   #hasFaults = false;
 
   constructor(
     parts: RouteToCheck,
     names: { readonly own: string; readonly other: string },
     samples: number,
-    report: AdapterCheck,
+    report: Pick<AdapterCheck, 'add'>,
   ) {
     this.#parts = parts;
     this.#names = names;

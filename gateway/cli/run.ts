@@ -12,6 +12,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   compat: async () => (await import('./commands/compat.ts')).addCompat,
   migrate: async () => (await import('./commands/migrate.ts')).addMigrate,
   moved: async () => (await import('./commands/migrate.ts')).addMoved,
+  adapter: async () => (await import('./commands/adapter.ts')).addAdapter,
   ready: async () => (await import('./commands/ready.ts')).addReady,
   status: async () => (await import('./commands/status.ts')).addStatus,
   usage: async () => (await import('./commands/usage.ts')).addUsage,

@@ -43,11 +43,11 @@ async function migrate(
   const guide = await loadGuide(request, io.cwd);
   const text = format === 'html' ? guidePage(guide) : guideAsMarkdown(guide);
   if (output === undefined) io.stdout.write(text);
-  else write(output, text, io);
+  else writeOutput(output, text, io);
   return 0;
 }
 
-function write(output: string, text: string, { cwd, stderr }: Io): void {
+export function writeOutput(output: string, text: string, { cwd, stderr }: Io): void {
   try {
     writeFileSync(resolve(cwd, output), text);
   } catch (error) {

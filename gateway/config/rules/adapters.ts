@@ -92,6 +92,12 @@ const reasons: Readonly<Record<string, string>> = {
   DELETE: 'A client could delete what its version cannot show.',
 };
 
+/** Why routes with a method cannot be adapted; undefined: they can. */
+export function reasonAgainst(method: string): string | undefined {
+  if (method === 'GET' || method === 'POST') return undefined;
+  return reasons[method] ?? 'Only GET, HEAD and POST can be adapted.';
+}
+
 /** The rows of an adapter are routes of the version, each one once. They name a route of the other version, or are gone. */
 export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
   withAdapter(entries).flatMap(({ key, adapter }) => {
@@ -141,8 +147,8 @@ function rowFaults(
     return [faultAt(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.', 'key')];
   if (row.to === undefined) return [];
   const [route, to] = [routeIn(name), routeIn(row.to)];
-  if (route.method !== 'GET' && route.method !== 'POST') {
-    const reason = reasons[route.method] ?? 'Only GET, HEAD and POST can be adapted.';
+  const reason = reasonAgainst(route.method);
+  if (reason !== undefined) {
     return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Write gone: with the reason.', 'key')];
   }
   if (!isRoute(to)) return [notARoute(source, [...at, 'to'], row.to)];

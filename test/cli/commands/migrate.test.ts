@@ -30,7 +30,7 @@ function folder(text = routes): string {
   return path;
 }
 
-describe.each(['migrate', 'moved'])('%s', (command) => {
+describe.each(['migrate', 'moved', 'adapter'])('%s', (command) => {
   it.each([
     ['a version that is not there', ['/v1', '/v9'], 'routes.yaml has no version /v9. It has /v1, /v2, /v3, /v4.\n'],
     [

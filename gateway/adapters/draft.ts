@@ -1,0 +1,237 @@
+import type { Route } from '../compat/diff/routes.ts';
+import { CompareError } from '../compat/failure.ts';
+import type { AdaptedRoute } from '../config/adapterSettings.ts';
+import { parseConfig } from '../config/load.ts';
+import { isRoute } from '../config/rules/lifecycle.ts';
+import type { SubSchema } from './branches.ts';
+import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
+import { type DraftContext, type DraftedOperation, draftOperations } from './draftOperations.ts';
+import {
+  type Counterpart,
+  Counterparts,
+  type DraftedVersion,
+  type DraftSide,
+  type MovedTables,
+  openSide,
+} from './draftRoutes.ts';
+import { type DraftedRow, rowLines, textOf, usedOperations } from './draftYaml.ts';
+import { objectOf, parametersOfPath } from './parameters.ts';
+import { contentOf, entryFor } from './passages.ts';
+import { RouteCheck, verifyAdapters } from './verify.ts';
+
+export interface AdapterDraft {
+  /** The section `adapter` in YAML, without indentation. */
+  readonly lines: readonly string[];
+  readonly adapted: number;
+  readonly gone: number;
+  /** Routes that the check rejects. They are comments. */
+  readonly faulty: number;
+}
+
+/**
+ * Drafts the adapter that serves one version from the backend of another one, and checks it as a load of routes.yaml does.
+ * @throws CompareError
+ */
+export async function draftAdapter(
+  served: DraftedVersion,
+  from: DraftedVersion,
+  moved: MovedTables,
+): Promise<AdapterDraft> {
+  const [own, other] = [await openSide(served), await openSide(from)];
+  const counterparts = new Counterparts(own, other, moved);
+  const rows = own.routes
+    // The row of GET also answers HEAD.
+    .filter(({ method, path }) => method !== 'HEAD' || !own.side.find({ method: 'GET', path }))
+    .map((route) => rowFor(route, counterparts, own, other));
+  for (;;) {
+    const lines = ['adapter:', `  from: /${from.name}`, modeLine, '  routes:'];
+    const rowOfLine: number[] = [];
+    for (const [index, row] of rows.entries()) {
+      const written = rowLines(row).map((line) => `    ${line}`);
+      for (const _line of written) rowOfLine[rowOfLine.length] = index;
+      lines.push(...written);
+    }
+    const header = lines.length - rowOfLine.length;
+    const faults = await faultsOf(lines, served, from);
+    if (faults.length === 0) {
+      const faulty = rows.filter((row) => row.faults.length > 0).length;
+      const gone = rows.filter((row) => row.gone !== undefined && row.faults.length === 0).length;
+      return { lines, adapted: rows.length - faulty - gone, gone, faulty };
+    }
+    for (const { line, message, remedy } of faults) {
+      const index = rowOfLine[line - header] ?? -1;
+      const row = rows[index];
+      if (!row) throw new CompareError(`/${served.name}`, `cannot be adapted: ${message.replace(/\.$/, '')}`, remedy);
+      rows[index] = { ...row, faults: [...row.faults, `${message}  ${remedy}`] };
+    }
+  }
+}
+
+const modeLine =
+  '  mode: "off"  # then shadow, which compares with its own backend, and serve, which answers its clients';
+
+/** Loads the draft as a routes.yaml. `line`: an index of `lines`. */
+async function faultsOf(
+  lines: readonly string[],
+  served: DraftedVersion,
+  from: DraftedVersion,
+): Promise<{ readonly line: number; readonly message: string; readonly remedy: string }[]> {
+  const before = ['routes:', `  /${from.name}: { contract: ${textOf(from.file)} }`, `  /${served.name}:`];
+  const text = [...before, `    contract: ${textOf(served.file)}`, ...lines.map((line) => `    ${line}`), ''].join(
+    '\n',
+  );
+  const loaded = parseConfig(text, 'draft.yaml', { env: {}, forwards: false });
+  const { faults } = loaded.snapshot ? await verifyAdapters(loaded) : loaded;
+  return faults.map(({ line = 0, message, remedy }) => ({ line: line - before.length - 2, message, remedy }));
+}
+
+function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other: DraftSide): DraftedRow {
+  const counterpart = counterparts.find(route);
+  const name = `${route.method} ${route.path}`;
+  const empty = { name, note: '', request: new Map(), responses: new Map(), unused: new Map(), faults: [] };
+  if (!isRoute(route)) {
+    const fault = 'A path with a space, ? or # cannot be written as a row.  Correct the path in the contract.';
+    return { ...empty, to: name, gone: undefined, faults: [fault] };
+  }
+  if ('gone' in counterpart) return { ...empty, to: '', gone: counterpart.gone };
+  const { route: target, note } = counterpart;
+  let count = 0;
+  const nextId = (): string => {
+    count += 1;
+    return `${idPrefix}${count}`;
+  };
+  const named = { own: own.bundle.named, other: other.bundle.named };
+  const toOther = { from: named.own, to: named.other, direction: 'request', receiver: other.name, nextId } as const;
+  const toOwn = { from: named.other, to: named.own, direction: 'response', receiver: own.name, nextId } as const;
+  const row: DraftedRow = {
+    ...empty,
+    gone: undefined,
+    to: `${target.method} ${target.path}`,
+    note,
+    request: requestOf(route, counterpart, own, other, toOther),
+    responses: responsesIn(route, target, own, other, toOwn),
+  };
+  return settled(row, (tried) => openFaults(tried, route, target, own, other));
+}
+
+const idPrefix = 'draft:';
+
+function requestOf(
+  route: Route,
+  { route: target, path }: Extract<Counterpart, { route: Route }>,
+  own: DraftSide,
+  other: DraftSide,
+  context: DraftContext,
+): DraftedRow['request'] {
+  const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.named };
+  const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.named };
+  const names = parametersOfPath(target.path);
+  const renamed = new Map(parametersOfPath(path).map((name, index) => [name, names[index] ?? name]));
+  const [body, expected] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(jsonSchemaOf);
+  const inPath = draftOperations(objectOf(sent, 'path', route.path), objectOf(accepted, 'path', target.path), {
+    ...context,
+    renamed,
+  });
+  const lists = [
+    // Without a parameter of the path, all its values would get the same response.
+    ['path', inPath.filter(({ operation }) => operation.kind !== 'drop')],
+    ['query', draftOperations(objectOf(sent, 'query', ''), objectOf(accepted, 'query', ''), context)],
+    ['body', body === undefined || expected === undefined ? [] : draftOperations(body, expected, context)],
+  ] as const;
+  return new Map(lists.filter(([, list]) => list.length > 0));
+}
+
+function responsesIn(
+  route: Route,
+  target: Route,
+  own: DraftSide,
+  other: DraftSide,
+  context: DraftContext,
+): DraftedRow['responses'] {
+  const [expected, given] = [responsesOf(route, own.bundle), responsesOf(target, other.bundle)];
+  const statuses = new Set([...given.keys(), ...expected.keys()]);
+  const lists = [...statuses].flatMap((status): [string, DraftedOperation[]][] => {
+    const [from, to] = [jsonSchemaOf(entryFor(given, status)), jsonSchemaOf(entryFor(expected, status))];
+    return from === undefined || to === undefined ? [] : [[status, draftOperations(from, to, context)]];
+  });
+  const classes = lists.filter(([status, list]) => list.length > 0 && !/^\d+$/.test(status)).map(([status]) => status);
+  const isCovered = (status: string): boolean =>
+    classes.some((one) => one !== status && (one === 'default' || one === `${status.slice(0, 1)}XX`));
+  return new Map(lists.filter(([status, list]) => list.length > 0 || isCovered(status)));
+}
+
+function jsonSchemaOf(part: PlainPart | undefined): SubSchema | undefined {
+  const media = Object.entries(contentOf(part)).find(([type]) => isJsonType(type))?.[1];
+  return media?.['schema'] as SubSchema | undefined;
+}
+
+interface OpenFault {
+  /** Undefined: the fault is not of one operation. */
+  readonly operation: string | undefined;
+  readonly text: string;
+}
+
+// Each trial compares both contracts of a route.
+const mostTrials = 30;
+
+/** The row without the operations that the check rejects, and without guesses that only cause faults. */
+function settled(row: DraftedRow, check: (row: DraftedRow) => readonly OpenFault[]): DraftedRow {
+  const unused = new Map<string, string>();
+  let faults = check({ ...row, unused });
+  for (let rejected = faults.filter(({ operation }) => operation !== undefined); rejected.length > 0; ) {
+    for (const { operation, text } of rejected) if (operation !== undefined) unused.set(operation, text);
+    faults = check({ ...row, unused });
+    rejected = faults.filter(({ operation }) => operation !== undefined && !unused.has(operation));
+  }
+  const lists = [...row.request.values(), ...row.responses.values()];
+  for (const id of lists.flatMap(guessesIn).slice(0, mostTrials)) {
+    if (faults.length === 0) break;
+    if (unused.has(id)) continue;
+    const tried = check({ ...row, unused: new Map([...unused, [id, '']]) });
+    if (tried.length >= faults.length) continue;
+    unused.set(id, 'the route has fewer faults without it');
+    faults = tried;
+  }
+  return { ...row, unused, faults: faults.map(({ text }) => text) };
+}
+
+function guessesIn(list: readonly DraftedOperation[]): string[] {
+  return list.flatMap(({ operation, certainty, inner }) => [
+    ...(certainty === 'guess' ? [String(operation.place[0])] : []),
+    ...guessesIn(inner),
+  ]);
+}
+
+const samples = 50;
+
+/** What the check of a load finds in a row. */
+function openFaults(
+  { request, responses, unused }: DraftedRow,
+  route: Route,
+  target: Route,
+  own: DraftSide,
+  other: DraftSide,
+): OpenFault[] {
+  const used = (list: readonly DraftedOperation[] = []) => usedOperations(list, unused);
+  const adapted: AdaptedRoute = {
+    method: route.method,
+    path: route.path,
+    to: { method: target.method, path: target.path },
+    request: { path: used(request.get('path')), query: used(request.get('query')), body: used(request.get('body')) },
+    responses: new Map([...responses].map(([status, list]) => [status, used(list)])),
+  };
+  const found = new Map<string, OpenFault>();
+  const add: ConstructorParameters<typeof RouteCheck>[3]['add'] = (place, message, remedy, isWarning) => {
+    const operation = place.map(String).find((key) => key.startsWith(idPrefix));
+    const text = `${message}  ${remedy}`;
+    if (isWarning !== true) found.set(`${operation} ${text}`, { operation, text });
+  };
+  const parts = { route: adapted, at: [], own: own.side, other: other.side, ownRoute: route, otherRoute: target };
+  try {
+    new RouteCheck(parts, { own: own.name, other: other.name }, samples, { add }).run();
+  } catch (error) {
+    if (!(error instanceof CompareError)) throw error;
+    return [{ operation: undefined, text: error.message }];
+  }
+  return [...found.values()];
+}

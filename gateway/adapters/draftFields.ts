@@ -1,0 +1,189 @@
+import type { Keys } from '../config/adapterSettings.ts';
+import { joined, propertiesOf, requiredOf, type SubSchema } from './branches.ts';
+import type { PlainSchema } from './bundle.ts';
+import {
+  alternativesOf,
+  type Certainty,
+  isObject,
+  kindOf,
+  likenessOf,
+  likenessOfNames,
+  type NamedPair,
+} from './draftValues.ts';
+
+/** A named field of an object. */
+export interface Field {
+  readonly keys: Keys;
+  readonly schema: SubSchema;
+  readonly isRequired: boolean;
+}
+
+/** A field that the receiving contract does not have. */
+export interface SpareField extends Field {
+  /** Whether the receiving contract accepts no other fields. */
+  readonly isRefused: boolean;
+  /** Whether all fields within it have been moved elsewhere. */
+  readonly isEmptied: boolean;
+}
+
+/** The named fields of objects. A field is required if all alternatives require it. */
+export function fieldsOf(branches: readonly PlainSchema[], at: Keys): Map<string, Field> {
+  const names = new Set(branches.flatMap((branch) => Object.keys(propertiesOf(branch))));
+  return new Map(
+    [...names].map((name) => {
+      const schemas = branches.flatMap((branch) => {
+        const properties = propertiesOf(branch);
+        return Object.hasOwn(properties, name) ? [properties[name] ?? true] : [];
+      });
+      const isRequired = branches.every((branch) => requiredOf(branch).includes(name));
+      return [name, { keys: [...at, name], schema: joined(schemas), isRequired }];
+    }),
+  );
+}
+
+export interface FieldRename {
+  readonly from: string;
+  readonly to: string;
+  readonly certainty: Certainty;
+  readonly note: string;
+}
+
+type Fields = ReadonlyMap<string, Field>;
+
+/**
+ * Pairs the fields that only one side has: the known pairs, then those with similar names, then those that are the only ones of
+ * their kind.
+ */
+export function renamesFor(
+  fields: Fields,
+  wanted: Fields,
+  context: NamedPair & { readonly receiver: string },
+  known: ReadonlyMap<string, string> = new Map(),
+): FieldRename[] {
+  const spare = new Map([...fields].filter(([name]) => !wanted.has(name)));
+  const missing = new Map([...wanted].filter(([name]) => !fields.has(name)));
+  const renames: FieldRename[] = [];
+  const take = (rename: FieldRename): void => {
+    renames.push(rename);
+    spare.delete(rename.from);
+    missing.delete(rename.to);
+  };
+  for (const [from, to] of known) if (spare.has(from)) take({ from, to, certainty: 'certain', note: '' });
+  for (const { from, to, names } of similarFields(spare, missing, context)) {
+    if (!spare.has(from) || !missing.has(to)) continue;
+    const isSure = names === 1;
+    take({ from, to, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : `${from} → ${to}, by their names` });
+  }
+  for (const to of [...missing.keys()]) {
+    const rename = onlyField(to, spare, missing, context);
+    if (rename) take(rename);
+  }
+  return renames;
+}
+
+const leastLikeness = 0.5;
+
+/** The most similar pairs first. `names`: 0 to 1. */
+function similarFields(
+  spare: Fields,
+  missing: Fields,
+  context: NamedPair,
+): { from: string; to: string; names: number }[] {
+  const pairs = [...spare].flatMap(([from, field]) =>
+    [...missing].flatMap(([to, other]) => {
+      const names = likenessOfNames(from, to);
+      const likeness = names < leastLikeness ? undefined : likenessOf(field.schema, other.schema, context);
+      const score = names + (likeness === 'same' ? 0.25 : 0) + (field.isRequired === other.isRequired ? 0.05 : 0);
+      return likeness ? [{ from, to, names, score }] : [];
+    }),
+  );
+  return pairs.sort((a, b) => b.score - a.score);
+}
+
+/** The rename of the only field that can be `to`. */
+function onlyField(
+  to: string,
+  spare: Fields,
+  missing: Fields,
+  context: NamedPair & { readonly receiver: string },
+): FieldRename | undefined {
+  const target = missing.get(to);
+  if (!target) return undefined;
+  const isLike = (field: Field, one: Field): boolean =>
+    (field.isRequired || !one.isRequired) && likenessOf(field.schema, one.schema, context) === 'same';
+  const candidates = [...spare].filter(([, field]) => isLike(field, target));
+  const required = candidates.filter(([, field]) => field.isRequired);
+  const [found, ...others] = candidates.length > 1 ? required : candidates;
+  if (!found || others.length > 0) return undefined;
+  const [from, field] = found;
+  const rivals = [...missing].filter(
+    ([name, one]) => name !== to && isLike(field, one) && (one.isRequired || !target.isRequired),
+  );
+  if (rivals.length > 0) return undefined;
+  const kind = `${target.isRequired ? 'required ' : ''}${kindOf(field.schema, context.from)}`;
+  // A field that may be absent needs no counterpart, so nothing shows that the two are the same.
+  const certainty = target.isRequired ? 'guess' : 'decision';
+  return { from, to, certainty, note: `${from} → ${to}, the only ${kind} that ${context.receiver} does not have` };
+}
+
+export interface FieldMove {
+  readonly source: Field;
+  readonly target: Field;
+  readonly certainty: Certainty;
+  readonly note: string;
+}
+
+/** Pairs fields of nested objects with fields of flat ones, if a name exists once on each side. Returns what is left, too. */
+export function movedFields(
+  spare: readonly SpareField[],
+  missing: readonly Field[],
+  context: NamedPair,
+): { readonly moves: FieldMove[]; readonly missing: Field[]; readonly spare: SpareField[] } {
+  const sources = spare.flatMap((field) => withInner(field, context.from));
+  const targets = missing.flatMap((field) => withInner(field, context.to));
+  const moves: FieldMove[] = [];
+  const isMoved = ({ keys }: Field, side: 'source' | 'target'): boolean =>
+    moves.some((move) => isWithin(keys, move[side].keys) || isWithin(move[side].keys, keys));
+  for (const target of targets) {
+    if (moves.some((move) => isWithin(target.keys, move.target.keys))) continue;
+    const free = sources.filter((one) => !isMoved(one, 'source') && one.keys.length !== target.keys.length);
+    const byPath = free.filter(({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1);
+    const name = target.keys.at(-1) ?? '';
+    const byName = free.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
+    const rivals = targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
+    const isSure = byPath.length === 1;
+    const [source, ...others] = isSure ? byPath : byName;
+    if (!source || others.length > 0 || (!isSure && rivals.length > 1)) continue;
+    if (!likenessOf(source.schema, target.schema, context)) continue;
+    moves.push({ source, target, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : `the only ${name}` });
+  }
+  return {
+    moves,
+    // The rest of an object with moved fields is a list of single fields.
+    missing: missing.flatMap((field) =>
+      isMoved(field, 'target') ? withInner(field, context.to).filter((one) => !isMoved(one, 'target')) : [field],
+    ),
+    spare: spare.flatMap((field) => {
+      if (moves.some(({ source }) => isWithin(field.keys, source.keys))) return [];
+      const inner = withInner(field, context.from);
+      const leaves = inner.filter(({ keys }) => inner.every((one) => one.keys === keys || !isWithin(one.keys, keys)));
+      const isEmptied = leaves.every((leaf) => moves.some(({ source }) => isWithin(leaf.keys, source.keys)));
+      return [{ ...field, isEmptied }];
+    }),
+  };
+}
+
+/** The field and the named fields within it. */
+function withInner(field: Field, named: NamedPair['from'], depth = 0): Field[] {
+  const branches = alternativesOf(field.schema, named);
+  if (depth > 3 || branches.length !== 1 || !branches.every(isObject)) return [field];
+  const inner = [...fieldsOf(branches, field.keys).values()].map((one) => ({
+    ...one,
+    isRequired: one.isRequired && field.isRequired,
+  }));
+  return [field, ...inner.flatMap((one) => withInner(one, named, depth + 1))];
+}
+
+function isWithin(keys: Keys, outer: Keys): boolean {
+  return outer.length <= keys.length && outer.every((key, index) => key === keys[index]);
+}

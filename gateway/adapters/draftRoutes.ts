@@ -1,0 +1,98 @@
+import { type Route, routesOf, withoutNames } from '../compat/diff/routes.ts';
+import type { Documents } from '../compat/document/documents.ts';
+import { openContract } from '../compat/document/open.ts';
+import { proposeMoved } from '../compat/judge/moved.ts';
+import { reasonAgainst } from '../config/rules/adapters.ts';
+import { PathTable, translatePath } from '../shared/pathTable.ts';
+import { Bundle } from './bundle.ts';
+import { AdapterSide } from './passages.ts';
+
+/** A version whose adapter is drafted, or that answers for it. */
+export interface DraftedVersion {
+  /** `v1` */
+  readonly name: string;
+  /** Its contract, absolute. */
+  readonly file: string;
+}
+
+/** The `moved` tables from the served version to the other one. */
+export type MovedTables = readonly (readonly (readonly [template: string, value: string | null])[])[];
+
+/** One of the contracts. */
+export interface DraftSide {
+  /** `/v1` */
+  readonly name: string;
+  readonly documents: Documents;
+  readonly routes: readonly Route[];
+  readonly side: AdapterSide;
+  /** With the examples of the contract. */
+  readonly bundle: Bundle;
+}
+
+export async function openSide({ name, file }: DraftedVersion): Promise<DraftSide> {
+  const documents = await openContract(file, { cwd: '.', stdin: () => '', allowRemote: false });
+  return {
+    name: `/${name}`,
+    documents,
+    routes: [...routesOf(documents, name).values()].filter(({ kind }) => kind === 'route'),
+    side: new AdapterSide(documents, name),
+    bundle: new Bundle(documents, true),
+  };
+}
+
+/** A route of the other version, or why there is none. */
+export type Counterpart =
+  | { readonly gone: string }
+  | {
+      readonly route: Route;
+      /** Its path with the parameter names of the served version. */
+      readonly path: string;
+      readonly note: string;
+    };
+
+/** Finds the counterparts of routes: by `moved`, by an equal path, then by the proposals of `moved`. */
+export class Counterparts {
+  readonly #tables: readonly PathTable<string | null>[];
+  readonly #other: DraftSide;
+  readonly #proposals: ReadonlyMap<string, { readonly to: string; readonly note: string }>;
+
+  constructor(own: DraftSide, other: DraftSide, moved: MovedTables) {
+    this.#tables = moved.map((entries) => new PathTable(entries));
+    this.#other = other;
+    const { proposals } = proposeMoved({
+      old: own.documents,
+      now: other.documents,
+      from: own.name.slice(1),
+      to: other.name.slice(1),
+      isListed: (path) => this.#listed(path) !== path,
+    });
+    this.#proposals = new Map(
+      proposals.map(({ from, to, sure, why }) => [from, { to, note: `${to} is ${sure}: ${why.join(', ')}` }]),
+    );
+  }
+
+  find({ method, path }: Route): Counterpart {
+    const reason = method === 'HEAD' ? undefined : reasonAgainst(method);
+    if (reason !== undefined) return { gone: reason };
+    const name = this.#other.name.slice(1);
+    const listed = this.#listed(path);
+    if (listed === undefined) return { gone: `${name} has no counterpart of this route` };
+    const proposal = listed === path ? this.#proposals.get(path) : undefined;
+    const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : listed;
+    const route = this.#other.side.find({ method, path: target });
+    if (route) return { route, path: target, note: proposal?.note ?? '' };
+    const isKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
+    return { gone: isKnown ? `${name} has no ${method} for this route` : `${name} has no counterpart of this route` };
+  }
+
+  /** The path by the tables; undefined: it was removed. */
+  #listed(path: string): string | undefined {
+    let current = path;
+    for (const table of this.#tables) {
+      const match = table.find(current);
+      if (match?.value === null) return undefined;
+      if (match) current = translatePath(current, match.template, match.value) ?? match.value;
+    }
+    return current;
+  }
+}

@@ -1,0 +1,255 @@
+import { pairsIn, similarity } from '../compat/judge/findings.ts';
+import { isEqual } from '../compat/schema/keywords.ts';
+import type { conversions, JsonValue } from '../config/adapterSettings.ts';
+import {
+  branchesOf,
+  type Named,
+  propertiesOf,
+  type SubSchema,
+  TooManyBranches,
+  typesOf,
+  valuesOf,
+  withoutNull,
+} from './branches.ts';
+import type { PlainSchema } from './bundle.ts';
+import { decimalOf, fixedDecimal } from './conversions.ts';
+import { mapKey } from './transform.ts';
+
+/**
+ * `certain`: follows from the contracts. `guess`: probable, and used. `decision`: would lose or invent data, so a person has to
+ * choose it.
+ */
+export type Certainty = 'certain' | 'guess' | 'decision';
+
+/** The alternatives of a schema without null. Empty: there are none, or too many to be followed. */
+export function alternativesOf(schema: SubSchema, named: Named): PlainSchema[] {
+  try {
+    return branchesOf(schema, named)
+      .map(withoutNull)
+      .filter((branch) => branch !== undefined);
+  } catch (error) {
+    if (error instanceof TooManyBranches) return [];
+    throw error;
+  }
+}
+
+export function isObject(branch: PlainSchema): boolean {
+  return typesOf(branch)?.join() === 'object';
+}
+
+/** How one value could become another: as it is, by a conversion, or not at all. */
+export type Likeness = 'same' | 'convertible' | undefined;
+
+/** Compares the kinds of two values. Recursive schemas are followed to a depth of a few levels. */
+export function likenessOf(from: SubSchema, to: SubSchema, named: NamedPair, depth = 0): Likeness {
+  const [own, ...others] = alternativesOf(from, named.from);
+  const [target, ...more] = alternativesOf(to, named.to);
+  if (!own || !target || others.length > 0 || more.length > 0) return undefined;
+  const [types, wanted] = [typesOf(own), typesOf(target)];
+  if (types?.length !== 1 || wanted?.length !== 1 || depth > 4) return undefined;
+  const [type, expected] = [types[0], wanted[0]];
+  if (type === 'object' || expected === 'object') return type === expected ? objectLikeness(own, target) : undefined;
+  const [items, wantedItems] = [own, target].map((one) => one['items'] as SubSchema | undefined);
+  if (type === 'array' && expected === 'array')
+    return items === undefined || wantedItems === undefined
+      ? 'convertible'
+      : likenessOf(items, wantedItems, named, depth + 1);
+  const inner = type === 'array' ? [items, target] : [own, wantedItems];
+  if (type === 'array' || expected === 'array') {
+    const [one, other] = inner;
+    const isLike = one !== undefined && other !== undefined && likenessOf(one, other, named, depth + 1) !== undefined;
+    return isLike ? 'convertible' : undefined;
+  }
+  const isSame = type === expected && own['format'] === target['format'] && shareOfValues(own, target) > 0;
+  return isSame ? 'same' : 'convertible';
+}
+
+/** The named schemas of the giving and of the receiving contract. */
+export interface NamedPair {
+  readonly from: Named;
+  readonly to: Named;
+}
+
+function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
+  const [names, wanted] = [own, target].map((one) => Object.keys(propertiesOf(one)));
+  const shared = names?.filter((name) => wanted?.includes(name)).length ?? 0;
+  const all = Math.max(names?.length ?? 0, wanted?.length ?? 0);
+  if (all === 0) return 'same';
+  return shared / all >= 0.5 ? 'same' : undefined;
+}
+
+/** 1 without lists of values; 0 if only one side lists them, or if they have none in common. */
+function shareOfValues(own: PlainSchema, target: PlainSchema): number {
+  const [values, wanted] = [valuesOf(own), valuesOf(target)];
+  if (!values && !wanted) return 1;
+  return values && wanted ? values.filter((value) => wanted.includes(value)).length / values.length : 0;
+}
+
+/** A conversion of a draft. */
+export interface DraftedConversion {
+  readonly to: (typeof conversions)[number];
+  readonly digits: number;
+  readonly certainty: Certainty;
+  readonly note: string;
+}
+
+/** The conversion of a single value without a list of values. Undefined: none is needed, or none is known. */
+export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedConversion | undefined {
+  const [types, wanted] = [typesOf(own), typesOf(target)];
+  const [type] = types ?? [];
+  if (!types || !wanted || type === undefined) return undefined;
+  const convert = (to: DraftedConversion['to'], note = '', digits = 0): DraftedConversion => ({
+    to,
+    digits,
+    certainty: note === '' ? 'certain' : 'guess',
+    note,
+  });
+  const isWithin = types.every((one) => wanted.includes(one) || (one === 'integer' && wanted.includes('number')));
+  const [format, wantedFormat] = [own['format'], target['format']];
+  if (isWithin) {
+    if (type !== 'string' || format === wantedFormat) return undefined;
+    if (format === 'date-time' && wantedFormat === 'date') return convert('date');
+    return format === 'date' && wantedFormat === 'date-time'
+      ? convert('date_time', 'a date becomes midnight in UTC')
+      : undefined;
+  }
+  if (types.length > 1 || wanted.length > 1) return undefined;
+  const isNumber = type === 'number' || type === 'integer';
+  switch (wanted[0]) {
+    case 'string':
+      if (isNumber && wantedFormat === 'date') return convert('date', 'if the number is seconds since 1970');
+      if (isNumber && wantedFormat === 'date-time') return convert('date_time', 'if the number is seconds since 1970');
+      return isNumber ? textFor(own, target, convert) : type === 'boolean' ? convert('string') : undefined;
+    case 'integer':
+    case 'number':
+      if (type === 'string' && (format === 'date' || format === 'date-time'))
+        return convert('epoch_seconds', 'if the number is seconds since 1970');
+      return type === 'string' || isNumber ? convert(wanted[0]) : undefined;
+    case 'boolean':
+      return type === 'string' ? convert('boolean') : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** The text of a number as the receiving contract wants it, by its pattern or its example. */
+function textFor(
+  own: PlainSchema,
+  target: PlainSchema,
+  convert: (to: DraftedConversion['to'], note?: string, digits?: number) => DraftedConversion,
+): DraftedConversion {
+  const { pattern, example } = target;
+  const isWhole = typesOf(own)?.join() === 'integer';
+  const texts = [own['minimum'] ?? 1, own['maximum'] ?? 12, isWhole ? 7 : 12.5].map(String);
+  const expression = typeof pattern === 'string' ? expressionOf(pattern) : undefined;
+  if (!expression) {
+    const decimals = typeof example === 'string' && !isWhole ? decimalOf(example)?.fraction.length : undefined;
+    if (decimals === undefined) return convert('string');
+    return convert('decimal_string', `${decimals} decimals, as in the example of the contract`, decimals);
+  }
+  if (texts.every((text) => expression.test(text))) return convert('string');
+  for (const digits of [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]) {
+    const isMatch = texts.slice(0, 2).every((text) => {
+      const decimal = decimalOf(text);
+      return decimal !== undefined && expression.test(fixedDecimal(decimal, digits));
+    });
+    if (isMatch) return convert('decimal_string', '', digits);
+  }
+  return convert('string');
+}
+
+function expressionOf(pattern: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, 'u');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The values of a map in a draft. */
+export interface DraftedMapping {
+  readonly values: ReadonlyMap<string, JsonValue>;
+  readonly certainty: Certainty;
+  readonly note: string;
+}
+
+/** Stands for a value that a person has to choose. */
+export const unknownValue = '…';
+const truths: ReadonlyMap<string, boolean> = new Map(
+  Object.entries({ true: true, yes: true, y: true, on: true, 1: true, false: false, no: false, n: false, off: false }),
+);
+
+/**
+ * Pairs the values that two contracts list. Undefined: the values need no map, or a contract lists none. Values with the same
+ * letters are certain pairs. A pair of values that are left over is a guess.
+ */
+export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMapping | undefined {
+  const [values, wanted] = [own, target].map(listedValues);
+  if (!values || !wanted || values.every((value) => wanted.some((one) => isEqual(value, one)))) return undefined;
+  const pairs = new Map<string, JsonValue>();
+  const left = values.filter((value) => {
+    const same = wanted.filter((one) => isEqual(one, value));
+    const alike = same.length > 0 ? same : wanted.filter((one) => isAlike(value, one));
+    if (alike.length !== 1) return true;
+    pairs.set(keyOf(value), alike[0] as JsonValue);
+    return false;
+  });
+  const used = new Set(pairs.values());
+  const free = wanted.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
+  const inOrder = (): ReadonlyMap<string, JsonValue> =>
+    new Map(values.map((value) => [keyOf(value), pairs.get(keyOf(value)) ?? unknownValue]));
+  if (left.length === 0) return { values: inOrder(), certainty: 'certain', note: '' };
+  const words = `${left.map(keyOf).join(', ')} → ${free.map(keyOf).join(', ')}`;
+  if (left.length === free.length) {
+    for (const [index, value] of left.entries()) pairs.set(keyOf(value), free[index] as JsonValue);
+    const why = left.length === 1 ? 'the only values left' : 'in the order of the contracts';
+    return { values: inOrder(), certainty: 'guess', note: `${words}, ${why}` };
+  }
+  const choice = free.length > 0 ? free : (wanted as JsonValue[]);
+  return {
+    values: inOrder(),
+    certainty: 'decision',
+    note: `${unknownValue} is one of ${choice.map(keyOf).join(', ')}`,
+  };
+}
+
+/** Without null, which keeps its meaning. */
+function listedValues(branch: PlainSchema): readonly unknown[] | undefined {
+  const values = valuesOf(branch) ?? (typesOf(branch)?.join() === 'boolean' ? [true, false] : undefined);
+  const isSingle = values?.every((value) => typeof value !== 'object' || value === null) ?? false;
+  return isSingle ? values?.filter((value) => value !== null) : undefined;
+}
+
+function keyOf(value: unknown): string {
+  return mapKey(value as JsonValue) ?? JSON.stringify(value);
+}
+
+function isAlike(a: unknown, b: unknown): boolean {
+  const [own, other] = [keyOf(a), keyOf(b)];
+  const [letters, expected] = [pairsIn(own).plain, pairsIn(other).plain];
+  if (letters !== '' && letters === expected) return true;
+  const [truth, wanted] = [truths.get(own.toLowerCase()), truths.get(other.toLowerCase())];
+  return truth !== undefined && truth === wanted && (typeof a === 'boolean' || typeof b === 'boolean');
+}
+
+/** 0 to 1; 1: the same letters, in any case and with any punctuation. */
+export function likenessOfNames(a: string, b: string): number {
+  return similarity(pairsIn(a), pairsIn(b));
+}
+
+/** The first value of a keyword that an alternative of the schema has: its default, or an example. */
+export function annotationOf(schema: SubSchema, named: Named, keyword: 'default' | 'example'): JsonValue | undefined {
+  for (const branch of alternativesOf(schema, named)) {
+    if (Object.hasOwn(branch, keyword)) return branch[keyword] as JsonValue;
+    const [first] = keyword === 'example' && Array.isArray(branch['examples']) ? branch['examples'] : [];
+    if (first !== undefined) return first as JsonValue;
+  }
+  return undefined;
+}
+
+/** `a string`, `a date-time`, `an array` */
+export function kindOf(schema: SubSchema, named: Named): string {
+  const [branch] = alternativesOf(schema, named);
+  const kind = branch && (branch['format'] ?? typesOf(branch)?.join(' or '));
+  return typeof kind === 'string' ? kind : 'value';
+}

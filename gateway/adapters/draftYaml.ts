@@ -1,0 +1,199 @@
+import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import { printable } from '../shared/text.ts';
+import type { DraftedOperation } from './draftOperations.ts';
+
+/** A row of a draft: a route of the adapted version. */
+export interface DraftedRow {
+  /** `GET /drinks/{id}` */
+  readonly name: string;
+  /** Undefined: the route has a counterpart. */
+  readonly gone: string | undefined;
+  readonly to: string;
+  /** Why `to` is probably the counterpart; empty if it is certain. */
+  readonly note: string;
+  readonly request: ReadonlyMap<'path' | 'query' | 'body', readonly DraftedOperation[]>;
+  readonly responses: ReadonlyMap<string, readonly DraftedOperation[]>;
+  /** Operations that are not used, by their ids, each with its reason. */
+  readonly unused: ReadonlyMap<string, string>;
+  /** What the check still rejects. The row is then written as a comment. */
+  readonly faults: readonly string[];
+}
+
+/** The row in YAML, below `routes`. */
+export function rowLines(row: DraftedRow): string[] {
+  const name = keyText(row.name, /^[A-Z]+ \/[\w\-./{}~]*$/);
+  if (row.gone !== undefined) return asComment(row, [`${name}: { gone: ${textOf(row.gone)} }`]);
+  const to = /^[A-Z]+ \/[\w\-./{}~]*$/.test(row.to) ? row.to : textOf(row.to);
+  const sections = [...sectionOf('request', [...row.request], row), ...sectionOf('response', [...row.responses], row)];
+  if (sections.length === 0 && row.note === '')
+    return asComment(row, [`${name}: { to: ${to.includes('{') ? textOf(row.to) : to} }`]);
+  return asComment(row, [`${name}:`, `  to: ${to}${commentOf('guess', row.note)}`, ...indented(sections)]);
+}
+
+/** A part without an operation that is used is a comment. */
+function sectionOf(
+  title: string,
+  lists: readonly (readonly [key: string, list: readonly DraftedOperation[]])[],
+  { unused }: DraftedRow,
+): string[] {
+  if (lists.length === 0) return [];
+  const isEmpty = ([, list]: (typeof lists)[number]): boolean =>
+    list.length > 0 && usedOperations(list, unused).length === 0;
+  const isComment = lists.every(isEmpty);
+  const blocks = lists.flatMap((entry) => {
+    const [key, list] = entry;
+    // Without a row of its own, a status would get the operations of its class.
+    if (list.length === 0) return [`${key}: []`];
+    const lines = [`${key}:`, ...indented(operationLines(list, unused, !isEmpty(entry)))];
+    return isEmpty(entry) && !isComment ? commented(lines) : lines;
+  });
+  const lines = [`${title}:`, ...indented(blocks)];
+  return isComment ? commented(lines) : lines;
+}
+
+/** The operations of the row that are used. */
+export function usedOperations(list: readonly DraftedOperation[], unused: ReadonlyMap<string, unknown>): Operation[] {
+  return list.flatMap(({ operation, certainty, inner }): Operation[] => {
+    if (certainty === 'decision' || unused.has(String(operation.place[0]))) return [];
+    if (operation.kind !== 'each') return [operation];
+    const operations = usedOperations(inner, unused);
+    return operations.length === 0 ? [] : [{ ...operation, operations }];
+  });
+}
+
+/** `isUsed`: false if the lines are part of a comment already. */
+function operationLines(
+  list: readonly DraftedOperation[],
+  unused: ReadonlyMap<string, string>,
+  isUsed: boolean,
+): string[] {
+  return joinedDrops(list).flatMap(({ drafted, text }) => {
+    const { operation, certainty, note, inner } = drafted;
+    const reason = unused.get(String(operation.place[0]));
+    const remark =
+      reason !== undefined
+        ? commentOf('fault', reason)
+        : commentOf(certainty === 'decision' ? 'decide' : 'guess', note);
+    const isActive = usedOperations([drafted], unused).length > 0;
+    const lines =
+      operation.kind === 'each'
+        ? [
+            '- each:',
+            `    ${fieldText(operation.at)}:${remark}`,
+            ...indented(operationLines(inner, unused, isActive), 6),
+          ]
+        : [`- ${text}${remark}`];
+    return isUsed && !isActive ? commented(lines) : lines;
+  });
+}
+
+/** Drops with the same remark that follow each other are one line. */
+function joinedDrops(list: readonly DraftedOperation[]): { drafted: DraftedOperation; text: string }[] {
+  const lines: { drafted: DraftedOperation; fields: string[] }[] = [];
+  for (const drafted of list) {
+    const last = lines.at(-1);
+    const { operation, certainty, note } = drafted;
+    const isSame = last?.drafted.certainty === certainty && last.drafted.note === note;
+    if (operation.kind === 'drop' && last?.drafted.operation.kind === 'drop' && isSame && certainty === 'decision')
+      last.fields.push(fieldText(operation.at));
+    else lines.push({ drafted, fields: [fieldText(operation.at)] });
+  }
+  return lines.map(({ drafted, fields }) => ({ drafted, text: operationText(drafted.operation, fields) }));
+}
+
+function operationText(operation: Operation, fields: readonly string[]): string {
+  const [field = ''] = fields;
+  const { kind } = operation;
+  switch (kind) {
+    case 'drop':
+    case 'wrap':
+    case 'head':
+      return `${kind}: ${fields.length > 1 ? `[${fields.join(', ')}]` : field}`;
+    case 'rename':
+      return `rename: { ${field}: ${nameText(operation.to.at(-1) ?? '')} }`;
+    case 'move':
+      return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to)} }`;
+    case 'convert':
+      return `convert: { ${field}: ${operation.to}${operation.to === 'decimal_string' ? `(${operation.digits})` : ''} }`;
+    case 'map': {
+      const values = [...operation.values].map(([from, to]) => `${keyText(from)}: ${valueText(to)}`);
+      return `map: { ${field}: { ${values.join(', ')} } }`;
+    }
+    case 'each':
+      return '';
+    default:
+      return `${kind}: { ${field}: ${valueText(operation.value)} }`;
+  }
+}
+
+/** A field of the current object, or a JSON Pointer. */
+function fieldText(keys: Keys): string {
+  const [name = ''] = keys;
+  if (keys.length === 0) return "''";
+  // A key __proto__ would be rejected, and an empty name is the value itself.
+  const isName = keys.length === 1 && !name.startsWith('/') && name !== '' && name !== '__proto__';
+  return isName ? keyText(name) : pointerText(keys);
+}
+
+function pointerText(keys: Keys): string {
+  const pointer = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  return keyText(pointer, /^(?:\/[\w-]+)+$/);
+}
+
+/** The new name of a rename, which is a value. */
+function nameText(name: string): string {
+  return isPlain(name) ? name : textOf(name);
+}
+
+// Words that are no texts in some versions of YAML.
+const special = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
+
+function isPlain(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
+  return pattern.test(text) && !special.test(text) && text.length < 200;
+}
+
+function keyText(key: string, pattern?: RegExp): string {
+  return isPlain(key, pattern) ? key : quoted(key);
+}
+
+function valueText(value: JsonValue): string {
+  if (typeof value === 'string') return isPlain(value) ? value : textOf(value);
+  if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
+  if (typeof value === 'bigint') return String(value);
+  if (value === null || typeof value !== 'object' || JSON.isRawJSON(value)) return JSON.stringify(value);
+  const entries = Object.entries(value).map(([name, item]) => `${quoted(name)}: ${valueText(item)}`);
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
+}
+
+/** A text as a value, in which a $ begins a variable. */
+export function textOf(text: string): string {
+  return quoted(text.replaceAll('$', '$$$$'));
+}
+
+/** A text in double quotes, with escapes that JSON and YAML share. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Cn}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => {
+      const unit = character.charCodeAt(index);
+      return `\\u${unit.toString(16).padStart(4, '0')}`;
+    }).join(''),
+  );
+}
+
+function commentOf(word: string, text: string): string {
+  return text === '' ? '' : `  # ${word}: ${printable(text)}`;
+}
+
+function commented(lines: readonly string[]): string[] {
+  return lines.map((line) => `# ${line}`);
+}
+
+function indented(lines: readonly string[], width = 2): string[] {
+  return lines.map((line) => `${' '.repeat(width)}${line}`);
+}
+
+/** A row with faults is a comment as a whole, with its faults above it. */
+function asComment({ faults }: DraftedRow, lines: readonly string[]): string[] {
+  if (faults.length === 0) return [...lines];
+  return [...faults.map((fault) => `# fault: ${printable(fault)}`), ...commented(lines)];
+}

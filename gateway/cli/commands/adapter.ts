@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import { CompareError } from '../../compat/failure.ts';
+import { decode, readRoutes } from '../../config/location.ts';
+import { plural, printable } from '../../shared/text.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { configOption, versionArgument } from '../options.ts';
+import { versionPair, writeOutput } from './migrate.ts';
+
+interface AdapterOptions {
+  readonly config: string;
+  readonly output?: string;
+}
+
+export const addAdapter: AddCommand = (program, io, finish) => {
+  program
+    .command('adapter')
+    .description('Draft the section `adapter` that serves one version from the backend of a later one.')
+    .argument('<old>', 'version to serve, such as /v1', versionArgument)
+    .argument('<new>', 'version whose backend answers, such as /v2', versionArgument)
+    .addOption(configOption(io.cwd))
+    .option('--output <file>', 'file to write (default: standard output)')
+    .action(async (old: string, now: string, options: AdapterOptions) => finish(await adapter(old, now, options, io)));
+};
+
+/** @throws UnreadableFileError, CompareError, UsageError */
+async function adapter(old: string, now: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
+  const { from, to, request } = versionPair(old, now, config, io);
+  if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');
+  if (to.adapter)
+    throw new CompareError(`/${to.name}`, 'has an adapter itself', 'Name the version whose backend answers it.');
+  const { draftAdapter } = await import('../../adapters/draft.ts');
+  const at = ({ name, file }: (typeof request)['from']) => ({ name, file: resolve(io.cwd, file) });
+  const { lines, adapted, gone, faulty } = await draftAdapter(at(request.from), at(request.to), request.moved);
+  const indentation = indentationIn(decode(readRoutes(config, io.cwd)) ?? '', from.name);
+  const section = [`# Below /${from.name} in ${printable(config)}.`, ...lines];
+  const text = section.map((line) => `${indentation}${line}\n`).join('');
+  if (output === undefined) io.stdout.write(text);
+  else writeOutput(output, text, io);
+  const counts = [`${adapted} adapted`, `${gone} gone`, `${faulty} with open faults`];
+  io.stderr.write(`${plural(adapted + gone + faulty, 'route')}: ${counts.join(', ')}\n`);
+  return faulty > 0 ? 1 : 0;
+}
+
+/** The spaces before the keys of a version in a routes.yaml. */
+function indentationIn(text: string, version: string): string {
+  const key = new RegExp(`^ *["']?/${version}["']?:[^\\S\\n]*(?:#.*)?\\n(?:\\s*#.*\\n)*( +)\\S`, 'm');
+  return key.exec(text)?.[1] ?? '    ';
+}
