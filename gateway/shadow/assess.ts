@@ -171,7 +171,7 @@ class RouteRows {
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       const [before, after] = declares.split(' → ');
-      const isDropped = former.some((one) => one.declares.endsWith('→ unlisted'));
+      const isDropped = former.some((one) => one.declares === 'optional → unlisted');
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -179,7 +179,7 @@ class RouteRows {
             ? [false, 'the new contract does not list the status']
             : before === 'unlisted' || isDropped
               ? [true, 'only one of the contracts lists the status']
-              : [false, 'both contracts list both'];
+              : [false, 'the contracts do not state it'];
       return [difference(row, ['status', detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];
     });
   }

@@ -200,5 +200,14 @@ export function looksLikeName(key: string): boolean {
   const digits = key.match(/\d/g)?.length ?? 0;
   const isHash = /^[\da-f]{8,}$/i.test(key) && digits > 0;
   const changesOfKind = key.match(/[a-z]\d|\d[a-z]/gi)?.length ?? 0;
-  return digits < 3 && !isHash && changesOfKind < 3;
+  return digits < 3 && !isHash && changesOfKind < 3 && !isMixed(key);
+}
+
+/** Whether a part of a key changes between small letters, capitals and digits more often than words do: `QWxhZGRpbjpvcGVu`. */
+function isMixed(key: string): boolean {
+  const words = /(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Z])(?=\d)|(?<=\d)(?=[A-Za-z])/;
+  return key.split(/[^A-Za-z\d]/).some((part) => {
+    const count = part.split(words).length;
+    return part.length >= 12 && count >= 6 && part.length < 3 * count;
+  });
 }

@@ -32,6 +32,10 @@ export class ResponseValidator {
   constructor(documents: Documents, { isOpen }: { readonly isOpen: boolean }) {
     this.#schemas = new JsonSchemas(documents, { isOpen });
     addFormats.default(this.#ajv);
+    for (const [name, pattern] of Object.entries(instants)) {
+      const { validate } = addFormats.default.get(name as 'time') as { readonly validate: (text: string) => boolean };
+      this.#ajv.addFormat(name, (text: string) => pattern.test(text) && validate(text));
+    }
     this.#ajv.addSchema({ $defs: this.#schemas.definitions }, 'contract');
   }
 
@@ -108,6 +112,12 @@ export class ResponseValidator {
     return validate;
   }
 }
+
+// RFC 3339 §5.6. The library also accepts a space instead of the `T`, and offsets such as `+0100`. Many parsers of dates do not.
+const instants = {
+  'date-time': /^[^t]*t[^t]*(?:z|[+-]\d\d:\d\d)$/i,
+  time: /(?:z|[+-]\d\d:\d\d)$/i,
+} as const;
 
 /** Errors that only say that others in the list exist. */
 const summaries: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
