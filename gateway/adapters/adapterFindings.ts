@@ -26,6 +26,16 @@ const alsoFaults: ReadonlySet<RuleId> = new Set([
 /** Headers that the gateway writes anew for the clients of the version. */
 const translatedHeaders: ReadonlySet<string> = new Set(['location', 'link', 'content-location', 'set-cookie', 'etag']);
 
+/** Headers of requests that the gateway reads itself, or does not pass on. */
+const handledHeaders: ReadonlySet<string> = new Set([
+  'if-none-match',
+  'if-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+]);
+
 /**
  * Judges a difference. In a response, the version's contract is the old one, and the adapted contract the new one. In a
  * request, the adapted requests are the old ones. Undefined: the difference does not matter.
@@ -66,6 +76,7 @@ function isInvalidPattern({ kind, name, old }: Change): boolean {
 function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
   const header = change.kind === 'header' ? change.name : steps.find(({ kind }) => kind === 'header');
   const name = typeof header === 'object' && 'name' in header ? header.name : header;
+  if (change.kind === 'parameter' && change.effect === 'removed' && isHandled(change)) return true;
   if (change.kind === 'limit' && typeof name === 'string' && translatedHeaders.has(name.toLowerCase())) return true;
   return change.kind === 'error_status' || (change.kind === 'limit' && change.effect === 'changed');
 }
@@ -78,6 +89,10 @@ function isUnusedDefault({ kind, old }: Change): boolean {
   const object = valueAt(old.place.file.root, keysTo(parent.parent));
   const required = typeof object === 'object' && object !== null && 'required' in object ? object.required : undefined;
   return Array.isArray(required) && required.includes(key);
+}
+
+function isHandled({ name, detail }: Change): boolean {
+  return detail?.is === 'parameter' && detail.in === 'header' && handledHeaders.has(name.toLowerCase());
 }
 
 function placeOf(change: Change, steps: readonly PathStep[]): readonly string[] {

@@ -20,6 +20,8 @@ const schemaKeys: ReadonlySet<string> = new Set(
   `items additionalProperties unevaluatedItems unevaluatedProperties propertyNames contains contentSchema not if then
   else additionalItems`.split(/\s+/),
 );
+const none: ReadonlySet<string> = new Set();
+const partKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
 const listKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
 const mapKeys: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 // Names that references were resolved with, and keywords without an effect on values.
@@ -29,30 +31,61 @@ const leftOut: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a name, too. */
+/**
+ * The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a name, too. Fields that
+ * the messages of a direction do not have are not required: `readOnly` ones in requests, `writeOnly` ones in responses.
+ */
 export class Bundle {
   /** By name. */
   readonly named: Record<string, PlainSchema | boolean> = {};
   readonly #documents: Documents;
   readonly #hasExamples: boolean;
   readonly #names = new Map<unknown, string>();
+  readonly #absence: 'readOnly' | 'writeOnly' | undefined;
 
-  /** `hasExamples`: whether the schemas keep their examples. */
-  constructor(documents: Documents, hasExamples = false) {
+  /** `hasExamples`: whether the schemas keep their examples. Without a direction, all fields may be required. */
+  constructor(
+    documents: Documents,
+    {
+      direction,
+      hasExamples = false,
+    }: { readonly direction?: 'request' | 'response'; readonly hasExamples?: boolean } = {},
+  ) {
     this.#documents = documents;
     this.#hasExamples = hasExamples;
+    this.#absence = direction && (direction === 'request' ? 'readOnly' : 'writeOnly');
   }
 
   /** @throws CompareError for a `$ref` without a target */
   schema(located: Located): PlainSchema | boolean {
+    return this.#schema(located, none);
+  }
+
+  /** `absent`: the fields that the whole, of which the schema is a part, does not have. */
+  #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;
     if (typeof value === 'boolean') return value;
     if (!isMap(value)) return {};
-    if (refOf(value) === undefined) return this.#converted(located, value);
+    if (refOf(value) === undefined) return this.#converted(located, value, absent);
     const $ref = this.#ref(located);
     if (this.#documents.isOpenApi30) return { $ref };
     const { $ref: _ref, $dynamicRef: _dynamic, ...beside } = value;
-    return { ...this.#converted({ ...located, value: beside }, beside), $ref };
+    const all = this.#absentFields(located, new Set(absent));
+    return { ...this.#converted({ ...located, value: beside }, beside, all), $ref };
+  }
+
+  /** Adds the fields of a schema and of its parts. */
+  #absentFields(located: Located, names: Set<string>, seen = new Set<unknown>()): ReadonlySet<string> {
+    const { value } = located;
+    const absence = this.#absence;
+    if (absence === undefined || !isMap(value) || seen.has(value)) return names;
+    seen.add(value);
+    const isAbsent = ({ value: field }: Located): boolean => isMap(field) && field[absence] === true;
+    for (const [name, field] of entriesOf(below(located, 'properties')))
+      if (isAbsent(field) || isAbsent(this.resolved(field))) names.add(name);
+    for (const part of itemsOf(below(located, 'allOf'))) this.#absentFields(part, names, seen);
+    if (refOf(value) !== undefined) this.#absentFields(this.resolved(located), names, seen);
+    return names;
   }
 
   /** The target, if the value is a `$ref`; else the value. */
@@ -74,13 +107,18 @@ export class Bundle {
     return `${refPrefix}${name}`;
   }
 
-  #converted(located: Located, value: JsonMap): PlainSchema {
+  #converted(located: Located, value: JsonMap, absent: ReadonlySet<string>): PlainSchema {
     const result: Record<string, unknown> = {};
+    const hasParts = [...partKeys].some((key) => isList(value[key]));
+    const all = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : none;
     for (const key of Object.keys(value)) {
       if (leftOut.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
       const inner = below(located, key);
-      if (listKeys.has(key) && isList(inner.value)) result[key] = itemsOf(inner).map((item) => this.schema(item));
-      else if (mapKeys.has(key)) result[key] = this.#map(inner);
+      if (listKeys.has(key) && isList(inner.value)) {
+        result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? all : none));
+      } else if (key === 'required' && isList(inner.value)) {
+        result[key] = inner.value.filter((name) => !all.has(String(name)));
+      } else if (mapKeys.has(key)) result[key] = this.#map(inner);
       else if (schemaKeys.has(key)) result[key] = this.schema(inner);
       else if (key === 'discriminator') result[key] = this.#discriminator(inner);
       else result[key] = inner.value;

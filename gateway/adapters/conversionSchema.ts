@@ -20,6 +20,9 @@ export type Report = (message: string, remedy: string, isWarning?: boolean) => t
 type Conversion = Extract<Operation, { kind: 'convert' }>;
 
 const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+// The years 0 to 9999, in seconds since 1970.
+const firstSecond = -62_167_219_200;
+const lastSecond = 253_402_300_799;
 const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
 /** The schema of the converted values of a branch, which does not allow null. */
@@ -95,11 +98,23 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
       }
       return decimalTexts(digits);
     case 'date':
-    case 'date_time':
-      return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
+    case 'date_time': {
+      const least = limitOf([branch['minimum'], branch['exclusiveMinimum']], Math.max);
+      const most = limitOf([branch['maximum'], branch['exclusiveMaximum']], Math.min);
+      if (least >= firstSecond && most <= lastSecond)
+        return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
+      const message = 'The number may be outside the years 0 to 9999, which cannot be written as a date.';
+      const remedy = `Add minimum and maximum to the contract, from ${firstSecond} to ${lastSecond} at most.`;
+      return report(message, remedy);
+    }
     default:
       return unconvertible('A number', to, report);
   }
+}
+
+/** Of the keywords that are numbers; infinite if there are none. */
+function limitOf(keywords: readonly unknown[], strictest: (...limits: number[]) => number): number {
+  return strictest(...keywords.filter((limit) => typeof limit === 'number'));
 }
 
 function decimalTexts(digits: number): PlainSchema {

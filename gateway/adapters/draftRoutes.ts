@@ -36,7 +36,7 @@ export async function openSide({ name, file }: DraftedVersion): Promise<DraftSid
     documents,
     routes: [...routesOf(documents, name).values()].filter(({ kind }) => kind === 'route'),
     side: new AdapterSide(documents, name),
-    bundle: new Bundle(documents, true),
+    bundle: new Bundle(documents, { hasExamples: true }),
   };
 }
 

@@ -7,16 +7,22 @@ import { Bundle, fromEntries, mayBeJson, type PlainPart, parametersOf, requestBo
 import { objectOf, type ParameterParts, parametersIn } from './parameters.ts';
 import { SchemaValidator, usedBy } from './validator.ts';
 
+type Direction = 'request' | 'response';
+
 /** One side of an adapter: a contract with its routes. */
 export class AdapterSide {
-  readonly bundle: Bundle;
-  readonly validator: SchemaValidator;
+  readonly bundles: Readonly<Record<Direction, Bundle>>;
+  readonly validators: Readonly<Record<Direction, SchemaValidator>>;
   readonly #documents: Documents;
   readonly #routes: readonly Route[];
 
   constructor(documents: Documents, version: string) {
-    this.bundle = new Bundle(documents);
-    this.validator = new SchemaValidator(this.bundle.named);
+    const [request, response] = [
+      new Bundle(documents, { direction: 'request' }),
+      new Bundle(documents, { direction: 'response' }),
+    ];
+    this.bundles = { request, response };
+    this.validators = { request: new SchemaValidator(request.named), response: new SchemaValidator(response.named) };
     this.#documents = documents;
     this.#routes = [...routesOf(documents, version).values()].filter(({ kind }) => kind === 'route');
   }
@@ -28,9 +34,9 @@ export class AdapterSide {
   }
 
   /** A contract with one operation and the schemas that it uses, to be compared. */
-  withOperation(name: string, method: string, path: string, operation: PlainPart): Documents {
+  withOperation(direction: Direction, { name, method, path }: Titled, operation: PlainPart): Documents {
     const components = {
-      schemas: usedBy(operation, this.bundle.named),
+      schemas: usedBy(operation, this.bundles[direction].named),
       securitySchemes: this.root.components?.securitySchemes ?? {},
     };
     const paths = { [path]: { [method.toLowerCase()]: operation } };
@@ -46,6 +52,14 @@ export class AdapterSide {
   }
 }
 
+/** The operation of a contract that is compared. */
+interface Titled {
+  /** `/v1` */
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+}
+
 /** A value that is transformed, and the schema that the result must satisfy. */
 export interface Passage {
   readonly place: Path;
@@ -55,7 +69,7 @@ export interface Passage {
   readonly operations: readonly Operation[];
   /** What the receiving contract allows. Undefined: that contract does not describe this part. */
   readonly to: SubSchema | undefined;
-  readonly direction: 'request' | 'response';
+  readonly direction: Direction;
 }
 
 /** Applies the operations of a passage to its schema. */
@@ -149,16 +163,17 @@ export interface RequestParts extends ParameterParts {
 export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
   const { security: ofApi } = side.root;
   const { security = ofApi } = route.operation.value as { readonly security?: unknown };
+  const bundle = side.bundles.request;
   return {
-    parameters: parametersOf(route, side.bundle),
-    named: side.bundle.named,
-    body: requestBodyOf(route, side.bundle),
+    parameters: parametersOf(route, bundle),
+    named: bundle.named,
+    body: requestBodyOf(route, bundle),
     security: security === undefined ? {} : { security },
   };
 }
 
 export function responsesIn(route: Route, side: AdapterSide): Responses {
-  return responsesOf(route, side.bundle);
+  return responsesOf(route, side.bundles.response);
 }
 
 export function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {

@@ -33,7 +33,7 @@ export function prepare(
     const parameters = formsOf(route, requestPartsOf(found, own), requestPartsOf(theirs, other));
     return [[name, { responses: new Map(responses), parameters, accept }]];
   });
-  for (const [name, schema] of Object.entries(own.bundle.named)) defs[name] = withDefs(schema);
+  for (const [name, schema] of Object.entries(own.bundles.response.named)) defs[name] = withDefs(schema);
   const { from, body, routes: rows } = adapter;
   const hash = fingerprintOf(
     { from, body, rows },

@@ -158,7 +158,8 @@ export class SchemaTransform {
       this.problems.push({ operation, message, remedy: 'Remove it.', isWarning: true });
       return { ...object };
     }
-    return withField(object, name, this.#including(before, value));
+    const { readOnly: _readOnly, writeOnly: _writeOnly, ...known } = typeof before === 'object' ? before : {};
+    return withField(object, name, this.#including(typeof before === 'object' ? known : before, value));
   }
 
   /** The schema with one more valid value. */

@@ -196,8 +196,16 @@ export class RouteCheck {
     );
     if (!this.#hasFaults) {
       const documents = [
-        own.withOperation(this.#names.own, route.method, route.path, { responses: Object.fromEntries(responses.own) }),
-        other.withOperation(this.#names.other, route.method, route.path, { responses: Object.fromEntries(adapted) }),
+        own.withOperation(
+          'response',
+          { ...route, name: this.#names.own },
+          { responses: Object.fromEntries(responses.own) },
+        ),
+        other.withOperation(
+          'response',
+          { ...route, name: this.#names.other },
+          { responses: Object.fromEntries(adapted) },
+        ),
       ] as const;
       this.#compare(documents, 'response');
     }
@@ -210,7 +218,7 @@ export class RouteCheck {
       at,
       sent: sent.parameters,
       names: this.#names,
-      validators: { own: own.validator, other: other.validator },
+      validators: { own: own.validators.request, other: other.validators.request },
       samples: this.#samples,
     };
     for (const { place, message, remedy } of requestFaults(request)) this.#fault(place, message, remedy);
@@ -230,8 +238,8 @@ export class RouteCheck {
     const path = otherRoute.path;
     this.#compare(
       [
-        own.withOperation(this.#names.own, route.method, path, sent),
-        other.withOperation(this.#names.other, route.method, path, accepted),
+        own.withOperation('request', { ...route, path, name: this.#names.own }, sent),
+        other.withOperation('request', { ...route, path, name: this.#names.other }, accepted),
       ],
       'request',
     );
@@ -239,18 +247,18 @@ export class RouteCheck {
 
   /** Applies the operations of a passage to its schema, and checks generated values. */
   #applied(from: AdapterSide, to: AdapterSide): ApplyToSchema {
-    const validators = { from: from.validator, to: to.validator };
     return (passage) => {
-      const transform = new SchemaTransform(from.bundle.named, (schema, value) =>
-        validators.from.isValid(schema, value),
-      );
+      const { direction } = passage;
+      const { named } = from.bundles[direction];
+      const validators = { from: from.validators[direction], to: to.validators[direction] };
+      const transform = new SchemaTransform(named, (schema, value) => validators.from.isValid(schema, value));
       const result: SubSchema = transform.apply(passage.from, passage.operations);
       for (const { operation, message, remedy, isWarning } of transform.problems) {
         if (isWarning) this.#report.add(operation.place, message, remedy, true);
         else this.#fault(operation.place, message, remedy);
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
-      const sampled = isFaulty ? undefined : sampleFault(passage, from.bundle.named, validators, this.#samples);
+      const sampled = isFaulty ? undefined : sampleFault(passage, named, validators, this.#samples);
       if (sampled !== undefined) this.#sampled.push({ ...passage, message: sampled });
       return result;
     };
