@@ -42,8 +42,8 @@ export interface Operations {
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway has no brownouts. */
   readonly brownouts?: Pick<BrownoutControl, 'status' | 'stop'>;
-  /** Undefined: no version has had a shadow since the start. */
-  readonly shadow?: () => Pick<ShadowControl, 'status' | 'stop' | 'metrics'> | undefined;
+  /** Undefined: no version has had a shadow or `drift` since the start. */
+  readonly shadow?: () => Pick<ShadowControl, 'status' | 'drifts' | 'stop' | 'metrics'> | undefined;
   /** The freezes of the versions. */
   readonly freezes?: () => readonly FreezeStatus[];
   /** Absent: the gateway is on its own. */

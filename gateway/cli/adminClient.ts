@@ -35,6 +35,7 @@ const selfExplanatory: ReadonlySet<unknown> = new Set([
   'NO_LEDGER',
   'NO_BROWNOUT',
   'NO_SHADOW',
+  'NO_DRIFT',
   'NO_FLEET',
   'NO_RECEIVER',
   'NOT_FORGOTTEN',

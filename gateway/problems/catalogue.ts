@@ -255,6 +255,11 @@ export const catalogue = {
     title: 'There is no such shadow to stop',
     detail: 'The version has no shadow, or its shadow is over or was stopped before.',
   },
+  NO_DRIFT: {
+    status: 409,
+    title: 'There is no such drift comparison to stop',
+    detail: 'The version has no `drift`, or its comparison is over or was stopped before.',
+  },
   NO_FLEET: {
     status: 503,
     title: 'No fleet',

@@ -56,7 +56,7 @@ export interface RestrictionState {
   readonly brownouts: ReadonlySet<string>;
   /** Those that were skipped or stopped, so that they are not announced any more. */
   readonly cancelled: CancelledBrownouts;
-  /** The shadows that an operator has stopped, by the key of their settings. */
+  /** The shadows and the comparisons with contracts that an operator has stopped, by the key of their settings. */
   readonly stoppedShadows: ReadonlySet<string>;
 }
 

@@ -103,7 +103,9 @@ export class Sampler {
   #observeDrift(exchange: ObservedExchange): ResponseObserver | undefined {
     const { versionName, method, resource, now: at } = exchange;
     const plan = this.#drifts.get(versionName);
-    if (plan === undefined || at >= plan.settings.until || !plan.share.admits(performance.now())) return undefined;
+    if (plan === undefined || at >= plan.settings.until) return undefined;
+    if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
+    if (!plan.share.admits(performance.now())) return undefined;
     const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
     if (this.#open >= mostOpen || this.#unsent >= mostUnsent || !plan.share.take(exchange.identify(), template))
       return undefined;

@@ -1,14 +1,22 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
-import { type MetricValues, metricOf } from '../observability/exposition.ts';
+import type { MetricValues } from '../observability/exposition.ts';
 import type { Clock } from '../shared/clock.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
+import {
+  type ComparisonKind,
+  type ComparisonStop,
+  comparisonKinds,
+  comparisonNames,
+  type DriftStatus,
+  type ShadowStatus,
+  StoppedComparisons,
+  shadowMetrics,
+} from './comparisonStatus.ts';
 import { driftKey, shadowKey } from './copyPlan.ts';
 import { type DriftSample, isToBeCopied, type ShadowBatch, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
@@ -31,27 +39,8 @@ export interface ShadowControlOptions {
   readonly restrict: (stopped: ReadonlySet<string>) => Promise<void>;
 }
 
-/** The shadow of a version, for operators. */
-export interface ShadowStatus {
-  readonly version: string;
-  readonly to: string;
-  /** `broken`: its target fails, so no copies are sent for a while. `over`: `until` has passed. */
-  readonly state: 'running' | 'broken' | 'stopped' | 'over';
-  /** RFC 3339 */
-  readonly until: string;
-  /** By kind (`shadow`, `control`) and outcome, since the start. */
-  readonly copies: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Samples by the reason why they were not sent or compared, since the start. */
-  readonly dropped: Readonly<Record<string, number>>;
-}
-
-/** `isStored`: false if the stop ends with this process. */
-export type ShadowStop =
-  | { readonly kind: 'stopped'; readonly shadow: ShadowStatus; readonly isStored: boolean }
-  | { readonly kind: 'nothing'; readonly reason: string };
-
 /**
- * The operating side of all shadows. It passes samples to a thread that sends the copies, so that all processes together keep
+ * The operating side of all shadows and of the comparisons with contracts. It passes samples to a thread that sends the copies, so that all processes together keep
  * the limits. Without a shadow in the configuration, it starts no thread. Never throws.
  */
 export class ShadowControl {
@@ -59,7 +48,7 @@ export class ShadowControl {
   readonly #threadNotices: OutageNotices;
   #thread: Worker | undefined;
   #snapshot: Snapshot | undefined;
-  readonly #stopped: Set<string>;
+  readonly #stopped: StoppedComparisons;
   #broken: readonly string[] = [];
   /** By version, kind and outcome. */
   readonly #copies = new Map<string, number>();
@@ -73,20 +62,18 @@ export class ShadowControl {
   constructor(options: ShadowControlOptions) {
     this.#options = options;
     this.#threadNotices = new OutageNotices((line) => options.notice(`shadow: ${line}`));
-    this.#stopped = readStopped(options.file);
+    this.#stopped = new StoppedComparisons(options.file, options.notice);
   }
 
   /** Applies the settings of the current snapshot. */
   configure(): void {
     const { current } = this.#options.source;
     this.#snapshot = current;
-    const keys = new Set(current.byMajor.filter(({ shadow }) => shadow).map(shadowKey));
-    const forgotten = [...this.#stopped].filter((key) => !keys.has(key));
-    for (const key of forgotten) this.#stopped.delete(key);
-    if (forgotten.length > 0) this.#save();
+    const keys = comparisonKinds.flatMap((kind) => current.byMajor.flatMap((version) => keyOf(kind, version) ?? []));
+    this.#stopped.keepOnly(keys);
     this.#publish();
     if (this.#thread !== undefined) this.#configureThread(current);
-    else if (keys.size > 0 || current.byMajor.some(({ drift }) => drift)) this.#start();
+    else if (keys.length > 0) this.#start();
   }
 
   /** Takes the samples of one process. */
@@ -95,22 +82,32 @@ export class ShadowControl {
     for (const sample of samples) this.#pass(sample);
   }
 
-  /** Stops the shadow of a version until its settings change. When it resolves, no copy is sent any more. */
-  async stop(name: string): Promise<ShadowStop> {
+  /**
+   * Stops the shadow of a version, or the comparison with its contract, until its settings change. When it resolves, nothing is
+   * copied or compared any more.
+   */
+  async stop(kind: ComparisonKind, name: string): Promise<ComparisonStop> {
     const version = this.#options.source.current.versions.get(name);
-    const shadow = version && this.#statusOf(version);
-    if (version === undefined || shadow === undefined) return { kind: 'nothing', reason: `/${name} has no shadow.` };
-    if (shadow.state === 'over') return { kind: 'nothing', reason: `The shadow of /${name} is over.` };
-    if (shadow.state === 'stopped') return { kind: 'nothing', reason: `The shadow of /${name} was stopped before.` };
-    this.#stopped.add(shadowKey(version));
+    const key = version && keyOf(kind, version);
+    const status = version && (kind === 'shadow' ? this.#statusOf(version) : this.#driftOf(version));
+    const what = `the ${comparisonNames[kind]} of /${name}`;
+    const nothing = (reason: string): ComparisonStop => ({ kind: 'nothing', reason: `${reason}.` });
+    if (key === undefined || status === undefined) return nothing(`/${name} has no ${comparisonNames[kind]}`);
+    if (status.state === 'over') return nothing(`T${what.slice(1)} is over`);
+    if (status.state === 'stopped') return nothing(`T${what.slice(1)} was stopped before`);
+    this.#stopped.add(key);
     this.#publish();
     await this.#confirmStop();
-    this.#options.notice(`the shadow of /${name} is stopped`);
-    return { kind: 'stopped', shadow: { ...shadow, state: 'stopped' }, isStored: this.#save() };
+    this.#options.notice(`${what} is stopped`);
+    return { kind: 'stopped', status: { ...status, state: 'stopped' }, isStored: this.#stopped.save() };
   }
 
   status(): ShadowStatus[] {
     return this.#options.source.current.byMajor.flatMap((version) => this.#statusOf(version) ?? []);
+  }
+
+  drifts(): DriftStatus[] {
+    return this.#options.source.current.byMajor.flatMap((version) => this.#driftOf(version) ?? []);
   }
 
   metrics(): MetricValues[] {
@@ -125,12 +122,11 @@ export class ShadowControl {
   #statusOf(version: Version): ShadowStatus | undefined {
     const { name, shadow } = version;
     if (shadow === undefined) return undefined;
-    const isOver = this.#options.clock.now() >= shadow.until;
-    const isStopped = this.#stopped.has(shadowKey(version));
+    const state = this.#stateOf(shadowKey(version), shadow);
     const copies: Record<string, Record<string, number>> = {};
     for (const [key, count] of this.#copies) {
       const [of, kind = '', outcome = ''] = key.split(' ');
-      if (of === name) copies[kind] = { ...copies[kind], [outcome]: count };
+      if (of === name && kind !== 'drift') copies[kind] = { ...copies[kind], [outcome]: count };
     }
     const dropped = [...this.#dropped].flatMap(([key, count]) => {
       const [of, reason = ''] = key.split(' ');
@@ -139,18 +135,28 @@ export class ShadowControl {
     return {
       version: name,
       to: shadow.to,
-      state: isStopped ? 'stopped' : isOver ? 'over' : this.#broken.includes(name) ? 'broken' : 'running',
+      state: state === 'running' && this.#broken.includes(name) ? 'broken' : state,
       until: rfc3339(shadow.until),
       copies,
       dropped: Object.fromEntries(dropped),
     };
   }
 
+  #driftOf(version: Version): DriftStatus | undefined {
+    const { name, drift } = version;
+    if (drift === undefined) return undefined;
+    const compared = this.#copies.get(`${name} drift compared`) ?? 0;
+    return { version: name, state: this.#stateOf(driftKey(version), drift), until: rfc3339(drift.until), compared };
+  }
+
+  #stateOf(key: string, { until }: { readonly until: number }): DriftStatus['state'] {
+    if (this.#stopped.has(key)) return 'stopped';
+    return this.#options.clock.now() >= until ? 'over' : 'running';
+  }
+
   #pass(sample: ShadowSample | DriftSample): void {
     const version = this.#snapshot?.versions.get(sample.version);
-    const isCurrent = isToBeCopied(sample)
-      ? version?.shadow !== undefined && shadowKey(version) === sample.key
-      : version?.drift !== undefined && driftKey(version) === sample.key;
+    const isCurrent = version && keyOf(isToBeCopied(sample) ? 'shadow' : 'drift', version) === sample.key;
     if (!isCurrent || this.#stopped.has(sample.key) || this.#isClosed) {
       this.#drop(sample, 'changed');
       return;
@@ -171,7 +177,7 @@ export class ShadowControl {
   }
 
   #publish(): void {
-    void this.#options.restrict(new Set(this.#stopped)).catch(() => {});
+    void this.#options.restrict(new Set(this.#stopped.keys)).catch(() => {});
   }
 
   async #confirmStop(): Promise<void> {
@@ -189,7 +195,7 @@ export class ShadowControl {
   /** @returns the number of the command */
   #configureThread(snapshot: Snapshot | undefined): number {
     this.#lastNumber += 1;
-    const stopped = [...this.#stopped];
+    const stopped = this.#stopped.keys;
     const plain = snapshot && toPlain(snapshot);
     this.#post({ kind: 'configure', number: this.#lastNumber, snapshot: plain, stopped });
     return this.#lastNumber;
@@ -240,53 +246,14 @@ export class ShadowControl {
   #post(command: ShadowCommand, transfer: ArrayBuffer[] = []): void {
     this.#thread?.postMessage(command, transfer);
   }
-
-  /** @returns whether the stops survive a restart */
-  #save(): boolean {
-    const { file, notice } = this.#options;
-    if (file === undefined) return false;
-    // Written as a whole, so that a crash leaves the former file.
-    const temporary = `${file}.${randomUUID()}.tmp`;
-    try {
-      writeFileSync(temporary, JSON.stringify({ stopped: [...this.#stopped] }), { mode: 0o600, flag: 'wx' });
-      renameSync(temporary, file);
-      return true;
-    } catch (error) {
-      rmSync(temporary, { force: true });
-      notice(`${file} cannot be written: ${(error as Error).message}.  Stopped shadows start again at the next start.`);
-      return false;
-    }
-  }
 }
 
-export function shadowMetrics(shadows: readonly ShadowStatus[]): MetricValues[] {
-  const running = shadows.map(({ version, state }) => ({ labels: { version }, value: state === 'running' ? 1 : 0 }));
-  const copies = shadows.flatMap(({ version, copies }) =>
-    Object.entries(copies).flatMap(([kind, outcomes]) =>
-      Object.entries(outcomes).map(([outcome, value]) => ({ labels: { version, kind, outcome }, value })),
-    ),
-  );
-  const dropped = shadows.flatMap(({ version, dropped }) =>
-    Object.entries(dropped).map(([reason, value]) => ({ labels: { version, reason }, value })),
-  );
-  return [
-    metricOf('version_gateway_shadow_running', running),
-    metricOf('version_gateway_shadow_copies_total', copies),
-    metricOf('version_gateway_shadow_dropped_total', dropped),
-  ];
+/** The key of the settings; undefined: the version has none. */
+function keyOf(kind: ComparisonKind, version: Version): string | undefined {
+  if (version[kind] === undefined) return undefined;
+  return kind === 'shadow' ? shadowKey(version) : driftKey(version);
 }
 
 function add(counts: Map<string, number>, key: string, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
-}
-
-function readStopped(file: string | undefined): Set<string> {
-  if (file === undefined) return new Set();
-  try {
-    const { stopped } = JSON.parse(readFileSync(file, 'utf8')) as { stopped?: unknown };
-    return new Set(Array.isArray(stopped) ? stopped.filter((key) => typeof key === 'string') : []);
-  } catch {
-    // Nothing was stopped, or the file is not ours.
-    return new Set();
-  }
 }

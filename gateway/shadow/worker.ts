@@ -16,7 +16,7 @@ import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
 
 /** A message to this thread. */
 export type ShadowCommand =
-  /** `stopped`: the keys of the shadows that an operator has stopped. Answered by `configured` with its number. */
+  /** `stopped`: the keys of what an operator has stopped. Answered by `configured` with its number. */
   | {
       readonly kind: 'configure';
       readonly number: number;
@@ -31,7 +31,7 @@ export interface ShadowCounts {
   readonly kind: 'counts';
   readonly copies: readonly (readonly [
     version: string,
-    kind: 'shadow' | 'control',
+    kind: 'shadow' | 'control' | 'drift',
     outcome: CopyOutcome,
     count: number,
   ])[];
@@ -112,7 +112,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   plain = next ?? plain;
   if (plain === undefined) return;
   const snapshot = fromPlain(plain);
-  configureDrift(snapshot);
+  configureDrift(snapshot, stopped);
   const wanted = new Map(
     snapshot.byMajor.flatMap((version) => {
       const { shadow: settings } = version;
@@ -163,13 +163,15 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   }
 }
 
-function configureDrift({ byMajor }: Snapshot): void {
+function configureDrift({ byMajor }: Snapshot, stopped: ReadonlySet<string>): void {
   const before = new Map(drifts);
   drifts.clear();
   for (const version of byMajor) {
     const { name, drift, contract } = version;
     if (drift === undefined || contract === undefined) continue;
-    const identity = `${driftKey(version)} ${contract.digest}`;
+    const key = driftKey(version);
+    if (stopped.has(key)) continue;
+    const identity = `${key} ${contract.digest}`;
     const known = before.get(name);
     const hash = evidenceHash(contract.digest, contract.digest);
     const files = { contract: contract.file, toContract: contract.file };
@@ -193,6 +195,7 @@ async function compareWithContract(sample: DriftSample): Promise<void> {
   const response = { status, contentType, body };
   const pair = { kind: 'drift', method, template, toTemplate: template, old: response, new: response } as const;
   await compare(version, drift.collector, { ...pair, withoutCredentials: false, at });
+  count(`copies ${version} drift compared`);
 }
 
 /** Never rejects. The message of an error may contain a part of a body, so it is not reported. */

@@ -38,8 +38,16 @@ function withEvidence(): Scene {
       ),
     ).flat(),
   );
+  const listed = contract({ type: 'object', properties: { price: { type: 'number' } } });
+  const drifting = json({ price: '1', [longName]: 1 });
+  const drift = collect(
+    listed,
+    listed,
+    Array.from({ length: 4 }, () => pairOf(drifting, drifting, { kind: 'drift', at: now - 60_000 })),
+  );
   const hash = evidenceHash(undefined, undefined);
-  const evidence = { of: async (version: string) => (version === 'v1' ? rows.map((row) => ({ ...row, hash })) : []) };
+  const all = [...rows, ...drift].map((row) => ({ ...row, hash }));
+  const evidence = { of: async (version: string) => (version === 'v1' ? all : []) };
   return Object.assign(scene(), { usage: { ...sampleUsage(now), evidence } });
 }
 
@@ -58,12 +66,12 @@ async function visit(shown: Scene, options: object = {}) {
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('dialog', (dialog) => complaints.push(dialog.message()));
   await open(page, `http://127.0.0.1:${(server.address() as AddressInfo).port}/#v1`);
-  return { page, complaints, card: page.locator('#shadow-card') };
+  return { page, complaints, card: page.locator('#shadow-card'), drift: page.locator('#drift-card') };
 }
 
 it.each(screens)('shows the differences of the responses on a %s, %s', async (device, colorScheme, width) => {
   const options = { colorScheme, viewport: { width, height: 900 } };
-  const { page, card, complaints } = await visit(withEvidence(), options);
+  const { page, card, drift, complaints } = await visit(withEvidence(), options);
   const rows = card.locator('tbody tr');
   await rows.first().waitFor();
   expect(await card.locator('.summary').innerText()).toMatch(
@@ -74,17 +82,24 @@ it.each(screens)('shows the differences of the responses on a %s, %s', async (de
   expect(texts[0]).toContain('Undeclared');
   expect(texts.join('\n')).toMatch(/\/price[\s\S]*type: string to number[\s\S]*12 of 30/);
   expect(texts.join('\n')).toContain('/<img src=x onerror=alert(1)>');
+  await drift.locator('tbody tr').first().waitFor();
+  const found = (await drift.innerText()).replace(/\s+/g, ' ');
+  expect(found).toContain('/v1 returns 2 things that its contract does not declare, in 4 responses of 1 route.');
+  expect(found).toMatch(/\/price GET \S+ .*type: string .*4 of 4/);
+  const file = `drift-${device}-${colorScheme}.png`;
+  await drift.screenshot({ path: join(tmpdir(), 'version-gateway-screenshots', file) });
   await card.screenshot({ path: join(tmpdir(), 'version-gateway-screenshots', `shadow-${device}-${colorScheme}.png`) });
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   expect(await violationsOn(page, '#shadow-card')).toEqual([]);
+  expect(await violationsOn(page, '#drift-card')).toEqual([]);
   expect(complaints).toEqual([]);
 });
 
 it('does not show the card for a version without evidence', async () => {
-  const { page, card } = await visit(withEvidence());
+  const { page, card, drift } = await visit(withEvidence());
   await card.locator('tbody tr').first().waitFor();
   await page.locator('#picker label', { hasText: 'v2' }).click();
   await page.getByRole('heading', { name: 'Retirement of v2' }).waitFor();
   await page.locator('#clients tbody tr').first().waitFor();
-  expect(await card.isVisible()).toBe(false);
+  expect([await card.isVisible(), await drift.isVisible()]).toEqual([false, false]);
 });

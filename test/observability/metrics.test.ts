@@ -10,7 +10,7 @@ import type { ServingReport } from '../../gateway/observability/report.ts';
 import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { WorkerTotals } from '../../gateway/runtime/workerTotals.ts';
-import { shadowMetrics } from '../../gateway/shadow/shadowControl.ts';
+import { shadowMetrics } from '../../gateway/shadow/comparisonStatus.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';

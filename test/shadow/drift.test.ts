@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { ledgerWith } from '../support/ledgerWith.ts';
 import { startAdmin } from '../support/startAdmin.ts';
 import { collect, contract, json, pairOf, raw } from './pairs.ts';
-import { startShadowed, tomorrow } from './shadowedGateway.ts';
+import { compared, startShadowed, tomorrow } from './shadowedGateway.ts';
 
 const marker = 'a-value-that-must-not-be-kept';
 const now = Date.parse('2026-11-20T12:00:00Z');
@@ -61,7 +61,6 @@ it('reports what live responses have and the contract does not declare, and send
   writeFileSync(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'Drinks', version: '2' }, paths }));
   const body = JSON.stringify({ id: 1, price: marker, glass: { of: marker } });
   const gateway = await startShadowed({
-    v1: { shadow: undefined },
     v2: { contract: file, drift: { sample: '100%', rate: '1000/s', until: tomorrow } },
     v2Answer: answer(200, body, 'Content-Type: application/json'),
     usage: { store: join(folder, 'usage.db') },
@@ -85,6 +84,22 @@ it('reports what live responses have and the contract does not declare, and send
   ]);
   expect(JSON.stringify(answered)).not.toContain(marker);
   expect(gateway.v2.requests.length).toBe(3);
+
+  const command = (...args: string[]) => runIn('/', ['drift', ...args, '--admin', gateway.admin]);
+  expect((await command('status')).stdout).toMatch(/^ *version +state +until +compared\n *\/v2 +running +\S+ +3\n$/);
+  const stopped = await command('stop', '/v2');
+  expect([stopped.code, stopped.stdout]).toEqual([0, '/v2: the drift comparison is stopped\n']);
+  expect(await command('stop', '/v2')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('The drift comparison of /v2 was stopped before.'),
+  });
+  expect((await command('stop', '/v1')).stderr).toContain('/v1 has no drift comparison.');
+  // It stays stopped over a reload that does not change its settings. The shadow of v1 still compares.
+  await gateway.edit({ rate: '999/s' });
+  for (const path of ['v2/drinks/7', 'v1/drinks/7'])
+    await (await fetch(`http://127.0.0.1:${gateway.port}/${path}`)).text();
+  await eventually(async () => expect(await compared(gateway)).toBe(1));
+  expect((await command('status')).stdout).toMatch(/\/v2 +stopped +\S+ +3\n/);
 });
 
 it('finds statuses, media types, broken bodies and values that violate the contract', async () => {

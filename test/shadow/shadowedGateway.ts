@@ -1,7 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
-import type { ShadowStatus } from '../../gateway/shadow/shadowControl.ts';
+import type { ShadowStatus } from '../../gateway/shadow/comparisonStatus.ts';
 import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import { type Answer, answer, type Backend, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';

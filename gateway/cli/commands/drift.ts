@@ -1,3 +1,4 @@
+import type { DriftStatus } from '../../shadow/comparisonStatus.ts';
 import type { DriftReport } from '../../shadow/drift.ts';
 import { grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
@@ -11,6 +12,7 @@ import {
 } from '../options.ts';
 import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
 import { escaped, markdownTable } from '../output/verdictText.ts';
+import { addComparisonControl } from './shadow.ts';
 
 // The ledger may have many rows of evidence.
 const reportTimeoutMs = 30_000;
@@ -24,6 +26,12 @@ export const addDrift: AddCommand = (program, io, finish) => {
   const command = program
     .command('drift')
     .description('Report what a live version returns that its own contract does not declare.');
+  addComparisonControl(command, io, finish, {
+    kind: 'drift',
+    status: 'List the versions whose responses are compared with their contract, and how many were since the start.',
+    stop: 'Compare no more responses, in all workers of this gateway. Nothing is compared until the settings change, also over restarts.',
+    table: statusTable,
+  });
   addAdminTargetOptions(command.command('report'))
     .description(
       'List the undeclared routes, statuses, media types and fields, and the values that violate the contract.',
@@ -32,6 +40,16 @@ export const addDrift: AddCommand = (program, io, finish) => {
     .addOption(formatOption(['text', 'json', 'markdown']))
     .action(async (version: string, options: DriftOptions) => finish(await report(version, options, io)));
 };
+
+function statusTable(statuses: unknown): string[][] | undefined {
+  if (!isStatusList(statuses)) return undefined;
+  const rows = statuses.map(({ version, state, until, compared }) => [`/${version}`, state, until, grouped(compared)]);
+  return [['version', 'state', 'until', 'compared'], ...rows];
+}
+
+function isStatusList(value: unknown): value is readonly DriftStatus[] {
+  return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one['compared'] === 'number');
+}
 
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, { format, ...options }: DriftOptions, io: Io): Promise<ExitCode> {

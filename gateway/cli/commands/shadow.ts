@@ -1,5 +1,6 @@
+import type { Command } from 'commander';
+import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../shadow/comparisonStatus.ts';
 import type { DifferenceReport } from '../../shadow/report.ts';
-import type { ShadowStatus } from '../../shadow/shadowControl.ts';
 import { grouped, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
@@ -30,16 +31,12 @@ export const addShadow: AddCommand = (program, io, finish) => {
     .description(
       'Show and stop the copies of requests that are sent to another version, and report on the differences.',
     );
-  addAdminTargetOptions(command.command('status'))
-    .description('List the shadows of the configuration, with the copies since the start.')
-    .addOption(formatOption(['text', 'json']))
-    .action(async (options: StatusOptions) => finish(await status(options, io)));
-  addAdminTargetOptions(command.command('stop'))
-    .description(
-      'Send no more copies, in all workers of this gateway. The shadow stays stopped until its settings change, also over restarts.',
-    )
-    .argument('<version>', 'version, such as /v1', versionArgument)
-    .action(async (version: string, options: AdminTargetOptions) => finish(await stop(version, options, io)));
+  addComparisonControl(command, io, finish, {
+    kind: 'shadow',
+    status: 'List the shadows of the configuration, with the copies since the start.',
+    stop: 'Send no more copies, in all workers of this gateway. The shadow stays stopped until its settings change, also over restarts.',
+    table: statusTable,
+  });
   addAdminTargetOptions(command.command('report'))
     .description(
       'Show how the responses of the other version differ, by route and field: declared by the contracts, undeclared, noise, or without evidence.',
@@ -49,28 +46,59 @@ export const addShadow: AddCommand = (program, io, finish) => {
     .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
 };
 
+/** What `status` and `stop` of one kind of comparison print. */
+interface ComparisonCommands {
+  readonly kind: ComparisonKind;
+  /** The descriptions of both commands. */
+  readonly status: string;
+  readonly stop: string;
+  /** Undefined: the answer is not from a gateway. */
+  readonly table: (statuses: unknown) => string[][] | undefined;
+}
+
+/** Adds `status` and `stop`. */
+export function addComparisonControl(
+  command: Command,
+  io: Io,
+  finish: (code: ExitCode) => void,
+  commands: ComparisonCommands,
+): void {
+  addAdminTargetOptions(command.command('status'))
+    .description(commands.status)
+    .addOption(formatOption(['text', 'json']))
+    .action(async (options: StatusOptions) => finish(await status(commands, options, io)));
+  addAdminTargetOptions(command.command('stop'))
+    .description(commands.stop)
+    .argument('<version>', 'version, such as /v1', versionArgument)
+    .action(async (version: string, options: AdminTargetOptions) =>
+      finish(await stop(commands.kind, version, options, io)),
+    );
+}
+
 /** @throws AdminError, UnreadableFileError */
-async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
+async function status({ kind, table: tableOf }: ComparisonCommands, options: StatusOptions, io: Io): Promise<ExitCode> {
   const target = adminTargetOf(options, io);
-  const found = await adminClient(target).get('/api/shadow');
-  const { shadows } = found;
-  if (!isStatusList(shadows)) throw notAGateway(target.name);
+  const found = await adminClient(target).get(`/api/${kind}`);
+  const rows = tableOf(found[`${kind}s`]);
+  if (rows === undefined) throw notAGateway(target.name);
   if (options.format === 'json') io.stdout.write(printedJson(found));
-  else if (shadows.length === 0) io.stdout.write('The configuration has no shadow.\n');
-  else {
-    const rows = shadows.map(({ version, to, state, until, copies, dropped }) => [
-      `/${version}`,
-      `/${to}`,
-      state,
-      until,
-      grouped(copies['shadow']?.['compared'] ?? 0),
-      grouped(sumOf(copies['shadow'] ?? {}) - (copies['shadow']?.['compared'] ?? 0)),
-      grouped(sumOf(dropped)),
-    ]);
-    const headings = ['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'];
-    io.stdout.write(`${table([headings, ...rows], widthOf(io.stdout)).join('\n')}\n`);
-  }
+  else if (rows.length === 1) io.stdout.write(`The configuration has no ${comparisonNames[kind]}.\n`);
+  else io.stdout.write(`${table(rows, widthOf(io.stdout)).join('\n')}\n`);
   return 0;
+}
+
+function statusTable(statuses: unknown): string[][] | undefined {
+  if (!isStatusList(statuses)) return undefined;
+  const rows = statuses.map(({ version, to, state, until, copies, dropped }) => [
+    `/${version}`,
+    `/${to}`,
+    state,
+    until,
+    grouped(copies['shadow']?.['compared'] ?? 0),
+    grouped(sumOf(copies['shadow'] ?? {}) - (copies['shadow']?.['compared'] ?? 0)),
+    grouped(sumOf(dropped)),
+  ]);
+  return [['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'], ...rows];
 }
 
 function sumOf(counts: Readonly<Record<string, number>>): number {
@@ -82,13 +110,15 @@ function isStatusList(value: unknown): value is readonly ShadowStatus[] {
 }
 
 /** @throws AdminError, UnreadableFileError */
-async function stop(version: string, options: AdminTargetOptions, io: Io): Promise<ExitCode> {
+async function stop(kind: ComparisonKind, version: string, options: AdminTargetOptions, io: Io): Promise<ExitCode> {
   const target = adminTargetOf(options, io);
-  const { shadow, stored } = await adminClient(target).post('/api/shadow/stop', { version });
-  if (!isRecord(shadow)) throw notAGateway(target.name);
-  io.stdout.write(`/${version}: the shadow to /${printable(String(shadow['to']))} is stopped\n`);
+  const { [kind]: stopped, stored } = await adminClient(target).post(`/api/${kind}/stop`, { version });
+  if (!isRecord(stopped)) throw notAGateway(target.name);
+  const to = typeof stopped['to'] === 'string' ? ` to /${printable(stopped['to'])}` : '';
+  const name = comparisonNames[kind];
+  io.stdout.write(`/${version}: the ${name}${to} is stopped\n`);
   if (stored === true) return 0;
-  io.stderr.write('The stop could not be stored: the shadow starts again when this gateway restarts.\n');
+  io.stderr.write(`The stop could not be stored: the ${name} starts again when this gateway restarts.\n`);
   return 1;
 }
 

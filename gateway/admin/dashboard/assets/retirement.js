@@ -4,7 +4,7 @@ import { clients, NameDialog } from './clients.js';
 import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
 import { planSummary } from './plan.js';
 import { routes } from './routes.js';
-import { ShadowCard } from './shadow.js';
+import { driftCard, shadowCard } from './shadow.js';
 import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 
 /** @import { ClientRow, Day, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './types.js' */
@@ -24,7 +24,7 @@ export class RetirementSection {
   #planRequest = new LatestRequest(ledgerTimeoutMs);
   #retry = new Retry(() => void this.refresh());
   #brownouts = new BrownoutCard();
-  #shadow = new ShadowCard();
+  #comparisons = [shadowCard(), driftCard()];
   #nameDialog = new NameDialog(() => void this.#listClients());
   #version = '';
   #stage = '';
@@ -70,7 +70,7 @@ export class RetirementSection {
     this.#clients = this.#routes = undefined;
     this.#drawnData = '';
     this.#brownouts.clear();
-    this.#shadow.clear();
+    for (const card of this.#comparisons) card.clear();
     history.replaceState(null, '', `#${version}`);
     byId('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
     byId('h-clients').textContent = `Clients that call ${version}`;
@@ -103,7 +103,7 @@ export class RetirementSection {
       if (!request.isOutdated) await this.#listRoutes(retirement);
       if (!request.isOutdated && retirement.facts.stage !== 'retired') await this.#plan(version);
       if (!request.isOutdated) await this.#brownouts.refresh(version);
-      if (!request.isOutdated) await this.#shadow.refresh(version);
+      for (const card of this.#comparisons) if (!request.isOutdated) await card.refresh(version);
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);

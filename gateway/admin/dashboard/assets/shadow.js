@@ -3,7 +3,7 @@ import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
 import { count } from './format.js';
 import { sortable } from './table.js';
 
-/** @import { DifferenceReport, ResponseDifference } from './types.js' */
+/** @import { DifferenceReport, DriftReport, ResponseDifference, UndeclaredProperty } from './types.js' */
 
 /** Each class with its label and the style of its state, most important first. */
 const classes = /** @type {const} */ ([
@@ -13,41 +13,67 @@ const classes = /** @type {const} */ ([
   ['no evidence', 'No evidence', 'silent'],
 ]);
 
-/** How the responses of a version differ from those of the target of its shadow. Hidden for a version without evidence. */
-export class ShadowCard {
+/** How the responses of a version differ from those of the target of its shadow. */
+export const shadowCard = () =>
+  new ComparisonCard('shadow', (/** @type {DifferenceReport} */ { to }) => to !== null, content);
+
+/** What the responses of a version have and its contract does not declare. */
+export const driftCard = () =>
+  new ComparisonCard('drift', (/** @type {DriftReport} */ { responses }) => responses > 0, driftContent);
+
+/**
+ * A report on compared responses. Hidden for a version without evidence.
+ * @template {{ asked_at: string }} Report
+ */
+class ComparisonCard {
   #request = new LatestRequest(ledgerTimeoutMs);
   #drawnData = '';
+  #kind;
+  #hasEvidence;
+  #content;
+
+  /**
+   * @param {'shadow' | 'drift'} kind
+   * @param {(report: Report) => boolean} hasEvidence
+   * @param {(report: Report) => HTMLElement} content
+   */
+  constructor(kind, hasEvidence, content) {
+    this.#kind = kind;
+    this.#hasEvidence = hasEvidence;
+    this.#content = content;
+  }
 
   clear() {
     // A response about another version must not be drawn.
     this.#request.start();
     this.#drawnData = '';
-    byId('shadow-card').hidden = true;
+    byId(`${this.#kind}-card`).hidden = true;
   }
 
   /** @param {string} version */
   async refresh(version) {
     const request = this.#request.start();
     try {
-      /** @type {DifferenceReport} */
-      const report = await getJson(`/api/shadow/${encodeURIComponent(version)}`, request.signal);
+      /** @type {Report} */
+      const report = await getJson(`/api/${this.#kind}/${encodeURIComponent(version)}`, request.signal);
       if (!request.isOutdated) this.#draw(report);
     } catch (error) {
       if (request.isOutdated || !(error instanceof ApiError)) return;
       this.#drawnData = '';
-      byId('shadow').replaceChildren(errorNotice(error));
+      byId(this.#kind).replaceChildren(errorNotice(error));
     }
   }
 
-  /** @param {DifferenceReport} report */
+  /** @param {Report} report */
   #draw(report) {
     // The times in the table are relative to the time of the question.
     const minute = Math.floor(Date.parse(report.asked_at) / 60_000);
     const json = JSON.stringify({ ...report, asked_at: minute, used_since: '' });
-    byId('shadow-card').hidden = report.to === null;
-    if (json === this.#drawnData || report.to === null) return;
+    const isShown = this.#hasEvidence(report);
+    byId(`${this.#kind}-card`).hidden = !isShown;
+    if (json === this.#drawnData || !isShown) return;
     this.#drawnData = json;
-    byId('shadow').replaceChildren(content(report));
+    byId(this.#kind).replaceChildren(this.#content(report));
   }
 }
 
@@ -96,8 +122,6 @@ function content({
 function differenceTable(now) {
   /** @param {ResponseDifference} one */
   const rank = (one) => classes.length - classes.findIndex(([name]) => name === one.class);
-  /** @param {ResponseDifference} one */
-  const where = ({ path, status }) => (path === '' ? (status === 0 ? 'status' : 'body') : path);
   /** @type {readonly import('./table.js').Column<ResponseDifference>[]} */
   const columns = [
     {
@@ -140,4 +164,66 @@ function differenceTable(now) {
   return sortable('Differences between the responses', columns, 1, (one) =>
     [one.route, one.status, one.path, one.what, one.detail].join(' '),
   );
+}
+
+/** @param {DriftReport} report */
+function driftContent({ summary, notes, routes, finding_count: all, asked_at: now }) {
+  const rows = routes.flatMap(({ route, responses, findings }) =>
+    findings.map((one) => ({ ...one, route, responses })),
+  );
+  const frame = findingTable(Date.parse(now));
+  frame.fill(rows);
+  return el(
+    'div',
+    { class: 'shadow' },
+    el('p', { class: 'summary' }, summary),
+    notes.length > 0 && el('ul', { class: 'notes' }, ...notes.map((text) => el('li', {}, text))),
+    rows.length > 0 && frame.root,
+    all > rows.length && el('p', { class: 'soft' }, `${count(rows.length)} of ${count(all)} findings are listed.`),
+  );
+}
+
+/** @param {number} now */
+function findingTable(now) {
+  /** @type {readonly import('./table.js').Column<UndeclaredProperty>[]} */
+  const columns = [
+    {
+      title: 'Field',
+      sort: (one) => `${one.route} ${one.path}`,
+      cell: (one) => el('span', { class: 'client' }, where(one), el('small', {}, one.route)),
+    },
+    {
+      title: 'Status',
+      sort: ({ status }) => status,
+      cell: ({ status }) => (status === 0 ? '' : String(status)),
+    },
+    {
+      title: 'Not declared',
+      sort: ({ what }) => what,
+      cell: ({ what, detail }) => (detail === '' ? what : `${what}: ${detail}`),
+    },
+    {
+      title: 'Responses',
+      number: true,
+      sort: (one) => one.count,
+      cell: (one) => `${count(one.count)} of ${count(one.responses)}`,
+    },
+    {
+      title: 'Last',
+      number: true,
+      sort: ({ last }) => Date.parse(last),
+      cell: ({ last }) => timeAgo(last, now),
+    },
+  ];
+  return sortable('What the contract does not declare', columns, 3, (one) =>
+    [one.route, one.status, one.path, one.what, one.detail].join(' '),
+  );
+}
+
+/**
+ * The place of a difference.
+ * @param {{ path: string, status: number }} one
+ */
+function where({ path, status }) {
+  return path === '' ? (status === 0 ? 'status' : 'body') : path;
 }

@@ -30,6 +30,8 @@
  * @typedef {{ route: string, class: string, status: number, path: string, what: string, detail: string, why: string, count: number, pairs: number, last: string }} ResponseDifference
  * @typedef {{ route: string, difference_count: number, differences: Omit<ResponseDifference, 'route'>[], unseen_count: number }} ComparedRoute
  * @typedef {{ version: string, to: string|null, asked_at: string, summary: string, pairs: number, counts: { undeclared: number, declared: number, noise: number, no_evidence: number }, route_count: number, routes: ComparedRoute[], not_compared: string[], notes: string[] }} DifferenceReport
+ * @typedef {{ route: string, responses: number, status: number, path: string, what: string, detail: string, count: number, last: string }} UndeclaredProperty
+ * @typedef {{ version: string, asked_at: string, summary: string, responses: number, finding_count: number, routes: { route: string, responses: number, findings: Omit<UndeclaredProperty, 'route' | 'responses'>[] }[], notes: string[] }} DriftReport
  * @typedef {{ version: string, asked_at: string, brownouts: { number: number, at: string, end: string }[], number: number|null, refused: number, folded: number, client_count: number, classes: Record<string, number>, clients: RefusedClient[], not_refused_count: number, not_refused: { client: string, name: string|null, spared: boolean }[], notes: Remark[] }} BrownoutReport
  */
 
