@@ -3,6 +3,7 @@ import { CompareError } from '../compat/failure.ts';
 import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
 import { isRoute } from '../config/rules/lifecycle.ts';
+import { printable } from '../shared/text.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type DraftContext, type DraftedOperation, draftOperations } from './draftOperations.ts';
@@ -52,8 +53,9 @@ export async function draftAdapter(
       lines.push(...written);
     }
     const header = lines.length - rowOfLine.length;
-    const faults = await faultsOf(lines, served, from);
+    const { faults, warnings } = await checked(lines, served, from);
     if (faults.length === 0) {
+      for (const { line, message } of warnings) lines[line] += `  # warning: ${printable(message)}`;
       const faulty = rows.filter((row) => row.faults.length > 0).length;
       const gone = rows.filter((row) => row.gone !== undefined && row.faults.length === 0).length;
       return { lines, adapted: rows.length - faulty - gone, gone, faulty };
@@ -67,22 +69,31 @@ export async function draftAdapter(
   }
 }
 
-const modeLine =
-  '  mode: "off"  # then shadow, which compares with its own backend, and serve, which answers its clients';
+const modeLine = '  mode: "off"  # shadow compares it with the backend of this version, serve answers clients with it';
 
-/** Loads the draft as a routes.yaml. `line`: an index of `lines`. */
-async function faultsOf(
+/** A fault or a warning. `line`: an index of the lines of the draft. */
+interface CheckedLine {
+  readonly line: number;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Loads the draft as a routes.yaml. */
+async function checked(
   lines: readonly string[],
   served: DraftedVersion,
   from: DraftedVersion,
-): Promise<{ readonly line: number; readonly message: string; readonly remedy: string }[]> {
+): Promise<{ readonly faults: readonly CheckedLine[]; readonly warnings: readonly CheckedLine[] }> {
   const before = ['routes:', `  /${from.name}: { contract: ${textOf(from.file)} }`, `  /${served.name}:`];
   const text = [...before, `    contract: ${textOf(served.file)}`, ...lines.map((line) => `    ${line}`), ''].join(
     '\n',
   );
   const loaded = parseConfig(text, 'draft.yaml', { env: {}, forwards: false });
-  const { faults } = loaded.snapshot ? await verifyAdapters(loaded) : loaded;
-  return faults.map(({ line = 0, message, remedy }) => ({ line: line - before.length - 2, message, remedy }));
+  const { faults, warnings } = loaded.snapshot ? await verifyAdapters(loaded) : loaded;
+  const [found, noted] = [faults, warnings].map((list) =>
+    list.map(({ line = 0, message, remedy }) => ({ line: line - before.length - 2, message, remedy })),
+  );
+  return { faults: found ?? [], warnings: (noted ?? []).filter(({ line }) => line > 3) };
 }
 
 function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other: DraftSide): DraftedRow {

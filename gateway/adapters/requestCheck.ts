@@ -220,11 +220,13 @@ function refusal(
 
 /** A text may be a value of several types. */
 function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
-  if (validator.isValid(schema, value)) return true;
-  const meant = [value]
+  // A number with more digits than a double is an object until it is written.
+  const read: JsonValue = JSON.parse(JSON.stringify(value));
+  if (validator.isValid(schema, read)) return true;
+  const meant = [read]
     .flat()
     .map((one) => (/^(?:true|false|-?\d+(?:\.\d+)?)$/.test(String(one)) ? JSON.parse(String(one)) : one));
-  return validator.isValid(schema, Array.isArray(value) ? meant : meant[0]);
+  return validator.isValid(schema, Array.isArray(read) ? meant : meant[0]);
 }
 
 /** The path or query of a client. Undefined: clients cannot send it. */

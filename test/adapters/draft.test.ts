@@ -22,7 +22,7 @@ function pasted(routes: string, draft: string): string {
 
 /** The sentences of faults have tests of their own. */
 function withoutSentences(draft: string): string {
-  return draft.replace(/(?:^ *# fault: .*\n)+/gm, '        # fault\n').replace(/ {2}# fault: .*/g, '  # fault');
+  return draft.replace(/(?:^ *# fault: .*\n)+/gm, '        # fault\n').replace(/ {2}# (fault|warning): .*/g, '  # $1');
 }
 
 it.each(adapterFixtures('drafts'))('drafts/$name is drafted and can be loaded', async (fixture: AdapterFixture) => {

@@ -32,7 +32,7 @@ async function adapter(old: string, now: string, { config, output }: AdapterOpti
   const at = ({ name, file }: (typeof request)['from']) => ({ name, file: resolve(io.cwd, file) });
   const { lines, adapted, gone, faulty } = await draftAdapter(at(request.from), at(request.to), request.moved);
   const indentation = indentationIn(decode(readRoutes(config, io.cwd)) ?? '', from.name);
-  const section = [`# Below /${from.name} in ${printable(config)}.`, ...lines];
+  const section = [`# To be pasted below /${from.name}: in ${printable(config)}.`, ...lines];
   const text = section.map((line) => `${indentation}${line}\n`).join('');
   if (output === undefined) io.stdout.write(text);
   else writeOutput(output, text, io);
