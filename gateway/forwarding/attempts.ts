@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHandler, WireFailure, WireFailureKind } from '../http1/responseReader.ts';
 import type { AttemptRecord } from '../observability/exchangeRecord.ts';

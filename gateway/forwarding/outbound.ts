@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import type { Duplex } from 'node:stream';
 import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';

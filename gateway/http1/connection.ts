@@ -1,4 +1,5 @@
 import { connect, type LookupFunction, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
 import { ReadBuffer } from './readBuffer.ts';
@@ -251,7 +252,7 @@ export class ConnectionPool implements ConnectionOwner {
       connection.destroy();
       return;
     }
-    connection.deadline = Math.min(deadlineIn(this.keepAlive), performance.now() + usable);
+    connection.deadline = performance.now() + Math.min(this.keepAlive || Number.POSITIVE_INFINITY, usable);
     this.#idle.push(connection);
   }
 

@@ -111,11 +111,16 @@ export class ResponseHeads {
   readonly #texts: string[] = [];
   readonly #heads: ResponseHead[] = [];
   #oldest = 0;
+  #latest = 0;
 
   /** Like `parseResponseHead`. @throws MalformedResponse */
   parse(text: string): ResponseHead {
-    const index = this.#texts.indexOf(text);
-    if (index !== -1) return this.#heads[index] as ResponseHead;
+    // Earlier heads have the same length and differ only in their Date, so a comparison with all of them takes long.
+    const index = text === this.#texts[this.#latest] ? this.#latest : this.#texts.indexOf(text);
+    if (index !== -1) {
+      this.#latest = index;
+      return this.#heads[index] as ResponseHead;
+    }
     if (text.length > maxKeptLength) return parseResponseHead(text);
     // A copy, because V8 keeps the whole string of a slice in memory, here with the body behind the head.
     const copy = Buffer.from(text, 'latin1').toString('latin1');
@@ -124,6 +129,7 @@ export class ResponseHeads {
     if (head.names.includes('set-cookie')) return head;
     this.#texts[this.#oldest] = copy;
     this.#heads[this.#oldest] = head;
+    this.#latest = this.#oldest;
     this.#oldest = (this.#oldest + 1) % maxKept;
     return head;
   }

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { type ServerSpan, traceIdOf } from '../forwarding/correlationIds.ts';
 import type { ExchangeRecord, SpanRecord } from '../observability/exchangeRecord.ts';
 import type { Exchange } from './exchange.ts';

@@ -5,9 +5,11 @@ import { type Backend, exchange, startBackend } from './backend.ts';
 
 // Deadlines use a fake clock that the tests move; sockets use the real time.
 beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] });
+  vi.spyOn(performance, 'now').mockImplementation(() => Date.now());
 });
 afterAll(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
