@@ -6,6 +6,11 @@ import type { Adaptation, Failure, Outbound, OutgoingResponse, WriteListener } f
 import { renderHead } from './renderedHead.ts';
 import { forwardableTrailers, responseFields } from './responseFields.ts';
 
+interface ResponseEvents {
+  /** Called after `write` returned false, once the kernel has accepted all that was written. */
+  onDrain(): void;
+}
+
 /** Writes the response of a target to the client. */
 export class ClientResponse {
   /** The head is sent: no other answer is possible. */
@@ -15,13 +20,14 @@ export class ClientResponse {
   /** How long the target may pause within the body, ms; 0: no limit. */
   idleTimeout = 0;
   readonly #outbound: Outbound;
-  readonly #onDrain: () => void;
+  readonly #events: ResponseEvents;
   #unsent = false;
+  /** Set by the first `write`. Most responses are sent whole. */
+  #onWritten: WriteListener | undefined;
 
-  /** `onDrain`: called after `write` returned false, once the kernel has accepted all that was written. */
-  constructor(outbound: Outbound, onDrain: () => void) {
+  constructor(outbound: Outbound, events: ResponseEvents) {
     this.#outbound = outbound;
-    this.#onDrain = onDrain;
+    this.#events = events;
   }
 
   /** Sends a 1xx, but not to HTTP/1.0 (RFC 9110 §15.2). A 100 is dropped, because the gateway itself answers `Expect`. */
@@ -65,6 +71,7 @@ export class ClientResponse {
     const { res, stats, observer } = this.#outbound;
     stats.bytesOut += chunk.length;
     observer?.onBody(chunk);
+    this.#onWritten ??= (error) => this.#written(error);
     res.write(chunk, this.#onWritten);
     this.#unsent = res.writableLength > 0;
     return !this.#unsent;
@@ -105,11 +112,11 @@ export class ClientResponse {
     res.writeHead(head.status, head.reason, fields);
   }
 
-  readonly #onWritten: WriteListener = (error) => {
+  #written(error: Parameters<WriteListener>[0]): void {
     if (error || !this.#unsent || this.#outbound.res.writableLength > 0) return;
     this.#unsent = false;
-    this.#onDrain();
-  };
+    this.#events.onDrain();
+  }
 
   /** The rest of the response is in memory. The client has `write_idle` to read all of it. HTTP/2 watches this itself. */
   #destroyUnlessRead(): void {
@@ -136,10 +143,10 @@ export class AdaptingResponse {
   #idleTimeout = 0;
 
   /** `fail`: ends an exchange whose response is incomplete. */
-  constructor(outbound: Outbound, adaptation: Adaptation, onDrain: () => void, fail: (failure: Failure) => void) {
+  constructor(outbound: Outbound, adaptation: Adaptation, events: ResponseEvents, fail: (failure: Failure) => void) {
     this.#outbound = outbound;
     this.#adaptation = adaptation;
-    this.#response = new ClientResponse(outbound, onDrain);
+    this.#response = new ClientResponse(outbound, events);
     this.#fail = fail;
   }
 

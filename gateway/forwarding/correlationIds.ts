@@ -1,7 +1,7 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 
 // A request id is a random prefix of the process and a counter. So it is unique, and a request needs no random bytes.
-const idPrefix = randomBytes(9).toString('base64url');
+const idPrefix = `${randomBytes(9).toString('base64url')}-`;
 let idCount = 0;
 
 const safeId = /^[\w.:=+/@-]{1,128}$/;
@@ -10,7 +10,7 @@ const safeId = /^[\w.:=+/@-]{1,128}$/;
 export function requestIdFrom(given: string): string {
   if (given !== '' && safeId.test(given)) return given;
   idCount += 1;
-  return `${idPrefix}-${idCount.toString(36)}`;
+  return idPrefix + idCount.toString(36);
 }
 
 // W3C Trace Context §3.2.2: a version other than ff, and ids that are not all zeros.
@@ -20,12 +20,14 @@ const sampledFlag = 1;
 /** The trace id is random (Trace Context Level 2 §3.2.2.5.2). Passed on with a new parent id, unlike unknown flags. */
 const randomFlag = 2;
 
-// Random hexadecimal digits are made for 128 pairs of a trace id and a span id at once, because a call for each pair would be
-// the slowest part of this file.
-const traceDigits = 32;
-const spanDigits = 16;
-const randomBuffer = Buffer.alloc(128 * 24);
-let randomDigits = '';
+// The `traceparent` of 128 new traces is made at once, because a call for each would be the slowest part of this file. They are
+// one text, of which each is a part. V8 would keep a text that is joined from several as a tree, and copy it piece by piece.
+const sampledTrace = `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`;
+const tracesAtOnce = 128;
+const traceBytes = Buffer.from(sampledTrace.repeat(tracesAtOnce), 'latin1');
+const randomIds = Buffer.alloc(tracesAtOnce * 24);
+const hexDigits = Buffer.from('0123456789abcdef', 'latin1');
+let traces = '';
 let used = 0;
 
 /** The span of one exchange, which the gateway exports. */
@@ -49,13 +51,17 @@ export function traceparentFrom(given: string | undefined, sample = 1): string {
   ) {
     return given;
   }
-  const traceId = digits(traceDigits);
-  return `00-${traceId}-${digits(spanDigits)}-${isSampled(traceId, sample) ? '01' : '00'}`;
+  const sampled = newTrace();
+  return sample >= 1 || isSampled(traceIdOf(sampled), sample) ? sampled : `${sampled.slice(0, -2)}00`;
 }
 
 /** The trace that a valid `traceparent` belongs to. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
+}
+
+function spanIdOf(traceparent: string): string {
+  return traceparent.slice(36, 52);
 }
 
 /**
@@ -65,9 +71,9 @@ export function traceIdOf(traceparent: string): string {
 export function serverSpanOf(traceparent: string, given: string | undefined): ServerSpan | undefined {
   const flags = Number.parseInt(traceparent.slice(53, 55), 16);
   if ((flags & sampledFlag) === 0) return undefined;
-  const id = traceparent.slice(36, 52);
+  const id = spanIdOf(traceparent);
   if (traceparent !== given) return { id, parentId: undefined, flags: '01' };
-  return { id: digits(spanDigits), parentId: id, flags: `0${flags & (sampledFlag | randomFlag)}` };
+  return { id: spanIdOf(newTrace()), parentId: id, flags: `0${flags & (sampledFlag | randomFlag)}` };
 }
 
 /** The id of the span of an attempt, counted from 1. It follows from the server span, so it need not be stored. */
@@ -83,15 +89,33 @@ export function traceparentOfAttempt(traceparent: string, span: ServerSpan, atte
 
 // The threshold test of OpenTelemetry's probability sampler, which reads the last 56 bits; the first 32 of them are enough.
 function isSampled(traceId: string, sample: number): boolean {
-  if (sample >= 1 || sample <= 0) return sample >= 1;
-  return Number.parseInt(traceId.slice(18, 26), 16) >= (1 - sample) * 2 ** 32;
+  return sample > 0 && Number.parseInt(traceId.slice(18, 26), 16) >= (1 - sample) * 2 ** 32;
 }
 
-function digits(count: number): string {
-  if (used + count > randomDigits.length) {
-    randomDigits = randomFillSync(randomBuffer).toString('hex');
-    used = 0;
+/** The `traceparent` of a new trace that is sampled. */
+function newTrace(): string {
+  if (used === traces.length) makeTraces();
+  used += sampledTrace.length;
+  return traces.slice(used - sampledTrace.length, used);
+}
+
+function makeTraces(): void {
+  randomFillSync(randomIds);
+  let from = 0;
+  for (let trace = 0; trace < traceBytes.length; trace += sampledTrace.length) {
+    writeHex(from, 16, trace + 3);
+    writeHex(from + 16, 8, trace + 36);
+    from += 24;
   }
-  used += count;
-  return randomDigits.slice(used - count, used);
+  traces = traceBytes.toString('latin1');
+  used = 0;
+}
+
+/** Writes `count` random bytes as hexadecimal digits. */
+function writeHex(from: number, count: number, to: number): void {
+  for (let at = 0; at < count; at += 1) {
+    const byte = randomIds[from + at] as number;
+    traceBytes[to + at * 2] = hexDigits[byte >> 4] as number;
+    traceBytes[to + at * 2 + 1] = hexDigits[byte & 15] as number;
+  }
 }

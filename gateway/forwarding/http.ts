@@ -27,15 +27,10 @@ export class Forwarding implements ResponseHandler {
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
     this.#attempts = new Attempts(outbound, this);
-    const onDrain = (): void => {
-      if (this.#ended) return;
-      this.#waitFor('target', this.#response.idleTimeout);
-      this.#attempts.connection.socket.resume();
-    };
     const { adaptation } = outbound;
     this.#response = adaptation
-      ? new AdaptingResponse(outbound, adaptation, onDrain, (failure) => this.#fail(failure))
-      : new ClientResponse(outbound, onDrain);
+      ? new AdaptingResponse(outbound, adaptation, this, (failure) => this.#fail(failure))
+      : new ClientResponse(outbound, this);
   }
 
   start(): void {
@@ -139,6 +134,12 @@ export class Forwarding implements ResponseHandler {
     const classified = failureOf(failure, this.#awaited);
     this.#attempts.onFailure(failure, classified.fault);
     if (this.#response.started || !this.#attempts.retry(failure.kind, this.#body !== undefined)) this.#fail(classified);
+  }
+
+  onDrain(): void {
+    if (this.#ended) return;
+    this.#waitFor('target', this.#response.idleTimeout);
+    this.#attempts.connection.socket.resume();
   }
 
   #waitFor(party: AwaitedParty, ms: number): void {

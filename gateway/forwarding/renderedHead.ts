@@ -1,4 +1,4 @@
-import { lowerCased } from '../http1/grammar.ts';
+import { inOnePiece, lowerCased } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { type LifecycleFields, type ResponsePlan, responseFields, type Variation } from './responseFields.ts';
 
@@ -94,9 +94,4 @@ function render(head: ResponseHead, plan: ResponsePlan, rewrites: boolean): Rend
     hsts,
     pseudonym,
   };
-}
-
-/** V8 keeps a joined string as a tree, which would be copied piece by piece for each response. */
-function inOnePiece(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -16,6 +16,7 @@ export interface PlainRequest {
 // Below the limit of node's parser, whatever the configured limits are.
 const maxHead = 8 * 1024;
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[\w~!$&'()*+,;=:@%./?-]*) HTTP\/1\.1\r\n/;
+const commonMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 // Anything except visible ASCII, spaces and CRLF.
 const unusual = /[^\x20-\x7e\r\n]|\r(?!\n)|(?<!\r)\n/;
 const digits = /^[0-9]{1,15}$/;
@@ -74,5 +75,11 @@ export function parsePlainRequest(buffer: Buffer, length: number): PlainRequest 
   }
   if (hostCount !== 1) return undefined;
   const [, method = '', target = ''] = line;
-  return { method, target, fields, contentLength: Number(contentLength), headLength: end + 4 };
+  return { method: constantOf(method), target, fields, contentLength: Number(contentLength), headLength: end + 4 };
+}
+
+/** The same method as a string that V8 has hashed already: it is looked up several times for each request. */
+function constantOf(method: string): string {
+  for (const one of commonMethods) if (one === method) return one;
+  return method;
 }

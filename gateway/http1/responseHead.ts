@@ -1,4 +1,4 @@
-import { checkedLowerCased, listOfTokens, token } from './grammar.ts';
+import { checkedLowerCased, inOnePiece, listOfTokens, token } from './grammar.ts';
 
 /** The head of a valid response. */
 export interface ResponseHead {
@@ -123,7 +123,7 @@ export class ResponseHeads {
     }
     if (text.length > maxKeptLength) return parseResponseHead(text);
     // A copy, because V8 keeps the whole string of a slice in memory, here with the body behind the head.
-    const copy = Buffer.from(text, 'latin1').toString('latin1');
+    const copy = inOnePiece(text);
     const head = parseResponseHead(copy);
     // A cookie is meant for one client.
     if (head.names.includes('set-cookie')) return head;
@@ -165,6 +165,18 @@ export function parseTrailers(text: string): string[] {
 function keepAliveOf(value: string): number | undefined {
   const seconds = /(?:^|[,;\s])timeout=([0-9]{1,9})(?![0-9])/i.exec(value)?.[1];
   return seconds === undefined ? undefined : Number(seconds) * 1000;
+}
+
+// All listeners of a gateway have the same.
+let keepAlive = { ms: Number.NaN, fields: '' };
+
+/** The fields of a response after which the connection stays open, for `ms` between two requests; 0: no limit. */
+export function keepAliveFieldsFor(ms: number): string {
+  if (keepAlive.ms !== ms) {
+    const hint = ms > 0 ? `Keep-Alive: timeout=${Math.floor(ms / 1000)}\r\n` : '';
+    keepAlive = { ms, fields: inOnePiece(`Connection: keep-alive\r\n${hint}`) };
+  }
+  return keepAlive.fields;
 }
 
 /** RFC 9112 §6.1: the gateway requests no coding but chunked, and a message with both lengths may be an attack. */

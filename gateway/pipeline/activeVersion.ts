@@ -16,6 +16,8 @@ export interface ActiveSnapshot {
   readonly identification: ClientIdentification;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, ActiveVersion>;
+  /** The version of the latest request. */
+  latest: ActiveVersion | undefined;
 }
 
 /** Puts a snapshot into use. `uses` is kept across reloads; it gets an entry for each new version. */
@@ -34,7 +36,7 @@ export function activate(
     const pool = pools.get(adapterSource(version, snapshot)?.name ?? name) ?? new Pool([], version.balance);
     versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
   }
-  return { snapshot, identification, versions };
+  return { snapshot, identification, versions, latest: undefined };
 }
 
 /** The version whose backend serves `version` through an adapter. Undefined: the version has a backend of its own. */

@@ -4,8 +4,9 @@ import { lingerAfter } from '../forwarding/lingering.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { parsePlainRequest } from '../http1/plainRequest.ts';
 import { ReadBuffer } from '../http1/readBuffer.ts';
-import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
+import { keepAliveFieldsFor } from '../http1/responseHead.ts';
 import { Exchange, type GatewayContext } from './exchange.ts';
+import { isForVersion } from './findVersion.ts';
 import { runExchange } from './http.ts';
 import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
@@ -108,9 +109,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   get keepAliveFields(): string {
-    const { keepAliveTimeout } = this.#lane.server;
-    const hint = keepAliveTimeout > 0 ? `Keep-Alive: timeout=${Math.floor(keepAliveTimeout / 1000)}\r\n` : '';
-    return `Connection: keep-alive\r\n${hint}`;
+    return keepAliveFieldsFor(this.#lane.server.keepAliveTimeout);
   }
 
   onWriteWaits(): void {
@@ -191,7 +190,7 @@ class LaneConnection implements LaneOwner, Timed {
   #readRequest(buffer: Buffer, length: number): void {
     const { context } = this.#lane;
     const head = parsePlainRequest(buffer, length);
-    if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context)) {
+    if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context.active)) {
       this.#leave(Buffer.from(buffer.subarray(0, length)));
       return;
     }
@@ -290,8 +289,3 @@ class LaneConnection implements LaneOwner, Timed {
 }
 
 function ignore(): void {}
-
-function isForVersion(target: string, { active: { snapshot, versions } }: GatewayContext): boolean {
-  const inside = pathBelow(target, snapshot.gateway.basePath);
-  return inside !== undefined && versions.has(firstSegment(inside));
-}

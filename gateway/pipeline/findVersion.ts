@@ -1,6 +1,7 @@
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
 import { looksLikeVersion, parseRequestTarget, versionSegment } from '../routing/requestTarget.ts';
+import type { ActiveSnapshot, ActiveVersion } from './activeVersion.ts';
 import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
 /** Finds the version in the first segment below `base_path`, and the path to send to its target. */
@@ -8,7 +9,7 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { active, originForm } = exchange;
   const { basePath } = active.snapshot.gateway;
   const segment = originForm === '*' ? '' : versionSegment(originForm, basePath);
-  const activeVersion = active.versions.get(segment);
+  const activeVersion = versionAt(segment, active);
   if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
   const rest = originForm.slice(prefixEnd);
@@ -21,6 +22,22 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
   if (rest.startsWith('//')) return { kind: 'problem', problem: networkPath, closes: true };
   exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
   return undefined;
+}
+
+/** Whether an origin-form target is below a version of the snapshot. */
+export function isForVersion(target: string, active: ActiveSnapshot): boolean {
+  return versionAt(versionSegment(target, active.snapshot.gateway.basePath), active) !== undefined;
+}
+
+/**
+ * The version of a path segment. Most requests are for the same version as the one before. A look-up by a text that is new to V8,
+ * as each segment is, costs several times as much as a comparison.
+ */
+function versionAt(segment: string, active: ActiveSnapshot): ActiveVersion | undefined {
+  if (active.latest?.version.name === segment) return active.latest;
+  const found = active.versions.get(segment);
+  if (found) active.latest = found;
+  return found;
 }
 
 /** Without its prefix, a URL parser would read the path as `//host/path` (RFC 3986 §4.2). */

@@ -38,8 +38,8 @@ export class LaneRequest implements IncomingRequest {
   /** How many bytes of the body have not been received yet. */
   missing: number;
   readonly #owner: LaneOwner;
-  // Received, and not read yet.
-  #unread: Buffer[] = [];
+  // Received, and not read yet. Most requests have no body, or it arrives with the head.
+  #unread: Buffer[] | undefined;
   #unreadBytes = 0;
   #flowing = false;
   #onData: DataListener | undefined;
@@ -90,6 +90,7 @@ export class LaneRequest implements IncomingRequest {
   receive(buffer: Buffer, start: number, end: number): boolean {
     const flowing = this.#flowing;
     this.missing -= end - start;
+    this.#unread ??= [];
     this.#unread.push(flowing ? bytesOf(buffer, start, end) : Buffer.from(buffer.subarray(start, end)));
     this.#unreadBytes += end - start;
     if (!flowing) return this.#unreadBytes < maxUnread;
@@ -99,7 +100,7 @@ export class LaneRequest implements IncomingRequest {
 
   #read(): void {
     while (this.#flowing) {
-      const chunk = this.#unread.shift();
+      const chunk = this.#unread?.shift();
       if (!chunk) break;
       this.#unreadBytes -= chunk.length;
       this.#onData?.(chunk);

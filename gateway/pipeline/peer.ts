@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Peer } from '../forwarding/requestHead.ts';
+import { forwardingOf, type Peer } from '../forwarding/requestHead.ts';
 
 /** The other end of a client connection, and whether its forwarding headers are trusted. */
 export interface ClientPeer extends Peer {
@@ -25,10 +25,10 @@ export function peerOf(socket: SocketWithPeer, snapshot: Snapshot): ClientPeer {
   if (known?.snapshot === snapshot) return known;
   const address = plain(socket.remoteAddress);
   const secure = 'encrypted' in socket;
+  const seen = { address, scheme: secure ? ('https' as const) : ('http' as const), port: socket.localPort ?? 0 };
   const peer = {
-    address,
-    scheme: secure ? ('https' as const) : ('http' as const),
-    port: socket.localPort ?? 0,
+    ...seen,
+    forwarding: forwardingOf(seen),
     trusted: isTrusted(address, snapshot.gateway.trustedProxies),
     hsts: secure && snapshot.gateway.tls?.hsts === true,
     snapshot,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  forwardingOf,
   type RequestFields,
   type RequestHeadParts,
   readRequestFields,
@@ -130,7 +131,8 @@ describe('the forwarding fields of a request', () => {
     ));
 });
 
-const peer = { address: '192.0.2.7', scheme: 'http', port: 8080 } as const;
+const seen = { address: '192.0.2.7', scheme: 'http', port: 8080 } as const;
+const peer = { ...seen, forwarding: forwardingOf(seen) };
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
 const defaults = {
   method: 'GET',
@@ -168,8 +170,8 @@ it('has the fields of the client between those of the gateway', () =>
     'X: 1',
     'X-Forwarded-For: 192.0.2.7',
     'X-Forwarded-Proto: http',
-    'X-Forwarded-Host: api.test',
     'X-Forwarded-Port: 8080',
+    'X-Forwarded-Host: api.test',
     'X-Forwarded-Prefix: /v1',
     'X-Request-Id: id-1',
     `traceparent: ${traceparent}`,
@@ -254,7 +256,8 @@ describe('the forwarding fields', () => {
   });
 
   it('have an IPv6 address without brackets, and the scheme of the listener', () => {
-    const lines = head([], { peer: { address: '2001:db8::1', scheme: 'https', port: 443 } });
+    const other = { address: '2001:db8::1', scheme: 'https', port: 443 } as const;
+    const lines = head([], { peer: { ...other, forwarding: forwardingOf(other) } });
     expect(said(lines).slice(0, 2)).toEqual([['2001:db8::1'], ['https']]);
   });
 });
