@@ -43,7 +43,7 @@ export interface Operations {
   /** Absent: the gateway has no brownouts. */
   readonly brownouts?: Pick<BrownoutControl, 'status' | 'stop'>;
   /** Undefined: no version has had a shadow or `drift` since the start. */
-  readonly shadow?: () => Pick<ShadowControl, 'status' | 'drifts' | 'stop' | 'metrics'> | undefined;
+  readonly shadow?: () => Pick<ShadowControl, 'status' | 'drifts' | 'stop' | 'metrics' | 'requests'> | undefined;
   /** The freezes of the versions. */
   readonly freezes?: () => readonly FreezeStatus[];
   /** Absent: the gateway is on its own. */

@@ -14,7 +14,8 @@ const nothingToStop = { shadow: 'NO_SHADOW', drift: 'NO_DRIFT' } as const;
 /**
  * `GET /api/shadow`: the shadows of the configuration. `GET /api/shadow/{version}`: the differences between the responses of a version and
  * its target. `POST /api/shadow/stop`: ends a shadow until its settings change. `/api/drift` has the same for the comparison of a
- * version with its own contract.
+ * version with its own contract. `GET /api/shadow/{version}/requests`: the sampled requests, as a file for `replay`; with
+ * `?values=true` their values, if the configuration keeps them.
  */
 export function shadowRoutes({ source, operations }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
@@ -38,5 +39,11 @@ export function shadowRoutes({ source, operations }: AdminContext): Router {
       }),
     );
   }
+  router.get('/api/shadow/:version/requests', ({ params: { version }, query }, res) => {
+    const options = { now: operations.clock.now(), withValues: query['values'] === 'true' };
+    const exported = control()?.requests.exportOf(source.current, version, options);
+    if (exported) res.json(exported);
+    else sendProblem(res, 'NO_SHADOW', `/${version} has no shadow.`);
+  });
   return router;
 }

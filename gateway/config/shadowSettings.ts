@@ -30,6 +30,8 @@ export interface ShadowSettings {
   readonly credentials: 'drop' | 'pass';
   /** The routes whose requests are never copied. A GET includes HEAD. */
   readonly deny: readonly { readonly method: string; readonly path: string }[];
+  /** Whether values of requests are kept in memory, so that they can be exported. */
+  readonly values: boolean;
   /** Nothing is sent at or after this instant, epoch ms. */
   readonly until: number;
 }

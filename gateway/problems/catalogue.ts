@@ -252,8 +252,8 @@ export const catalogue = {
   },
   NO_SHADOW: {
     status: 409,
-    title: 'There is no such shadow to stop',
-    detail: 'The version has no shadow, or its shadow is over or was stopped before.',
+    title: 'There is no such shadow',
+    detail: 'The version has no shadow. Or its shadow cannot be stopped, because it is over or was stopped before.',
   },
   NO_DRIFT: {
     status: 409,

@@ -120,7 +120,10 @@ const webToken = /(?<![\w-])eyJ[\w-]+\.[\w-]+\./;
 
 /** Whether the path or the query holds a secret that must not be copied. `query`: without `?`. */
 export function hasSecret({ settings, secrets }: CopyPlan, path: string, query: string): boolean {
-  if (settings.credentials !== 'drop') return false;
+  return settings.credentials === 'drop' && holdsSecret(secrets, path, query);
+}
+
+export function holdsSecret(secrets: SecretNames, path: string, query: string): boolean {
   if (redactPath(path, secrets) !== path || webToken.test(path)) return true;
   if (query === '') return false;
   if (redactQuery(query, secrets) !== query || webToken.test(query)) return true;

@@ -6,7 +6,8 @@ import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../compa
 import { Schemas } from '../compat/schema/schemas.ts';
 import { PathTable, translatePath, valuesOf } from '../shared/pathTable.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
-import { fieldFault, type NamedParameter, type ParameterType, type RecordedRequest } from './requestFile.ts';
+import type { NamedParameter, RecordedRequest } from './requestFile.ts';
+import { fieldFault, type ParameterType } from './requestFormat.ts';
 import { ContractResponses } from './responses.ts';
 
 type ParameterPlace = 'path' | 'query' | 'header';

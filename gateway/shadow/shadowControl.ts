@@ -18,6 +18,7 @@ import {
   shadowMetrics,
 } from './comparisonStatus.ts';
 import { driftKey, shadowKey } from './copyPlan.ts';
+import { SampledRequests } from './sampledRequests.ts';
 import { type DriftSample, isToBeCopied, type ShadowBatch, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
 
@@ -44,6 +45,8 @@ export interface ShadowControlOptions {
  * the limits. Without a shadow in the configuration, it starts no thread. Never throws.
  */
 export class ShadowControl {
+  /** What was sampled since the settings last changed, for an export. */
+  readonly requests = new SampledRequests();
   readonly #options: ShadowControlOptions;
   readonly #threadNotices: OutageNotices;
   #thread: Worker | undefined;
@@ -71,6 +74,7 @@ export class ShadowControl {
     this.#snapshot = current;
     const keys = comparisonKinds.flatMap((kind) => current.byMajor.flatMap((version) => keyOf(kind, version) ?? []));
     this.#stopped.keepOnly(keys);
+    this.requests.configure(current);
     this.#publish();
     if (this.#thread !== undefined) this.#configureThread(current);
     else if (keys.length > 0) this.#start();
@@ -161,6 +165,7 @@ export class ShadowControl {
       this.#drop(sample, 'changed');
       return;
     }
+    if (isToBeCopied(sample)) this.requests.add(sample);
     if (this.#thread === undefined) this.#start();
     if (this.#untakenBytes + sample.body.length > mostUntakenBytes) {
       this.#drop(sample, 'busy');

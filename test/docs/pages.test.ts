@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/schema.ts';
 import { metricsPage } from '../../gateway/observability/metricTable.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
-import { requestFileSchema } from '../../gateway/shadow/requestFile.ts';
+import { requestFileSchema } from '../../gateway/shadow/requestFormat.ts';
 
 // `npm run docs` writes these pages.
 it.each([

@@ -64,8 +64,8 @@ describe('replay', () => {
     // test/shadow/compare.test.ts checks all of them without servers.
     const seeds = seededDifferences
       .filter((one) => one.options === undefined && one.newOptions === undefined)
-      .filter((_one, index) => index % 3 === 0);
-    expect(seeds.length).toBeGreaterThan(20);
+      .filter((_one, index) => index % 4 === 0);
+    expect(seeds.length).toBeGreaterThan(12);
     const server = (side: 'before' | 'after') =>
       jsonServer((url) => {
         const [, seed = '', index = ''] = /^\/base\/(\d+)\?i=(\d+)$/.exec(url) ?? [];

@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { reasonOf } from '../../config/fault.ts';
 import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../shadow/comparisonStatus.ts';
 import type { DifferenceReport } from '../../shadow/report.ts';
-import { grouped, printable } from '../../shared/text.ts';
+import type { ExportedRequests } from '../../shadow/sampledRequests.ts';
+import { grouped, plural, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
-import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminTargetOptions,
   addAdminTargetOptions,
@@ -25,6 +30,10 @@ interface ReportOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json' | 'markdown';
 }
 
+interface ExportOptions extends AdminTargetOptions {
+  readonly values?: boolean;
+}
+
 export const addShadow: AddCommand = (program, io, finish) => {
   const command = program
     .command('shadow')
@@ -44,6 +53,16 @@ export const addShadow: AddCommand = (program, io, finish) => {
     .argument('<version>', 'version, such as /v1', versionArgument)
     .addOption(formatOption(['text', 'json', 'markdown']))
     .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
+  addAdminTargetOptions(command.command('export'))
+    .description(
+      'Write the sampled requests to a file for `replay`: routes, and the names and types of their parameters.',
+    )
+    .argument('<file>', 'the file, which only its owner may read; - for standard output')
+    .argument('[version]', 'version, such as /v1; needed if several versions have a shadow', versionArgument)
+    .option('--values', 'also write the values of the parameters, which needs `shadow.values: on`')
+    .action(async (file: string, version: string | undefined, options: ExportOptions) =>
+      finish(await exportRequests(file, version, options, io)),
+    );
 };
 
 /** What `status` and `stop` of one kind of comparison print. */
@@ -136,4 +155,74 @@ async function report(version: string, { format, ...options }: ReportOptions, io
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isShadowReport(answer: unknown): answer is DifferenceReport {
   return isRecord(answer) && answer['kind'] === 'shadow report' && Array.isArray(answer['routes']);
+}
+
+/** @throws AdminError, UnreadableFileError, UsageError */
+async function exportRequests(
+  file: string,
+  named: string | undefined,
+  { values = false, ...options }: ExportOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const target = adminTargetOf(options, io);
+  const client = adminClient(target);
+  const version = named ?? onlyShadow((await client.get('/api/shadow'))['shadows'], target.name);
+  const found = await client.get(`/api/shadow/${version}/requests${values ? '?values=true' : ''}`);
+  if (!isExport(found)) throw notAGateway(target.name);
+  if (values && !found.keeps_values)
+    throw new UsageError(
+      `The gateway keeps no values of requests to /${version}.  Set shadow.values: on in its section of routes.yaml, and wait for requests.`,
+    );
+  const { requests, expires = '' } = found.file;
+  if (requests.length === 0) {
+    io.stderr.write(
+      `No request to /${version} was sampled since the start of the gateway or the last change of its shadow.\n`,
+    );
+    return 1;
+  }
+  if (file === '-') {
+    io.stdout.write(printedJson(found.file));
+    return 0;
+  }
+  writePrivately(resolve(io.cwd, file), file, printedJson(found.file));
+  const routes = new Set(requests.map(({ route }) => route)).size;
+  const what = `${plural(requests.length, 'request')} of ${plural(routes, 'route')}`;
+  io.stdout.write(`${printable(file)}: ${what}, ${values ? 'with' : 'without'} values; expires ${expires}\n`);
+  return 0;
+}
+
+/** @throws AdminError, UsageError */
+function onlyShadow(shadows: unknown, name: string): string {
+  if (!isStatusList(shadows)) throw notAGateway(name);
+  const [first, ...others] = shadows.map((one) => one.version);
+  if (first === undefined) throw new UsageError('The configuration has no shadow, so no request was sampled.');
+  if (others.length === 0) return versionArgument(first);
+  const all = shadows.map((one) => `/${printable(one.version)}`).join(', ');
+  throw new UsageError(
+    `Several versions have a shadow: ${all}.  Name one: version-gateway shadow export FILE /${printable(first)}`,
+  );
+}
+
+function isExport(answer: unknown): answer is ExportedRequests {
+  if (!isRecord(answer) || answer['kind'] !== 'shadow requests') return false;
+  const { file } = answer;
+  return isRecord(file) && Array.isArray(file['requests']) && file['requests'].every(isRecord);
+}
+
+/** Replaces the file as a whole, and with it its permissions and owner. @throws UsageError */
+function writePrivately(path: string, name: string, text: string): void {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    // A rename would also replace a link or a pipe.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false)
+      throw new UsageError(`${printable(name)} is not a regular file.  Name another one.`);
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `${printable(name)} cannot be written: ${reasonOf(error)}.  Correct the path, or the permissions.`,
+    );
+  }
 }

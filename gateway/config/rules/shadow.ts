@@ -21,7 +21,8 @@ export function shadowOf({ shadow }: RouteEntry['route']): ShadowSettings | unde
   if (shadow?.to === undefined || shadow.until === undefined) return undefined;
   const { to, sample, rate, in_flight: inFlight, timeout, body, control, credentials, routes, until } = shadow;
   const deny = routes.deny.map(routeIn);
-  return { to: to.slice(1), sample, rate, inFlight, timeout, body, control, credentials, deny, until };
+  const values = shadow.values === 'on';
+  return { to: to.slice(1), sample, rate, inFlight, timeout, body, control, credentials, deny, values, until };
 }
 
 /** Undefined without `drift`, or if it is not complete. */

@@ -32,6 +32,11 @@ export const shadow = section({
     .describe(
       'drop: copies carry only fields that a comparison needs and that identify nobody, such as Accept. pass: they carry all fields, so both backends need the same trust.',
     ),
+  values: oneOf(['on', 'off'])
+    .prefault('off')
+    .describe(
+      'on: values of sampled requests are kept in memory, so that `shadow export --values` can write them to a file. off: only the names and types of parameters are.',
+    ),
   routes: routes.prefault({}).describe('Which routes are copied. By default, all.'),
   until: instant.optional().describe('From then on nothing is copied; at most a year ahead. Required.'),
 }).describe(

@@ -1,0 +1,235 @@
+import type { ShadowSettings } from '../config/shadowSettings.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { followPath } from '../lifecycle/stage.ts';
+import { type SecretNames, secretNamesIn } from '../observability/redact.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
+import { valuesOf } from '../shared/pathTable.ts';
+import { holdsSecret, pathBetween, shadowKey } from './copyPlan.ts';
+import { looksLikeName } from './paths.ts';
+import {
+  fieldFault,
+  isUsablePath,
+  type ParameterType,
+  type RequestFile,
+  requestFormat,
+  requestLifetimeMs,
+  type WrittenRequest,
+} from './requestFormat.ts';
+import type { ShadowSample } from './shadowBatch.ts';
+
+// Of a version. A route has this many different requests, chosen evenly among all of them.
+const mostRoutes = 200;
+const mostOfRoute = 10;
+const mostParameters = 20;
+const longestValue = 200;
+
+/** What `GET /api/shadow/{version}/requests` answers. */
+export interface ExportedRequests {
+  readonly kind: 'shadow requests';
+  /** Whether the configuration keeps values. */
+  readonly keeps_values: boolean;
+  readonly file: RequestFile;
+}
+
+interface KeptParameter {
+  readonly name: string;
+  readonly type: ParameterType;
+  /** Undefined: the value is not kept. */
+  readonly values: readonly string[] | undefined;
+}
+
+interface KeptRequest {
+  readonly path: readonly KeptParameter[];
+  readonly query: readonly KeptParameter[];
+  readonly headers: readonly KeptParameter[];
+  count: number;
+}
+
+interface KeptRoute {
+  readonly method: string;
+  readonly template: string;
+  /** By their content. */
+  readonly requests: Map<string, KeptRequest>;
+  /** How many different requests there were; those that return after they were replaced count again. */
+  different: number;
+}
+
+interface KeptVersion {
+  readonly key: string;
+  readonly settings: ShadowSettings;
+  readonly secrets: SecretNames;
+  readonly routes: Map<string, KeptRoute>;
+}
+
+/**
+ * The requests of the samples, in memory only: names and types of parameters, and values only with `shadow.values`. It is bounded.
+ * Nothing here is written to a log, the ledger or a metric.
+ */
+export class SampledRequests {
+  readonly #versions = new Map<string, KeptVersion>();
+
+  /** A shadow with other settings begins anew. */
+  configure(snapshot: Snapshot): void {
+    const secrets = secretNamesIn(snapshot.log.redact);
+    const before = new Map(this.#versions);
+    this.#versions.clear();
+    for (const version of snapshot.byMajor) {
+      const { name, shadow: settings } = version;
+      if (settings === undefined) continue;
+      const key = shadowKey(version);
+      const known = before.get(name);
+      const routes = known?.key === key ? known.routes : new Map<string, KeptRoute>();
+      this.#versions.set(name, { key, settings, secrets, routes });
+    }
+  }
+
+  /** The sample has to be one of the current settings. */
+  add(sample: ShadowSample): void {
+    const version = this.#versions.get(sample.version);
+    const template = namedTemplate(sample.template);
+    if (version === undefined || template === undefined) return;
+    const name = `${sample.method} ${template}`;
+    const known = version.routes.get(name);
+    if (known === undefined && version.routes.size >= mostRoutes) return;
+    const route = known ?? { method: sample.method, template, requests: new Map(), different: 0 };
+    version.routes.set(name, route);
+    const { resource, query } = sample;
+    const mayKeep = version.settings.values && !holdsSecret(version.secrets, resource, query.slice(1));
+    const request: KeptRequest = {
+      path: valuesOf(resource, template).map(([one, value]) => {
+        const text = decoded(value);
+        return parameter(one, [text], mayKeep && !/^\.{0,2}$/.test(text));
+      }),
+      query: queryOf(query, mayKeep),
+      headers: headersOf(sample.fields, mayKeep && version.settings.credentials === 'drop'),
+      count: 0,
+    };
+    keep(route, request);
+  }
+
+  /** Undefined: the version has no shadow. */
+  exportOf(
+    snapshot: Snapshot,
+    name: string,
+    { now, withValues }: { readonly now: number; readonly withValues: boolean },
+  ): ExportedRequests | undefined {
+    const kept = this.#versions.get(name);
+    const version = snapshot.versions.get(name);
+    const to = kept && snapshot.versions.get(kept.settings.to);
+    if (kept === undefined || version === undefined || to === undefined) return undefined;
+    const successorPath = pathBetween(version, to, snapshot);
+    const requests = [...kept.routes.values()].flatMap(({ method, template, requests: own }) => {
+      const counterpart = followPath(successorPath, template) ?? null;
+      return [...own.values()]
+        .toSorted((a, b) => b.count - a.count)
+        .map(
+          ({ path, query, headers, count }): WrittenRequest => ({
+            route: `${method} ${template}`,
+            ...(counterpart !== template && { to: counterpart }),
+            ...(path.length > 0 && { path: written(path, withValues) }),
+            ...(query.length > 0 && { query: written(query, withValues) }),
+            ...(headers.length > 0 && { headers: written(headers, withValues) }),
+            count,
+          }),
+        );
+    });
+    const file: RequestFile = {
+      format: requestFormat,
+      created: rfc3339(now),
+      expires: rfc3339(now + requestLifetimeMs),
+      version: name,
+      to: to.name,
+      contracts: Object.fromEntries([version, to].map((one) => [one.name, one.contract?.digest ?? null])),
+      requests,
+    };
+    return { kind: 'shadow requests', keeps_values: kept.settings.values, file };
+  }
+}
+
+/** Each of the different requests has the same chance to be kept. */
+function keep(route: KeptRoute, request: KeptRequest): void {
+  const key = JSON.stringify(request);
+  const known = route.requests.get(key);
+  if (known) {
+    known.count += 1;
+    return;
+  }
+  route.different += 1;
+  if (route.requests.size >= mostOfRoute) {
+    const index = Math.floor(Math.random() * route.different);
+    const replaced = [...route.requests.keys()][index];
+    if (replaced === undefined) return;
+    route.requests.delete(replaced);
+  }
+  route.requests.set(key, { ...request, count: 1 });
+}
+
+/** `/drinks/{}` → `/drinks/{p1}`. Undefined: a file cannot have it, or the path is not known as a whole. */
+function namedTemplate(template: string): string | undefined {
+  if (!isUsablePath(template) || template.includes('?') || template.endsWith('/*')) return undefined;
+  let count = 0;
+  return template.replace(/\{\}/g, () => {
+    count += 1;
+    return `{p${count}}`;
+  });
+}
+
+function queryOf(query: string, mayKeep: boolean): KeptParameter[] {
+  const byName = Map.groupBy(new URLSearchParams(query), ([name]) => name);
+  return (
+    [...byName]
+      // A name that a client has made up may be data.
+      .filter(([name]) => looksLikeName(name.replace(/[[\].-]/g, '_')))
+      .slice(0, mostParameters)
+      .map(([name, pairs]) =>
+        parameter(
+          name,
+          pairs.map(([, value]) => value),
+          mayKeep,
+        ),
+      )
+  );
+}
+
+// Set for each copy, or about the client instead of the request.
+const leftOut = /^(?:x-forwarded-.*|x-request-id|x-shadow|user-agent)$/i;
+
+function headersOf(fields: readonly string[], mayKeep: boolean): KeptParameter[] {
+  const kept: KeptParameter[] = [];
+  for (let index = 0; index < fields.length && kept.length < mostParameters; index += 2) {
+    const [name = '', value = ''] = fields.slice(index, index + 2);
+    if (leftOut.test(name) || fieldFault(name, value) !== undefined) continue;
+    kept.push(parameter(name, [value], mayKeep));
+  }
+  return kept;
+}
+
+function parameter(name: string, values: readonly string[], mayKeep: boolean): KeptParameter {
+  const isUsable = values.length <= mostParameters && values.every((value) => value.length <= longestValue);
+  const type = values.length > 1 ? 'array' : typeOf(values[0] ?? '');
+  return { name, type, values: mayKeep && isUsable ? values : undefined };
+}
+
+function typeOf(text: string): ParameterType {
+  if (/^-?\d{1,15}$/.test(text)) return 'integer';
+  if (/^-?\d{1,15}\.\d{1,15}$/.test(text)) return 'number';
+  return /^(?:true|false)$/.test(text) ? 'boolean' : 'string';
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function written(parameters: readonly KeptParameter[], withValues: boolean): NonNullable<WrittenRequest['query']> {
+  return Object.fromEntries(
+    parameters.map(({ name, type, values }) => {
+      const [first] = values ?? [];
+      const value = values && values.length > 1 ? values : first;
+      return [name, withValues && value !== undefined ? { type, value } : { type }];
+    }),
+  );
+}
