@@ -120,7 +120,7 @@ export function joined(branches: readonly SubSchema[]): SubSchema {
 export function constantSchema(value: unknown): PlainSchema {
   if (Array.isArray(value)) {
     const items = joined(value.map(constantSchema));
-    return { type: 'array', items: value.length === 0 ? {} : items, minItems: value.length, maxItems: value.length };
+    return { type: 'array', items: value.length > 0 && items, minItems: value.length, maxItems: value.length };
   }
   if (typeof value !== 'object' || value === null) return valuesSchema([value]);
   const properties = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, constantSchema(item)]));

@@ -86,6 +86,14 @@ function momentOf(value: JsonValue): Date | undefined {
   return isText && isDate.test(value) && moment.toISOString().slice(0, 10) !== value ? undefined : moment;
 }
 
+export function isDateText(text: string): boolean {
+  return isDate.test(text) && momentOf(text) !== undefined;
+}
+
+export function isDateTimeText(text: string): boolean {
+  return hasTime.test(text) && momentOf(text) !== undefined;
+}
+
 interface Decimal {
   readonly sign: '-' | '';
   /** Without leading zeros, at least one digit. */

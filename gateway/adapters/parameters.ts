@@ -10,6 +10,7 @@ import {
   typesOf,
 } from './branches.ts';
 import type { PlainPart, PlainSchema } from './bundle.ts';
+import { withFormats } from './formats.ts';
 
 // The parameters of a path and of a query, as one object that operations change.
 
@@ -76,13 +77,14 @@ export function parametersIn(
       formOf({ ...theirSchema, 'x-parameter': theirs }, where, other.named),
     ].every((form) => typeof form === 'object');
     const { style, explode } = theirs;
+    const described = withFormats(values, theirSchema, other.named) as PlainSchema;
     return {
       ...rest,
       ...(rewritten.has(name) && isReadable ? { style, explode } : {}),
       name,
       in: where,
       required: isSent,
-      schema: usual === undefined ? values : { ...values, default: usual },
+      schema: usual === undefined ? described : { ...described, default: usual },
     };
   });
 }

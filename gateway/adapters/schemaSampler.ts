@@ -118,7 +118,8 @@ export class SchemaSampler {
     for (let tries = 0; items.length < count && tries < count * 10 && schema !== false; tries += 1) {
       const last = items.at(-1);
       const isUnique = branch['uniqueItems'] === true;
-      const item = last === undefined || isUnique || this.#chance(0.8) ? this.#value(schema, depth + 1) : last;
+      const item =
+        last === undefined || isUnique || this.#chance(0.8) ? this.#value(schema, depth + 1) : structuredClone(last);
       if (!isUnique || !items.some((one) => isEqual(one, item))) items.push(item);
     }
     return items;

@@ -25,6 +25,7 @@ import {
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import { convertedSchema, eachSchema, firstItem, mappedSchema, type Report } from './conversionSchema.ts';
+import { asMade } from './formats.ts';
 
 /** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
 export interface OperationProblem {
@@ -114,7 +115,7 @@ export class SchemaTransform {
     schema: SubSchema,
     operation: Operation,
     name: string,
-    change: (object: PlainSchema) => PlainSchema | undefined,
+    change: (object: PlainSchema) => SubSchema | undefined,
   ): SubSchema {
     const branches = branchesOf(schema, this.#named);
     const objects = branches.filter((branch) => hasType(branch, 'object'));
@@ -174,10 +175,24 @@ export class SchemaTransform {
   #moved(schema: SubSchema, operation: Operation, to: Keys): SubSchema {
     const { at } = operation;
     if (operation.kind === 'rename') return this.#renamed(schema, operation, to.at(-1) ?? '');
+    const different = at.findIndex((key, index) => key !== to[index]);
+    const shared = Math.max(0, Math.min(different, at.length - 1, to.length - 1));
+    return this.#within(schema, at.slice(0, shared), operation, (parent) => {
+      const name = at[shared] ?? '';
+      return this.#onObjects(parent, operation, name, (object) => {
+        if (fieldOf(object, name) === undefined) return undefined;
+        const moved = this.#movedWithin(withoutNull(object) ?? object, at.slice(shared), to.slice(shared), operation);
+        return allowsNull(object) ? joined([moved, { type: 'null' }]) : moved;
+      });
+    });
+  }
+
+  /** `at` and `to` have different first keys, or `to` has only one. */
+  #movedWithin(schema: PlainSchema, at: Keys, to: Keys, operation: Operation): SubSchema {
+    const name = at.at(-1) ?? '';
     const found: SubSchema[] = [];
     const taken = this.#within(schema, at.slice(0, -1), operation, (parent) =>
-      this.#onObjects(parent, operation, at.at(-1) ?? '', (object) => {
-        const name = at.at(-1) ?? '';
+      this.#onObjects(parent, operation, name, (object) => {
         const field = fieldOf(object, name);
         if (field !== undefined) found.push(field);
         return withoutField(object, name);
@@ -265,7 +280,7 @@ export class SchemaTransform {
       case 'map':
         return (branch) => mappedSchema(branch, operation, report);
       case 'convert':
-        return (branch) => convertedSchema(branch, operation, report);
+        return (branch) => asMade(convertedSchema(branch, operation, report));
       default:
         return (branch) => branch;
     }

@@ -2,15 +2,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { JsonValue } from '../config/adapterSettings.ts';
 import type { Named, SubSchema } from './branches.ts';
 import { refPrefix } from './bundle.ts';
+import { textFormats } from './formats.ts';
 import { schemaRegExp } from './patternTexts.ts';
 
-/** Validates values with the schemas of one bundle. Formats are not checked: contracts use them as descriptions. */
+/** Validates values with the schemas of one bundle. */
 export class SchemaValidator {
   readonly #ajv = new Ajv2020({
     strict: false,
     meta: false,
     validateSchema: false,
-    validateFormats: false,
+    formats: textFormats,
     logger: false,
     addUsedSchema: false,
     multipleOfPrecision: 9,

@@ -11,7 +11,7 @@ import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts
 import { faultAt, type Source, valueAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
 import { judged } from './adapterFindings.ts';
-import type { SubSchema } from './branches.ts';
+import { withFormats } from './formats.ts';
 import {
   AdapterSide,
   type ApplyToSchema,
@@ -252,7 +252,8 @@ export class RouteCheck {
       const { named } = from.bundles[direction];
       const validators = { from: from.validators[direction], to: to.validators[direction] };
       const transform = new SchemaTransform(named, (schema, value) => validators.from.isValid(schema, value));
-      const result: SubSchema = transform.apply(passage.from, passage.operations);
+      const applied = transform.apply(passage.from, passage.operations);
+      const result = passage.to === undefined ? applied : withFormats(applied, passage.to, to.bundles[direction].named);
       for (const { operation, message, remedy, isWarning } of transform.problems) {
         if (isWarning) this.#report.add(operation.place, message, remedy, true);
         else this.#fault(operation.place, message, remedy);

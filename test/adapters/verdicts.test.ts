@@ -158,6 +158,58 @@ it.each<[string, Pair]>([
       operations: [{ rename: { b: 'a' } }],
     },
   ],
+  [
+    'a constant date',
+    {
+      v1: object({ a: text, d: { ...text, format: 'date' } }),
+      v2: field(text),
+      operations: [{ const: { d: '2026-01-02' } }],
+    },
+  ],
+  [
+    'a constant of another format',
+    {
+      v1: object({ a: text, d: { ...text, format: 'email' } }),
+      v2: field(text),
+      operations: [{ default: { d: 'a@example.com' } }],
+    },
+  ],
+  [
+    'an empty list',
+    { v1: object({ a: text, l: { type: 'array', items: text } }), v2: field(text), operations: [{ const: { l: [] } }] },
+  ],
+  [
+    'seconds as int64',
+    {
+      v1: field({ ...integer, format: 'int64' }),
+      v2: field({ ...text, format: 'date-time' }),
+      operations: convert('epoch_seconds'),
+    },
+  ],
+  [
+    'a field moved within a nullable object',
+    {
+      v1: field({ ...object({ b: object({ n: text }) }), type: ['object', 'null'] }),
+      v2: field({ ...object({ n: text }), type: ['object', 'null'] }),
+      operations: [{ move: { '/a/n': '/a/b/n' } }],
+    },
+  ],
+  [
+    'equal items that are wrapped',
+    {
+      v1: field({ type: 'array', items: { type: 'array', items: text } }),
+      v2: field({ type: 'array', items: text }),
+      operations: inItems({ wrap: '' }),
+    },
+  ],
+  [
+    'the items of a map by pattern',
+    {
+      v1: { type: 'object', patternProperties: { '^x': text }, additionalProperties: false },
+      v2: { type: 'object', patternProperties: { '^x': integer }, additionalProperties: false },
+      operations: [{ each: { '': [{ convert: { '': 'string' } }] } }],
+    },
+  ],
 ])('accepts %s', async (_name, pair) => {
   expect(await verdict(pair)).toBe('accepted');
 });
@@ -219,6 +271,30 @@ it.each<[string, Pair]>([
   ],
   ['operations on a text', { v1: { 'text/plain': text }, v2: { 'text/plain': text }, operations: [{ wrap: '' }] }],
   ['a range of media types with another field', { v1: { '*/*': field(text) }, v2: { '*/*': field(text, 'b') } }],
+  [
+    'a constant that is no date',
+    {
+      v1: object({ a: text, d: { ...text, format: 'date' } }),
+      v2: field(text),
+      operations: [{ const: { d: '2026-02-30' } }],
+    },
+  ],
+  [
+    'the default of a date with a time',
+    {
+      v1: field({ ...text, format: 'date' }),
+      v2: object({ a: { ...text, format: 'date' } }, []),
+      operations: [{ default: { a: '2026-01-02T00:00:00Z' } }],
+    },
+  ],
+  [
+    'a field moved out of a nullable object',
+    {
+      v1: object({ n: text }),
+      v2: field({ ...object({ n: text }), type: ['object', 'null'] }),
+      operations: [{ move: { '/a/n': '/n' } }],
+    },
+  ],
 ])('rejects %s', async (_name, pair) => {
   expect(await verdict(pair)).toMatch(/^routes\.yaml:1:\d+ +routes\.\/v1\.adapter/);
 });

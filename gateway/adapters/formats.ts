@@ -1,0 +1,72 @@
+import {
+  branchesOf,
+  fieldOf,
+  listOf,
+  type Named,
+  propertiesOf,
+  type SubSchema,
+  typesOf,
+  valuesOf,
+} from './branches.ts';
+import type { PlainSchema } from './bundle.ts';
+import { isDateText, isDateTimeText } from './conversions.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The formats of texts that are checked. Contracts use other formats as descriptions. */
+export const textFormats: Readonly<Record<string, (text: string) => boolean>> = {
+  date: isDateText,
+  'date-time': isDateTimeText,
+  uuid: (text) => uuid.test(text),
+};
+
+const largestOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
+const numberFormats: ReadonlySet<unknown> = new Set(['int32', 'int64', 'float', 'double', 'decimal', 'number']);
+
+/** A keyword of schemas that an operation has made. Comparisons ignore keywords that begin so. */
+const made = 'x-made';
+
+export function asMade(schema: SubSchema): SubSchema {
+  return typeof schema === 'object' ? { ...schema, [made]: true } : schema;
+}
+
+/**
+ * The schema with the formats of `expected` where an operation has made the values, and all of them have the format. Without
+ * them, a constant date would differ from the date that the contract describes. `named`: the schemas that `expected` refers to.
+ */
+export function withFormats(schema: SubSchema, expected: SubSchema, named: Named): SubSchema {
+  if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
+  const targets = branchesOf(expected, named);
+  const inner = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
+    targets.reduce((result: SubSchema, target) => {
+      const other = find(target);
+      return typeof other === 'object' && other !== null ? withFormats(result, other as PlainSchema, named) : result;
+    }, part);
+  const result: Record<string, unknown> = { ...schema };
+  for (const key of ['anyOf', 'oneOf', 'allOf'])
+    if (Array.isArray(schema[key])) result[key] = listOf(schema[key]).map((one) => withFormats(one, expected, named));
+  const properties = Object.entries(propertiesOf(schema));
+  if (properties.length > 0)
+    result['properties'] = Object.fromEntries(
+      properties.map(([name, one]) => [name, inner(one, (target) => fieldOf(target, name))]),
+    );
+  for (const key of ['items', 'additionalProperties'])
+    if (typeof schema[key] === 'object') result[key] = inner(schema[key] as PlainSchema, (target) => target[key]);
+  const format = schema['format'] ?? targets.map((target) => target['format']).find((one) => hasFormat(schema, one));
+  return format === undefined ? result : { ...result, format };
+}
+
+/** Whether an operation, or an `enum`, limits the values of a schema to those of a format. */
+function hasFormat(schema: PlainSchema, format: unknown): boolean {
+  if (typeof format !== 'string') return false;
+  const largest = largestOf[format] ?? Number.POSITIVE_INFINITY;
+  const isWithin = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= largest;
+  const values = valuesOf(schema)?.filter((value) => value !== null);
+  if (values) {
+    const check = textFormats[format];
+    return values.every((value) => (typeof value === 'string' ? (check?.(value) ?? true) : isWithin(value)));
+  }
+  if (schema[made] !== true || !numberFormats.has(format)) return false;
+  const isText = typesOf(schema)?.includes('string') ?? false;
+  return isText || format !== 'int32' || (isWithin(schema['minimum']) && isWithin(schema['maximum']));
+}
