@@ -225,7 +225,7 @@ function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator:
   if (validator.isValid(schema, read)) return true;
   const meant = [read]
     .flat()
-    .map((one) => (/^(?:true|false|-?\d+(?:\.\d+)?)$/.test(String(one)) ? JSON.parse(String(one)) : one));
+    .map((one) => (/^(?:true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?)$/.test(String(one)) ? JSON.parse(String(one)) : one));
   return validator.isValid(schema, Array.isArray(read) ? meant : meant[0]);
 }
 

@@ -115,3 +115,22 @@ it.each([
   const folder = folderWith({ routes: routes(v2), v1: get('{ type: integer }'), v2: get('{ type: string }') });
   expect(await runIn(folder, ['adapter', '/v1', name])).toEqual({ code: 2, stdout: '', stderr });
 });
+
+it('drafts and checks parameters whose texts are no numbers of JSON, such as 007 and 9.50', async () => {
+  const v1 = get(
+    '{ type: integer }',
+    "[{ name: row, in: query, schema: { type: string, pattern: '^[0-9]{3}$' } }, { name: price, in: query, schema: { type: string, pattern: '^[0-9][.][0-9]0$' } }]",
+  );
+  const v2 = get(
+    '{ type: integer }',
+    '[{ name: Row, in: query, schema: { type: integer } }, { name: price, in: query, schema: { type: number } }]',
+  );
+  const { code, stdout } = await runIn(folderWith({ routes: routes(), v1, v2 }), ['adapter', '/v1', '/v2']);
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    '- rename: { row: Row }\n              - convert: { Row: integer }\n              - convert: { price: number }\n',
+  );
+  const renamed = pasted(routes(), stdout.replace('- convert: { Row: integer }', ''));
+  const { faults } = await loadFixture({ routes: renamed, v1, v2 });
+  expect(faults.map(({ message }) => message).join()).toContain('Row');
+});
