@@ -5,6 +5,7 @@ import {
   alternativesOf,
   type Certainty,
   isObject,
+  isSimilar,
   kindOf,
   likenessOf,
   likenessOfNames,
@@ -81,8 +82,6 @@ export function renamesFor(
   return renames;
 }
 
-const leastLikeness = 0.5;
-
 /** The most similar pairs first. `names`: 0 to 1. */
 function similarFields(
   spare: Fields,
@@ -92,7 +91,7 @@ function similarFields(
   const pairs = [...spare].flatMap(([from, field]) =>
     [...missing].flatMap(([to, other]) => {
       const names = likenessOfNames(from, to);
-      const likeness = names < leastLikeness ? undefined : likenessOf(field.schema, other.schema, context);
+      const likeness = isSimilar(from, to) ? likenessOf(field.schema, other.schema, context) : undefined;
       const score = names + (likeness === 'same' ? 0.25 : 0) + (field.isRequired === other.isRequired ? 0.05 : 0);
       return likeness ? [{ from, to, names, score }] : [];
     }),

@@ -18,6 +18,7 @@ import {
   conversionFor,
   isObject,
   likenessOf,
+  listed,
   mappingFor,
   type NamedPair,
   unknownValue,
@@ -244,9 +245,7 @@ class ValueDraft {
       const others = this.#spare.filter((one) => likenessOf(one.schema, schema, this.#context) === 'same');
       const names = others.map(({ keys }) => keys.join('/')).join(' or ');
       const choice =
-        values.length > 1
-          ? `${unknownValue} is one of ${values.slice(0, 12).join(', ')}`
-          : `the value that ${receiver} gets`;
+        values.length > 1 ? `${unknownValue} is one of ${listed(values)}` : `the value that ${receiver} gets`;
       add(unknownValue, names === '' ? choice : `${choice}, or rename ${names}`, 'decision');
     }
   }

@@ -199,7 +199,7 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
   const inOrder = (): ReadonlyMap<string, JsonValue> =>
     new Map(values.map((value) => [keyOf(value), pairs.get(keyOf(value)) ?? unknownValue]));
   if (left.length === 0) return { values: inOrder(), certainty: 'certain', note: '' };
-  const words = `${left.map(keyOf).join(', ')} → ${free.map(keyOf).join(', ')}`;
+  const words = `${listed(left)} → ${listed(free)}`;
   if (left.length === free.length) {
     for (const [index, value] of left.entries()) pairs.set(keyOf(value), free[index] as JsonValue);
     const why = left.length === 1 ? 'the only values left' : 'in the order of the contracts';
@@ -209,8 +209,16 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
   return {
     values: inOrder(),
     certainty: 'decision',
-    note: `${unknownValue} is one of ${choice.map(keyOf).join(', ')}`,
+    note: `${unknownValue} is one of ${listed(choice)}`,
   };
+}
+
+const mostListed = 12;
+
+/** For a note: the first values of a list. */
+export function listed(values: readonly unknown[]): string {
+  const first = values.slice(0, mostListed).map(keyOf).join(', ');
+  return values.length > mostListed ? `${first} and ${values.length - mostListed} more` : first;
 }
 
 /** Without null, which keeps its meaning. */
@@ -235,6 +243,15 @@ function isAlike(a: unknown, b: unknown): boolean {
 /** 0 to 1; 1: the same letters, in any case and with any punctuation. */
 export function likenessOfNames(a: string, b: string): number {
   return similarity(pairsIn(a), pairsIn(b));
+}
+
+// `created_at` and `updated_at` have 0.63, `color` and `colour` 0.67.
+const leastLikeness = 0.65;
+
+/** Whether two names are similar, or one contains the other, as `firstName` contains `first`. */
+export function isSimilar(a: string, b: string): boolean {
+  const [short = '', long = ''] = [pairsIn(a).plain, pairsIn(b).plain].sort((one, other) => one.length - other.length);
+  return (short.length > 2 && long.includes(short)) || likenessOfNames(a, b) >= leastLikeness;
 }
 
 /** The first value of a keyword that an alternative of the schema has: its default, or an example. */

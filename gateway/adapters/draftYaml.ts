@@ -192,8 +192,12 @@ function indented(lines: readonly string[], width = 2): string[] {
   return lines.map((line) => `${' '.repeat(width)}${line}`);
 }
 
+const mostFaults = 8;
+
 /** A row with faults is a comment as a whole, with its faults above it. */
 function asComment({ faults }: DraftedRow, lines: readonly string[]): string[] {
   if (faults.length === 0) return [...lines];
-  return [...faults.map((fault) => `# fault: ${printable(fault)}`), ...commented(lines)];
+  const written = faults.slice(0, mostFaults).map((fault) => `# fault: ${printable(fault)}`);
+  const more = faults.length > mostFaults ? [`# fault: ${faults.length - mostFaults} more.`] : [];
+  return [...written, ...more, ...commented(lines)];
 }
