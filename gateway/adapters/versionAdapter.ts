@@ -74,6 +74,8 @@ export class AdapterUse {
   /** By route: the size of its latest bodies. */
   readonly #sizes = new Map<string, number>();
   readonly #failures = new Map<string, AdapterFailureReport>();
+  /** Requests that were answered 410, because the adapter does not serve their route. */
+  notAdapted = 0;
   #adapter: VersionAdapter | undefined;
 
   constructor(limit = softLimit) {
@@ -85,6 +87,7 @@ export class AdapterUse {
     if (this.#adapter?.compiled.hash !== scope.hash) {
       this.#adapter = new VersionAdapter(scope);
       this.#failures.clear();
+      this.notAdapted = 0;
     }
     return this.#adapter;
   }

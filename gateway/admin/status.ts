@@ -149,7 +149,7 @@ function adapterStatus(version: Version | undefined, report: VersionReport | und
   const { adapter } = version ?? {};
   if (adapter === undefined || adapter.mode === 'off') return null;
   const failures = (report?.adapterFailures ?? []).map((one) => ({ ...one, at: instant(one.at) }));
-  return { from: adapter.from, mode: adapter.mode, failures };
+  return { from: adapter.from, mode: adapter.mode, failures, not_adapted: report?.notAdapted ?? 0 };
 }
 
 function targetStatus(target: TargetReport): object {

@@ -36,6 +36,8 @@ export interface VersionReport {
   readonly targets: readonly TargetReport[];
   /** The routes whose responses its adapter could not change. Undefined: there are none. */
   readonly adapterFailures?: readonly AdapterFailureReport[] | undefined;
+  /** Requests that were answered 410, because its adapter does not serve their route. */
+  readonly notAdapted?: number | undefined;
 }
 
 /** The failures of an adapter on one route, in the processes that run. */
@@ -125,6 +127,7 @@ function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
     lastRefused: later(a.lastRefused, b.lastRefused),
     targets,
     adapterFailures: mergeFailures(a.adapterFailures, b.adapterFailures),
+    notAdapted: (a.notAdapted ?? 0) + (b.notAdapted ?? 0),
   };
 }
 

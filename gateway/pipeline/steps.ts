@@ -77,7 +77,8 @@ function wantedMethod({ fields: { origin, preflightMethod } }: Exchange): string
 /** `reason`: '' if the adapter does not list the route at all. */
 function notAdapted({ activeVersion, active, now }: Exchange, reason: string): StepOutcome | undefined {
   if (activeVersion === undefined) return undefined;
-  const { version } = activeVersion;
+  const { version, adapter } = activeVersion;
+  if (adapter !== undefined) adapter.use.notAdapted += 1;
   const members = {
     version: version.name,
     reason: reason === '' ? 'The adapter of this version does not list the route.' : reason,

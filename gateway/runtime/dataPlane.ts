@@ -159,6 +159,7 @@ export class DataPlane {
         lastInFlight: use.lastInFlight(now),
         lastRefused: use.lastRefused,
         adapterFailures: use.adapter?.failures,
+        notAdapted: use.adapter?.notAdapted,
         targets: [...targets.map((target) => target.report()), ...removedTargets(use, targets)],
       };
     });

@@ -70,6 +70,6 @@ function cumulative(metrics: readonly MetricValues[]): MetricValues[] {
 
 /** The part of a report that remains valid after its processes have ended. */
 function withoutCurrentState({ versions }: ServingReport): ServingReport {
-  const ended = { inFlight: 0, waiting: 0, targets: [], adapterFailures: undefined };
+  const ended = { inFlight: 0, waiting: 0, targets: [], adapterFailures: undefined, notAdapted: undefined };
   return { versions: versions.map((one) => ({ ...one, ...ended })), workers: [] };
 }

@@ -57,12 +57,14 @@ it('two workers adapt responses, count failures together, and follow a reload', 
 
   const failures = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.port, get('/v1/drinks/bad'))));
   expect(failures.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 502));
+  await Promise.all(Array.from({ length: 4 }, () => ask(gateway.port, get('/v1/no-such-route'))));
   // The contract is checked, too: the price is right, and the name is none.
   expect(expectProblem(await ask(gateway.port, get('/v1/drinks/wrong')), 502)).toMatchObject({ pointer: '/name' });
   const metric = 'version_gateway_adapter_failures_total{version="v1",route="GET /drinks/{id}"}';
   await eventually(async () => {
     const page = await (await fetch(`${gateway.admin}/metrics`)).text();
     expect(page).toContain(`${metric} 9`);
+    expect(page).toContain('version_gateway_problems_total{version="v1",code="ROUTE_NOT_ADAPTED"} 4');
   });
   const fetched = async (path: string): Promise<unknown> => (await fetch(gateway.admin + path)).json();
   const status = await readStatus({ get: fetched } as Parameters<typeof readStatus>[0], 'the gateway');
@@ -71,12 +73,14 @@ it('two workers adapt responses, count failures together, and follow a reload', 
     from: 'v2',
     mode: 'serve',
     failures: [{ route: 'GET /drinks/{id}', count: 9, pointer: '/name' }],
+    not_adapted: 4,
   });
   expect(v2?.adapter).toBeNull();
   const lines = statusAsText(status, Date.now(), (_colour, words) => words);
   expect(lines).toContain(
     '/v1 is served by an adapter from /v2\n  9 responses of GET /drinks/{id} could not be adapted: /name',
   );
+  expect(lines).toContain('\n  4 requests to routes that it does not serve: 410');
 
   edit(1);
   expect(await allDrinks('1.5')).not.toBe(before);

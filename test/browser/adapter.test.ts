@@ -18,6 +18,7 @@ it.each(screens)('shows the failures of an adapter on a %s, %s', async (_device,
   const body = JSON.stringify({ title: 'a secret', price: 'free' });
   const { adminPort, port } = await startServed(answer(200, body, 'Content-Type: application/json'));
   for (let count = 0; count < 2; count += 1) expect((await ask(port, get('/v1/drinks/7'))).status).toBe(502);
+  expect((await ask(port, get('/v1/no-such-route'))).status).toBe(410);
   const context = await browser.newContext({
     locale: 'en-GB',
     bypassCSP: true,
@@ -34,7 +35,9 @@ it.each(screens)('shows the failures of an adapter on a %s, %s', async (_device,
   expect(text).toContain('The adapter of /v1 has failed with responses of /v2. Clients of /v1 got 502.');
   expect(text).toMatch(/GET \/drinks\/\{id\}: 2 responses, last at .*, \/price/);
   expect(text).not.toContain('secret');
-  expect(await page.locator('.lifecycle').innerText()).toContain('Served from v2 by an adapter');
+  const row = await page.locator('.lifecycle').innerText();
+  expect(row).toContain('Served from v2 by an adapter');
+  expect(row).toContain('410 for 1 request to routes that it does not serve');
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   expect(await violationsOn(page, '#attention')).toEqual([]);
 });

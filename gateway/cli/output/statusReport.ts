@@ -70,6 +70,8 @@ export interface RunningAdapter {
     readonly pointer: string;
     readonly at: string;
   }[];
+  /** Requests that were answered 410, because it does not serve their route. Absent in earlier releases. */
+  readonly not_adapted?: number;
 }
 
 export interface RunningFreeze {
@@ -242,7 +244,9 @@ function adapterLines(versions: readonly RunningVersion[], now: number, paint: P
       const times = `${plural(count, 'response')} of ${printable(route)}`;
       return paint('red', `  ${times} could not be adapted: ${place}, last ${ago(Date.parse(at), now)}`);
     });
-    return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures];
+    const { not_adapted: refused = 0 } = adapter;
+    const gone = refused === 0 ? [] : [`  ${plural(refused, 'request')} to routes that it does not serve: 410`];
+    return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures, ...gone];
   });
   return lines.length > 0 ? ['', ...lines] : [];
 }

@@ -1,6 +1,6 @@
 import { windowLabel } from './brownoutWindows.js';
 import { el, emptyMessage, svg, swatch } from './dom.js';
-import { date, day, fromNow, timeLeft } from './format.js';
+import { date, day, fromNow, plural, timeLeft } from './format.js';
 
 /** @import { BrownoutWindow, VersionStatus } from './types.js' */
 
@@ -86,8 +86,7 @@ function row(version, windows, now, x) {
       // A retired version has no days left, whatever date was announced.
       ...dateLine('Sunset', sunset, now, retired ? fromNow : timeLeft),
       ...missingDates(version),
-      version.adapter?.mode === 'serve' &&
-        el('p', { class: 'soft' }, `Served from ${version.adapter.from} by an adapter`),
+      ...adapterLines(version),
     ),
   );
 }
@@ -148,6 +147,15 @@ function missingDates({ deprecation, sunset, stage }) {
   if (deprecation === null && sunset === null)
     return [el('p', { class: 'soft' }, stage === 'active' ? 'No end date' : 'No dates')];
   return sunset === null ? [el('p', { class: 'soft' }, 'No sunset date')] : [];
+}
+
+/** @param {VersionStatus} version */
+function adapterLines({ adapter }) {
+  if (adapter?.mode !== 'serve') return [];
+  const { from, not_adapted: refused = 0 } = adapter;
+  const lines = [`Served from ${from} by an adapter`];
+  if (refused > 0) lines.push(`410 for ${plural(refused, 'request')} to routes that it does not serve`);
+  return lines.map((text) => el('p', { class: 'soft' }, text));
 }
 
 /** @param {readonly BrownoutWindow[]} brownouts */

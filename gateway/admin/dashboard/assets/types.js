@@ -3,7 +3,7 @@
 /**
  * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null, last_error_at?: string|null }} Target
  * @typedef {{ version: string, stage: string, deprecation: string|null, sunset: string|null, in_flight: number, waiting: number, last_served: string|null, safe_to_stop: boolean, unreachable: boolean, stopped_before_retired: boolean, adapter?: Adapter|null, targets: Target[] }} VersionStatus
- * @typedef {{ from: string, mode: string, failures: { route: string, count: number, pointer: string, at: string }[] }} Adapter
+ * @typedef {{ from: string, mode: string, failures: { route: string, count: number, pointer: string, at: string }[], not_adapted?: number }} Adapter
  * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
  * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
  * @typedef {{ problem: string|null, held_rows: number }} Ledger
