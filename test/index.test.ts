@@ -129,6 +129,24 @@ it('reports that it cannot be in a fleet, exports no telemetry and freezes no ve
   await eventually(() => expect(warnings).toEqual(ignored));
 });
 
+it('reports that adapters are ignored, and rejects a version that needs one', async () => {
+  const upstream = 'http://127.0.0.1:1';
+  const contractOf = (version: string) => ({ contract: `services/${version}/contract/openapi.yaml` });
+  const adapter = { from: '/v2', mode: 'serve', routes: { 'GET /health': { to: 'GET /health' } } };
+  const routesWith = (own: object) => ({
+    routes: { '/v1': { ...own, ...contractOf('v1'), adapter }, '/v2': { upstream, ...contractOf('v2') } },
+  });
+  const notices: string[] = [];
+  const notice = (line: string) => void notices.push(line);
+  await createVersionGateway(routesWith({ upstream }), { notice }).close();
+  expect(notices).toEqual([
+    'adapters are ignored: an embedded gateway changes no responses.  Run version-gateway start.',
+  ]);
+  expect(() => createVersionGateway(routesWith({}), { notice })).toThrow(
+    '/v1 has no upstream, and an embedded gateway ignores its adapter from /v2.  Add an upstream, or run version-gateway start.',
+  );
+});
+
 it('with `ledger: true` counts requests by client', async () => {
   const folder = temporaryFolder();
   const gateway = createVersionGateway(

@@ -206,7 +206,9 @@ function planSummary(facts: PlanFacts): string {
     return `It is not known whether clients would lose requests: up to ${mayLose} of the ${plural(total.served, 'request')} that backends answered in ${period}.`;
   }
   if (total.lost === 0) {
-    return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse none of them.`;
+    const refuses = plannedAnswerNames.some((name) => plannedAnswers[name].isRefusal && total.answers[name] > 0);
+    const none = refuses ? 'none of them that it does not refuse already' : 'none of them';
+    return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${none}.`;
   }
   const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');
   const what = `${grouped(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;

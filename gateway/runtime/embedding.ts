@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
+import { ConfigError } from '../config/fault.ts';
 import { loadSnapshot, snapshotFrom } from '../config/load.ts';
 import { LoadThread } from '../config/loadThread.ts';
 import { readRoutes } from '../config/location.ts';
@@ -59,6 +60,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
   const reported = new Set<string>();
   const adapt = (snapshot: Snapshot) => {
+    if (forwards) requireUpstreams(snapshot, typeof config === 'string' ? config : undefined);
     for (const line of ignoredSections(snapshot, settings.ledger === true)) {
       // Without a function for notices, Node prints it as a warning.
       if (!reported.has(line)) (settings.notice ?? process.emitWarning)(line);
@@ -204,7 +206,7 @@ function ignoredSections(
   if (byMajor.some(({ freeze }) => freeze))
     lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');
   if (byMajor.some(({ adapter }) => adapter))
-    lines.push('adapters are ignored: an embedded gateway serves each version from its own backend.');
+    lines.push('adapters are ignored: an embedded gateway changes no responses.  Run version-gateway start.');
   if (byMajor.some(({ grease }) => grease))
     lines.push('grease is ignored: an embedded gateway adds no unknown members.  Run version-gateway start.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
@@ -215,6 +217,18 @@ function ignoredSections(
   if (!hasTags && byMajor.some(({ waivers }) => waivers.length > 0))
     lines.push('Waivers do not find clients by a tag: their salt is not known.  Set usage.tag_key, or ledger: true.');
   return lines;
+}
+
+/** Without its adapter, a version needs an upstream of its own. @throws ConfigError */
+function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void {
+  const faults = byMajor
+    .filter(({ adapter, targets, retired }) => adapter?.mode === 'serve' && targets.length === 0 && !retired)
+    .map(({ name, adapter }) => ({
+      ...{ file, line: undefined, column: undefined, value: undefined, path: `routes./${name}` },
+      message: `/${name} has no upstream, and an embedded gateway ignores its adapter from /${adapter?.from}.`,
+      remedy: 'Add an upstream, or run version-gateway start.',
+    }));
+  if (faults.length > 0) throw new ConfigError(faults);
 }
 
 /**

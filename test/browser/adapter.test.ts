@@ -37,7 +37,7 @@ it.each(screens)('shows the failures of an adapter on a %s, %s', async (_device,
   expect(text).not.toContain('secret');
   const row = await page.locator('.lifecycle').innerText();
   expect(row).toContain('Served from v2 by an adapter');
-  expect(row).toContain('410 for 1 request to routes that it does not serve');
+  expect(row).toContain('1 request to other routes: 410');
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
   expect(await violationsOn(page, '#attention')).toEqual([]);
 });
