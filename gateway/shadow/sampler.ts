@@ -14,6 +14,9 @@ import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } 
 const mostOpen = 16;
 const mostUnsent = 8;
 const noticeDropsMs = 250;
+// More paths are forgotten all at once. Longer ones are not remembered.
+const mostFolded = 1_000;
+const longestFolded = 200;
 
 /** What sampling needs from an exchange. */
 export interface ObservedExchange {
@@ -59,6 +62,8 @@ export class Sampler {
   #open = 0;
   #unsent = 0;
   readonly #dropped = new Map<string, number>();
+  /** The templates of paths that no contract lists, by path: to fold a path costs more than the other checks together. */
+  readonly #folded = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
   /** `send`: resolves when the batch has left this process. */
@@ -106,7 +111,7 @@ export class Sampler {
     if (plan === undefined || at >= plan.settings.until) return undefined;
     if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
     if (!plan.share.admits(performance.now())) return undefined;
-    const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
+    const template = this.#templateOf(plan.version, resource);
     if (this.#open >= mostOpen || this.#unsent >= mostUnsent || !plan.share.take(exchange.identify(), template))
       return undefined;
     this.#open += 1;
@@ -125,20 +130,18 @@ export class Sampler {
     if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
     if (!plan.share.admits(performance.now())) return undefined;
     const { resource } = exchange;
-    if (isDenied(plan, method, resource) || /^x-shadow:/im.test(exchange.fields.passed)) return undefined;
-    const query = exchange.originForm.slice(exchange.pathEnd + 1);
-    if (overridesMethod(exchange.fields.passed, query)) return undefined;
-    const path = followPath(plan.successorPath, resource);
-    // An adapter has paths of its own.
-    if (path === undefined && !plan.isAdapted) return this.#drop(plan, 'no-counterpart');
-    if (hasSecret(plan, resource, query)) return this.#drop(plan, 'secret');
-    const template = plan.version.contract?.paths.find(resource)?.template ?? foldPath(resource);
+    const template = this.#templateOf(plan.version, resource);
     const client = exchange.identify();
+    // First of all, because it refuses most requests.
     if (!plan.share.take(client, template)) return undefined;
-    if (this.#open >= mostOpen || this.#unsent >= mostUnsent) {
+    const found = this.#copyable(plan, exchange);
+    const isBusy = this.#open >= mostOpen || this.#unsent >= mostUnsent;
+    if (typeof found !== 'object' || isBusy) {
       plan.share.giveBack();
-      return this.#drop(plan, 'busy');
+      if (found !== 'excluded') this.#drop(plan, typeof found === 'object' ? 'busy' : found);
+      return undefined;
     }
+    const { path } = found;
     this.#open += 1;
     const end = (taken: TakenResponse | ShadowDrop): void => {
       this.#open -= 1;
@@ -150,6 +153,27 @@ export class Sampler {
       this.#drop(plan, unusable);
     };
     return new ResponseCopy(method, plan.settings.body, end);
+  }
+
+  #templateOf({ contract }: Version, path: string): string {
+    const listed = contract?.paths.find(path)?.template ?? this.#folded.get(path);
+    if (listed !== undefined) return listed;
+    if (this.#folded.size >= mostFolded) this.#folded.clear();
+    const folded = foldPath(path);
+    if (path.length <= longestFolded) this.#folded.set(path, folded);
+    return folded;
+  }
+
+  /** `excluded`: it is no sample at all. `path`: of the copy; undefined: only the adapter has one. */
+  #copyable(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
+    const { method, resource, fields, originForm, pathEnd } = exchange;
+    if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passed)) return 'excluded';
+    const query = originForm.slice(pathEnd + 1);
+    if (overridesMethod(fields.passed, query)) return 'excluded';
+    const path = followPath(plan.successorPath, resource);
+    // An adapter has paths of its own.
+    if (path === undefined && !plan.isAdapted) return 'no-counterpart';
+    return hasSecret(plan, resource, query) ? 'secret' : { path };
   }
 
   /** Counts a sample that is not compared. */

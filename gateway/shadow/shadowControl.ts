@@ -51,6 +51,8 @@ export class ShadowControl {
   readonly #threadNotices: OutageNotices;
   #thread: Worker | undefined;
   #snapshot: Snapshot | undefined;
+  /** Of the shadows and of `drift` in the snapshot. */
+  #keys: ReadonlySet<string> = new Set();
   readonly #stopped: StoppedComparisons;
   #broken: readonly string[] = [];
   /** By version, kind and outcome. */
@@ -73,6 +75,7 @@ export class ShadowControl {
     const { current } = this.#options.source;
     this.#snapshot = current;
     const keys = comparisonKinds.flatMap((kind) => current.byMajor.flatMap((version) => keyOf(kind, version) ?? []));
+    this.#keys = new Set(keys);
     this.#stopped.keepOnly(keys);
     this.requests.configure(current);
     this.#publish();
@@ -159,9 +162,7 @@ export class ShadowControl {
   }
 
   #pass(sample: ShadowSample | DriftSample): void {
-    const version = this.#snapshot?.versions.get(sample.version);
-    const isCurrent = version && keyOf(isToBeCopied(sample) ? 'shadow' : 'drift', version) === sample.key;
-    if (!isCurrent || this.#stopped.has(sample.key) || this.#isClosed) {
+    if (!this.#keys.has(sample.key) || this.#stopped.has(sample.key) || this.#isClosed) {
       this.#drop(sample, 'changed');
       return;
     }
