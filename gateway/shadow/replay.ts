@@ -18,7 +18,6 @@ import type { Exchanged } from './sample.ts';
 export interface ReplaySide {
   /** `v1` */
   readonly version: string;
-  /** Without a slash at its end. */
   readonly url: URL;
 }
 
@@ -51,6 +50,8 @@ export interface ReplayOutcome {
   readonly rows: readonly EvidenceRow[];
   /** The routes that were sent, with the route of the new version. */
   readonly sent: ReadonlyMap<string, string | undefined>;
+  /** Whether the old version answered a request with something else than an error. */
+  readonly hasSuccess: boolean;
   /** Why something was not compared. */
   readonly uncompared: readonly UncomparedRoute[];
   /** Set if the other requests were not sent, because a server does not answer any more. */
@@ -144,6 +145,7 @@ class Replay {
     return {
       rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
       sent: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
+      hasSuccess: [...this.#statuses.values()].some((statuses) => [...statuses].some((status) => status < 400)),
       uncompared: [...this.#unsent, ...failed, ...refused],
       gone: this.#gone,
     };
@@ -189,9 +191,11 @@ class Replay {
   }
 
   async #ask(side: 'old' | 'new', request: ReplayedRequest, planned: PlannedRequest): Promise<Exchanged | undefined> {
-    const { url } = this.#options[side];
-    const path = side === 'old' ? request.oldTarget : request.newTarget;
-    const address = { target: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') + path, prefix: '' };
+    const { url, version } = this.#options[side];
+    const base = url.pathname.replace(/\/+$/, '');
+    const segment = request.isVersioned[side] && !base.endsWith(`/${version}`) ? `/${version}` : '';
+    const target = side === 'old' ? request.oldTarget : request.newTarget;
+    const address = { target: url.origin, host: url.host, path: base + segment + target, prefix: '' };
     const result = await this.#senders[side].send(request.method, address, this.#fieldsOf(request));
     if (typeof result !== 'string') {
       this.#answered[side] = true;

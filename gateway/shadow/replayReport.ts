@@ -8,7 +8,7 @@ import {
   sarifLog,
   textOf,
 } from '../compat/report/sarif.ts';
-import { uriOf, type WorkingTree } from '../compat/report/words.ts';
+import { safeText, uriOf, type WorkingTree } from '../compat/report/words.ts';
 import { nearest } from '../config/nearest.ts';
 import { plural } from '../shared/text.ts';
 import { assessEvidence } from './assess.ts';
@@ -38,6 +38,8 @@ export function replayReport({ old, new: now, versions, notes }: ReplayOptions, 
     /** False: not all requests were sent, because a server did not answer any more. */
     is_complete: gone === undefined,
     pairs,
+    /** False: the old version answered only with errors. Two equal errors say nothing. */
+    has_success: outcome.hasSuccess,
     /** The differences of each class. */
     counts,
     routes: routes.map((route) => {
@@ -116,14 +118,14 @@ export function replayAsSarif(report: ReplayReport, options: ReplayOptions, base
           locations: [location],
           partialFingerprints: { 'finding/v1': createHash('sha256').update(identity).digest('hex').slice(0, 16) },
           suppressions: [],
-          properties: { routes: [route.route], routeCount: 1 },
+          properties: { routes: [safeText(route.route)], routeCount: 1 },
         },
       ];
     });
   });
   const warnings = [...report.notes, ...report.no_evidence.map(({ route, why }) => `No evidence: ${route}: ${why}`)];
   const invocation = {
-    executionSuccessful: report.is_complete && report.pairs > 0,
+    executionSuccessful: report.is_complete && report.has_success,
     toolConfigurationNotifications: [],
     toolExecutionNotifications: warnings.map((text) => ({ level: 'warning' as const, message: textOf(text) })),
     ruleConfigurationOverrides: [],

@@ -1,3 +1,4 @@
+import { TooManyBranches } from '../adapters/branches.ts';
 import { Bundle, type PlainSchema } from '../adapters/bundle.ts';
 import { SchemaSampler } from '../adapters/schemaSampler.ts';
 import { type Route, routesOf } from '../compat/diff/routes.ts';
@@ -86,7 +87,14 @@ export class ReplayedContract {
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
     const sampler = new SchemaSampler(this.#bundle?.named ?? {}, 1, 'request');
     const limited = plainly(typeof bundled === 'object' ? bundled : {}, type);
-    return () => sampler.next(limited);
+    return () => {
+      try {
+        return sampler.next(limited);
+      } catch (error) {
+        if (error instanceof TooManyBranches) return undefined;
+        throw error;
+      }
+    };
   }
 
   #schemaOf(parameter: Located): Located[] {
@@ -97,15 +105,8 @@ export class ReplayedContract {
 
 /** Short words and small numbers are more probably accepted than any text and any number. */
 function plainly(schema: PlainSchema, type: ParameterType): PlainSchema {
-  const own: PlainSchema =
-    '$ref' in schema ||
-    'type' in schema ||
-    'enum' in schema ||
-    'allOf' in schema ||
-    'oneOf' in schema ||
-    'anyOf' in schema
-      ? schema
-      : { ...schema, type: type === 'array' ? 'string' : type };
+  const isTyped = ['$ref', 'type', 'enum', 'const', 'allOf', 'oneOf', 'anyOf'].some((key) => key in schema);
+  const own: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };
   const isFree = !['pattern', 'format', 'enum', 'const', 'minLength', 'maxLength'].some((key) => key in own);
   if (own['type'] === 'string' && isFree) return { ...own, pattern: '^[a-z]{3,6}$' };
   const isNumber = own['type'] === 'integer' || own['type'] === 'number';
@@ -125,6 +126,8 @@ export interface ReplayedRequest {
   /** Paths with query, without the base of a URL. */
   readonly oldTarget: string;
   readonly newTarget: string;
+  /** Whether they belong below a path that ends with the version. */
+  readonly isVersioned: RecordedRequest['isVersioned'];
   readonly fields: readonly HeaderField[];
 }
 
@@ -148,9 +151,10 @@ export interface ReplayedVersions {
 
 /** Completes a request with values of the contracts. @throws CompareError for a broken `$ref` */
 export function requestMaker(request: RecordedRequest, versions: ReplayedVersions): RequestMaker | UncomparedRoute {
-  const { method, path, to } = request;
+  const { method, path, to, isVersioned } = request;
   const { old } = versions;
-  const route = `${method} ${old.templateOf(path) ?? path}`;
+  const nameOf = (one: string): string => old.templateOf(one) ?? (path.includes('{') ? path : foldPath(path));
+  const route = `${method} ${nameOf(path)}`;
   if (to === null) return { route, why: 'it has no counterpart in the new version' };
   const inPath = new Map<string, Values>();
   for (const parameter of request.pathParameters) {
@@ -163,13 +167,14 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     inPath.set(parameter.name, values);
   }
   const operation = old.routeOf(method, old.templateOf(path));
-  const query = withRequired(request.query, old.parametersOf(operation, 'query')).map((one): [string, Values] => [
+  const [inQuery, inHeader] = [old.parametersOf(operation, 'query'), old.parametersOf(operation, 'header')];
+  const query = withRequired(request.query, inQuery).map((one): [string, Values] => [
     one.name,
-    valuesFor(one, old, old.parametersOf(operation, 'query').get(one.name), true),
+    valuesFor(one, old, inQuery.get(one.name), true),
   ]);
-  const headers = withRequired(request.headers, old.parametersOf(operation, 'header')).map((one): [string, Values] => [
+  const headers = withRequired(request.headers, inHeader).map((one): [string, Values] => [
     one.name,
-    valuesFor(one, old, findHeader(old.parametersOf(operation, 'header'), one.name), false),
+    valuesFor(one, old, findHeader(inHeader, one.name), false),
   ]);
   const made = (round: number): ReplayedRequest | undefined => {
     const concrete = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
@@ -181,10 +186,11 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     const search = pairs.length === 0 ? '' : `?${pairs.join('&')}`;
     return {
       method,
-      template: old.templateOf(concrete) ?? (path.includes('{') ? path : foldPath(path)),
+      template: nameOf(concrete),
       toTemplate: versions.new.templateOf(newPath),
       oldTarget: concrete + search,
       newTarget: newPath + search,
+      isVersioned,
       fields: headers.flatMap(([name, values]) => {
         const [value] = values(round);
         return value === undefined || fieldFault(name, value) !== undefined ? [] : [[name, value] as const];

@@ -31,6 +31,8 @@ export interface RecordedRequest {
   readonly path: string;
   /** The path in the new version, with the same parameters. Null: it has no counterpart. Undefined: not stated. */
   readonly to: string | null | undefined;
+  /** Whether the file has the path, and the one of the new version, with its version: `/v1/drinks`. */
+  readonly isVersioned: { readonly old: boolean; readonly new: boolean };
   readonly pathParameters: readonly NamedParameter[];
   readonly query: readonly NamedParameter[];
   readonly headers: readonly NamedParameter[];
@@ -38,6 +40,7 @@ export interface RecordedRequest {
 
 const remedy = 'docs/replay.md describes the format.';
 const mostFaults = 10;
+
 /** @throws CompareError if the text is not such a file, or has expired. Its message contains no values. */
 export function parseRequestFile(
   text: string,
@@ -124,15 +127,15 @@ function faultInWords({
 function recorded(
   written: WrittenRequest,
   at: string,
-  { version: prefix }: RequestFile,
+  { version = 'v1', to: toVersion = 'v2' }: RequestFile,
   faults: string[],
 ): RecordedRequest {
-  const [, method = '', target = ''] = /^([A-Z]+) +(\S*)$/.exec(written.route.trim()) ?? [];
-  if (method !== 'GET' && method !== 'HEAD')
-    faults.push(`${at}.route: only GET and HEAD are sent: write "GET /drinks"`);
+  const [, method = '', target = ''] = /^([A-Za-z]+) +(\S*)$/.exec(written.route.trim()) ?? [];
+  if (!/^(?:GET|HEAD)$/i.test(method)) faults.push(`${at}.route: only GET and HEAD are sent: write "GET /drinks"`);
   const [ownPath = '', ...rest] = target.split('?');
-  const path = ascii(prefix === undefined ? ownPath : withoutVersion(ownPath, prefix));
-  const to = typeof written.to === 'string' ? ascii(written.to) : written.to;
+  const path = ascii(withoutVersion(ownPath, version));
+  const to = typeof written.to === 'string' ? ascii(withoutVersion(written.to, toVersion)) : written.to;
+  const isVersioned = path !== ascii(ownPath);
   for (const [key, one] of [
     ['route', path],
     ['to', to],
@@ -158,9 +161,13 @@ function recorded(
     ([name, value]): NamedParameter => ({ name, type: 'string', values: [value] }),
   );
   return {
-    method: method === 'HEAD' ? 'HEAD' : 'GET',
+    method: /^HEAD$/i.test(method) ? 'HEAD' : 'GET',
     path,
     to,
+    isVersioned: {
+      old: isVersioned,
+      new: typeof written.to === 'string' ? to !== ascii(written.to) : isVersioned,
+    },
     pathParameters: [...names].map(
       (name) => pathParameters.find((one) => one.name === name) ?? { name, type: 'string', values: undefined },
     ),
@@ -169,9 +176,11 @@ function recorded(
   };
 }
 
-/** A character outside ASCII is percent-encoded, so that a path may be written as a person reads it. */
+/** A character outside ASCII is percent-encoded, so that a path may be written as a person reads it. Not in the name of a parameter. */
 function ascii(path: string): string {
-  return path.toWellFormed().replace(/[^\x00-\x7e]/gu, encodeURIComponent);
+  return path
+    .toWellFormed()
+    .replace(/\{[^{}]*\}|[^\x00-\x7e]/gu, (part) => (part.startsWith('{') ? part : encodeURIComponent(part)));
 }
 
 function parametersOf(written: WrittenRequest['query'] = {}): NamedParameter[] {

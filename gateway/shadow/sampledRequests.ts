@@ -35,7 +35,7 @@ interface KeptParameter {
   readonly name: string;
   readonly type: ParameterType;
   /** Undefined: the value is not kept. */
-  readonly values: readonly string[] | undefined;
+  readonly values?: readonly string[];
 }
 
 interface KeptRequest {
@@ -120,18 +120,20 @@ export class SampledRequests {
     const successorPath = pathBetween(version, to, snapshot);
     const requests = [...kept.routes.values()].flatMap(({ method, template, requests: own }) => {
       const counterpart = followPath(successorPath, template) ?? null;
-      return [...own.values()]
-        .toSorted((a, b) => b.count - a.count)
-        .map(
-          ({ path, query, headers, count }): WrittenRequest => ({
-            route: `${method} ${template}`,
-            ...(counterpart !== template && { to: counterpart }),
-            ...(path.length > 0 && { path: written(path, withValues) }),
-            ...(query.length > 0 && { query: written(query, withValues) }),
-            ...(headers.length > 0 && { headers: written(headers, withValues) }),
-            count,
-          }),
-        );
+      // Without their values, several requests may be equal.
+      const merged = new Map<string, WrittenRequest & { readonly count: number }>();
+      for (const { path, query, headers, count } of own.values()) {
+        const request: WrittenRequest = {
+          route: `${method} ${template}`,
+          ...(counterpart !== template && { to: counterpart }),
+          ...(path.length > 0 && { path: written(path, withValues) }),
+          ...(query.length > 0 && { query: written(query, withValues) }),
+          ...(headers.length > 0 && { headers: written(headers, withValues) }),
+        };
+        const key = JSON.stringify(request);
+        merged.set(key, { ...request, count: (merged.get(key)?.count ?? 0) + count });
+      }
+      return [...merged.values()].toSorted((one, other) => other.count - one.count);
     });
     const file: RequestFile = {
       format: requestFormat,
@@ -161,7 +163,8 @@ function keep(route: KeptRoute, request: KeptRequest): void {
     if (replaced === undefined) return;
     route.requests.delete(replaced);
   }
-  route.requests.set(key, { ...request, count: 1 });
+  // A copy, because a part of a string keeps all of it in memory, and with it values of other fields.
+  route.requests.set(key, { ...(JSON.parse(key) as KeptRequest), count: 1 });
 }
 
 /** `/drinks/{}` → `/drinks/{p1}`. Undefined: a file cannot have it, or the path is not known as a whole. */
@@ -207,7 +210,7 @@ function headersOf(fields: readonly string[], mayKeep: boolean): KeptParameter[]
 function parameter(name: string, values: readonly string[], mayKeep: boolean): KeptParameter {
   const isUsable = values.length <= mostParameters && values.every((value) => value.length <= longestValue);
   const type = values.length > 1 ? 'array' : typeOf(values[0] ?? '');
-  return { name, type, values: mayKeep && isUsable ? values : undefined };
+  return { name, type, ...(mayKeep && isUsable && { values }) };
 }
 
 function typeOf(text: string): ParameterType {

@@ -39,7 +39,7 @@ it('exports names and types of parameters, and values only if the configuration 
   const targets = [
     '/v1/drinks/a%20b?page=2&page=3&deep[x]=true&ann%40example.com=1&price=1.5',
     '/v1/drinks/7?page=1',
-    '/v1/drinks/7?page=1',
+    '/v1/drinks/8?page=1',
     '/v1/search?token=abc',
     `/v1/search?q=${'long'.repeat(60)}`,
   ];
@@ -79,12 +79,13 @@ it('exports names and types of parameters, and values only if the configuration 
 
   await shadow('export', 'r.json', '--values');
   const valued = contentOf(folder).requests;
-  expect(valued[1]).toMatchObject({
+  expect(valued).toHaveLength(4);
+  expect(valued[0]).toMatchObject({
     path: { id: { type: 'string', value: 'a b' } },
     query: { page: { type: 'array', value: ['2', '3'] }, 'deep[x]': { type: 'boolean', value: 'true' } },
     headers: { 'Accept-Language': { type: 'string', value: 'de' } },
   });
-  expect(valued[2]?.query).toEqual({ q: { type: 'string' } });
+  expect(valued[3]?.query).toEqual({ q: { type: 'string' } });
   const { stdout } = await shadow('export', '-', '/v1', '--values');
   expect(JSON.parse(stdout)).toMatchObject({ requests: valued });
 });

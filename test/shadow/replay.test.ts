@@ -134,7 +134,7 @@ describe('replay', () => {
     });
     const requests = [
       { route: 'GET /drinks/{drink}', to: '/cocktails/{drink}' },
-      { route: 'HEAD /v1/sizes/{size}' },
+      { route: 'head /v1/sizes/{size}' },
       { route: 'GET /guests/{name}' },
       { route: 'GET /guests/{name}', to: null },
       { route: 'GET /bars/{bar}' },
@@ -154,8 +154,10 @@ describe('replay', () => {
       'GET /drinks/%C3%BC%2F',
       'GET /drinks/a%20b',
       'GET /search?x=1&page=3&tags=a%2Cb&u=1&u=2&q=…',
-      'HEAD /sizes/s',
+      'HEAD /v1/sizes/s',
     ]);
+    // The URL of the new version ends with v2 already.
+    expect(v2.paths).toContain('HEAD /v2/sizes/s');
     expect(new Set(v2.paths)).toContain('GET /v2/cocktails/a%20b');
     expect(new Set(v1.fields.map((one) => one.join()))).toEqual(
       new Set([`1,Bearer ${secret},`, `1,Bearer ${secret},de`]),
@@ -219,7 +221,8 @@ describe('replay', () => {
     const file = { format: 1, requests: [{ route: 'GET /a' }] };
     const refused = await replayIn({ 'r.json': file }, ['r.json', '--v1', refusing.url, '--v2', refusing.url, ...fast]);
     expect(refused.stdout).toMatch(/No evidence\n {2}GET \/a {2}the old version answered only 404\n$/);
-    expect(refused.code).toBe(0);
+    expect(refused.stderr).toMatch(/^\/v1 answered every request with an error, .* Check --v1 and --header\.\n$/);
+    expect(refused.code).toBe(2);
     const failed = await replayIn({ 'r.json': file }, ['r.json', '--v1', failing.url, '--v2', refusing.url, ...fast]);
     expect(failed.stdout).toMatch(/^No responses of \/v1 and \/v2 were compared\..*the old version answered 500\n$/s);
     expect([failed.code, failed.stderr]).toEqual([2, 'Nothing was compared.\n']);

@@ -89,9 +89,17 @@ async function run(name: string, options: CommandOptions, io: Io, release: strin
   const report = replayReport(replayed, outcome);
   io.stdout.write(printed(report, replayed, options.format, { io, release, file: name }));
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
-  if (report.pairs > 0 && report.is_complete) return 0;
   // A check that compared nothing must not pass.
-  io.stderr.write(report.pairs === 0 ? 'Nothing was compared.\n' : 'Not all requests were sent.\n');
+  const problem =
+    report.pairs === 0
+      ? 'Nothing was compared.'
+      : !report.has_success
+        ? `/${version} answered every request with an error, so no response of success was compared.  Check --v1 and --header.`
+        : report.is_complete
+          ? undefined
+          : 'Not all requests were sent.';
+  if (problem === undefined) return 0;
+  io.stderr.write(`${problem}\n`);
   return 2;
 }
 
