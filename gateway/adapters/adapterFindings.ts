@@ -57,6 +57,10 @@ export function judged(
     direction === 'response'
       ? `Compared with the contract of ${own}, an adapted response differs: ${words}.`
       : `Compared with a request of ${own}, the contract of ${other} differs: ${words}.`;
+  if (isClosedToAnonymous(change)) {
+    const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or write gone: with the reason.`;
+    return { message, remedy, isWarning: false, place: placeOf(change, steps) };
+  }
   const isRedirect = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
   return {
     message,
@@ -89,6 +93,13 @@ function isUnusedDefault({ kind, old }: Change): boolean {
   const object = valueAt(old.place.file.root, keysTo(parent.parent));
   const required = typeof object === 'object' && object !== null && 'required' in object ? object.required : undefined;
   return Array.isArray(required) && required.includes(key);
+}
+
+/** Whether requests without credentials were accepted. An operation cannot add any. */
+function isClosedToAnonymous({ kind, old, new: now }: Change): boolean {
+  const isOpen = (value: unknown): boolean =>
+    !Array.isArray(value) || value.length === 0 || value.some((schemes) => Object.keys(Object(schemes)).length === 0);
+  return kind === 'security' && isOpen(old?.value) && !isOpen(now?.value);
 }
 
 function isHandled({ name, detail }: Change): boolean {

@@ -134,13 +134,18 @@ export class CompiledRoute {
   /** @throws as `targetOf` */
   pathOf(path: string): string {
     const { settings } = this;
-    if (this.#transformPath)
-      return transformedPath(path, { from: settings.path, to: settings.to.path }, this.#transformPath, this.#forms);
-    const translated = this.#translate?.(path);
-    if (translated === undefined) throw new Error('a parameter of the path has no value');
-    return translated;
+    const { path: from, to } = settings;
+    const result = this.#transformPath
+      ? transformedPath(path, { from, to: to.path }, this.#transformPath, this.#forms)
+      : this.#translate?.(path);
+    if (result === undefined) throw new Error('a parameter of the path has no value');
+    // The values of two parameters may make a segment that the client could not send.
+    if (dotSegment.test(result)) throw new Error('the path has a . or .. segment');
+    return result;
   }
 }
+
+const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 const onlyTexts: ParameterForms = { own: new Map(), other: new Map() };
 

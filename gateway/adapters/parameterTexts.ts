@@ -138,7 +138,7 @@ function itemsOf(
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** A text that is not one of the type stays a text, which operations refuse. */
-function meaningOf(text: string, form: ParameterForm | undefined): JsonValue {
+export function meaningOf(text: string, form: Pick<ParameterForm, 'type'> | undefined): JsonValue {
   if (form?.type === 'number' && jsonNumber.test(text)) return numberOf(text) ?? text;
   return form?.type === 'boolean' && /^(?:true|false)$/.test(text) ? text === 'true' : text;
 }

@@ -11,7 +11,7 @@ import { type Named, propertiesOf, requiredOf } from './branches.ts';
 import { isJsonType, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, formsOf, objectOf, type ParameterPlace, parametersOfPath } from './parameters.ts';
-import { isNoSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
+import { isNoSegment, meaningOf, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
 import { contentOf, type RequestParts } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import type { SchemaValidator } from './validator.ts';
@@ -220,13 +220,12 @@ function refusal(
 
 /** A text may be a value of several types. */
 function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
+  const readings = (['text', 'number', 'boolean'] as const).map((type) => {
+    const items = [value].flat().map((one) => (typeof one === 'string' ? meaningOf(one, { type }) : one));
+    return Array.isArray(value) ? items : (items[0] ?? null);
+  });
   // A number with more digits than a double is an object until it is written.
-  const read: JsonValue = JSON.parse(JSON.stringify(value));
-  if (validator.isValid(schema, read)) return true;
-  const meant = [read]
-    .flat()
-    .map((one) => (/^(?:true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?)$/.test(String(one)) ? JSON.parse(String(one)) : one));
-  return validator.isValid(schema, Array.isArray(read) ? meant : meant[0]);
+  return readings.some((reading) => validator.isValid(schema, JSON.parse(JSON.stringify(reading))));
 }
 
 /** The path or query of a client. Undefined: clients cannot send it. */

@@ -144,6 +144,16 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
     { '?x[]=a&__proto__=%zz&&=': '?x[]=b&__proto__=%zz&=', '?x%5B%5D=a': '?x%5B%5D=b' },
   ],
   [
+    'texts of digits with leading zeros',
+    { v1: [q('x', { type: 'string', pattern: '^[0-9]{1,3}$' })], v2: [q('y')], query: [{ rename: { x: 'y' } }] },
+    { '?x=081': '?y=081' },
+  ],
+  [
+    'a value that would make another segment of the path',
+    { v1: [p('id', oneOf('a', '.'))], v2: [p('id')], templates: ['/drinks/x{id}', '/cocktails/.{id}/x'] },
+    { '/drinks/xa': '/cocktails/.a/x', '/drinks/x.': 'refused', '/drinks/x%2e': 'refused' },
+  ],
+  [
     'a constant in a path',
     { v1: [], v2: [p('id', integer)], path: [{ const: { id: 7 } }], templates: ['/drinks', '/cocktails/{id}'] },
     { '/drinks': '/cocktails/7' },
