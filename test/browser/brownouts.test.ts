@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { startRestricted } from '../restrictions/restrictedGateway.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
-import { launchChromium, screens, violationsOn } from './chromium.ts';
+import { launchChromium, onEachScreen, overflowOf, violationsOn } from './chromium.ts';
 
 const timeoutMs = 60_000;
 vi.setConfig({ testTimeout: 3 * timeoutMs });
@@ -33,55 +33,55 @@ async function start() {
   return startRestricted(file, '2027-03-02T14:30:00Z');
 }
 
-it.each(screens)(
-  'shows brownouts on a %s, %s, and stops one after a confirmation',
-  async (device, colorScheme, width) => {
-    const gateway = await start();
-    const options = { colorScheme, viewport: { width, height: 900 }, locale: 'en-GB', bypassCSP: true } as const;
-    const context = await browser.newContext({ ...options, extraHTTPHeaders: { authorization: `Bearer ${token}` } });
-    onTestFinished(() => context.close());
-    const page = await context.newPage();
-    page.setDefaultTimeout(timeoutMs);
-    await page.goto(`http://127.0.0.1:${gateway.adminPort}/`);
-    const rows = page.locator('#windows tbody tr');
-    await rows.filter({ hasText: 'Running' }).waitFor();
-    expect(await rows.allInnerTexts()).toEqual([
-      expect.stringMatching(/25% of the clients.*on GET \/drinks\/\{id\}.*Running.*Stop/s),
-      expect.stringMatching(/100% of the clients.*Planned.*Stop/s),
-    ]);
-    const marks = page.getByRole('group', { name: 'Brownouts of v1' }).getByRole('img');
-    const labels = () => marks.evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
-    expect(await labels()).toEqual([
-      'Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Running',
-      'Brownout of v1, 3 Mar 2027, 14:00 to 3 Mar 2027, 15:00: Planned',
-    ]);
-    const bar = await page.locator('.lifecycle li', { hasText: 'v1' }).locator('rect.track').boundingBox();
-    const mark = await marks.first().boundingBox();
-    if (!bar || !mark) throw new Error('The timeline is not drawn.');
-    expect(mark.width).toBeGreaterThanOrEqual(5);
-    expect(mark.y).toBeLessThan(bar.y);
-    expect(mark.y + mark.height).toBeGreaterThan(bar.y + bar.height);
-    expect(mark.x + mark.width).toBeLessThan(width);
-    await page.screenshot({
-      path: join(tmpdir(), 'version-gateway-screenshots', `brownouts-${device}-${colorScheme}.png`),
-      fullPage: true,
-    });
-    expect(await violationsOn(page)).toEqual([]);
-    await rows.filter({ hasText: 'Planned' }).getByRole('button').click();
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await rows.filter({ hasText: 'Running' }).getByRole('button').click();
-    const dialog = page.getByRole('dialog');
-    expect(await dialog.innerText()).toContain('It does not start again.');
-    expect(await violationsOn(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'Stop the brownout' }).click();
-    await rows.filter({ hasText: 'Stopped' }).waitFor();
-    expect(await rows.first().innerText()).toMatch(/stopped by an operator/);
-    expect(await rows.nth(1).innerText()).toMatch(/Planned/);
-    await expect.poll(labels).toContain('Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Stopped');
-    expect(await page.locator('.windows rect.off').count()).toBe(1);
-    expect((await ask(gateway.port, get('/v1/drinks/7'))).status).toBe(200);
-  },
-);
+it('shows brownouts on every screen, and stops one after a confirmation', async () => {
+  const gateway = await start();
+  const extraHTTPHeaders = { authorization: `Bearer ${token}` };
+  const context = await browser.newContext({ locale: 'en-GB', bypassCSP: true, extraHTTPHeaders });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(timeoutMs);
+  await page.goto(`http://127.0.0.1:${gateway.adminPort}/`);
+  const rows = page.locator('#windows tbody tr');
+  await rows.filter({ hasText: 'Running' }).waitFor();
+  expect(await rows.allInnerTexts()).toEqual([
+    expect.stringMatching(/25% of the clients.*on GET \/drinks\/\{id\}.*Running.*Stop/s),
+    expect.stringMatching(/100% of the clients.*Planned.*Stop/s),
+  ]);
+  const marks = page.getByRole('group', { name: 'Brownouts of v1' }).getByRole('img');
+  const labels = () => marks.evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
+  expect(await labels()).toEqual([
+    'Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Running',
+    'Brownout of v1, 3 Mar 2027, 14:00 to 3 Mar 2027, 15:00: Planned',
+  ]);
+  await onEachScreen(page, async (screen, _colorScheme, width) => {
+    await expect.poll(() => overflowOf(page), { message: screen }).toBeLessThanOrEqual(0);
+    await vi.waitFor(async () => {
+      const bar = await page.locator('.lifecycle li', { hasText: 'v1' }).locator('rect.track').boundingBox();
+      const mark = await marks.first().boundingBox();
+      if (!bar || !mark) throw new Error('The timeline is not drawn.');
+      expect(mark.width).toBeGreaterThanOrEqual(5);
+      expect(mark.y).toBeLessThan(bar.y);
+      expect(mark.y + mark.height).toBeGreaterThan(bar.y + bar.height);
+      expect(mark.x + mark.width).toBeLessThan(width);
+    }, timeoutMs);
+    const picture = join(tmpdir(), 'version-gateway-screenshots', `brownouts-${screen}.png`);
+    await page.screenshot({ path: picture, fullPage: true });
+    expect(await violationsOn(page), screen).toEqual([]);
+  });
+  await rows.filter({ hasText: 'Planned' }).getByRole('button').click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await rows.filter({ hasText: 'Running' }).getByRole('button').click();
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.innerText()).toContain('It does not start again.');
+  await onEachScreen(page, async (screen) => expect(await violationsOn(page, 'dialog'), screen).toEqual([]));
+  await dialog.getByRole('button', { name: 'Stop the brownout' }).click();
+  await rows.filter({ hasText: 'Stopped' }).waitFor();
+  expect(await rows.first().innerText()).toMatch(/stopped by an operator/);
+  expect(await rows.nth(1).innerText()).toMatch(/Planned/);
+  await expect.poll(labels).toContain('Brownout of v1, 2 Mar 2027, 14:00 to 2 Mar 2027, 15:00: Stopped');
+  expect(await page.locator('.windows rect.off').count()).toBe(1);
+  expect((await ask(gateway.port, get('/v1/drinks/7'))).status).toBe(200);
+});
 
 it('lists the clients that are new to a freeze beside the verdict', async () => {
   const { url } = await startBackend(okAnswer);

@@ -29,6 +29,7 @@ const unwanted = new Set([
   '--single-process',
   '--disable-web-security',
   '--allow-running-insecure-content',
+  '--no-zygote',
 ]);
 
 const quiet = [
@@ -89,12 +90,29 @@ export async function open(page: Page, url: string): Promise<void> {
 }
 
 /** The screens to test every page on: device, colour scheme and width in CSS pixels. */
-export const screens = [
+const screens = [
   ['desktop', 'light', 1440],
   ['desktop', 'dark', 1440],
   ['phone', 'light', 390],
   ['phone', 'dark', 390],
 ] as const;
+
+/** Shows an open page on each screen in turn: to load it for each takes most of the time of a check. */
+export async function onEachScreen(
+  page: Page,
+  check: (screen: string, colorScheme: 'light' | 'dark', width: number) => Promise<void>,
+): Promise<void> {
+  for (const [device, colorScheme, width] of screens) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await check(`${device}-${colorScheme}`, colorScheme, width);
+  }
+}
+
+/** By how many CSS pixels the page is wider than the screen. Its charts follow the screen in their next frames. */
+export function overflowOf(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+}
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
 

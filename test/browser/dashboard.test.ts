@@ -6,10 +6,10 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BrownoutQueries, UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { temporaryFolder } from '../config/temporary.ts';
-import { serve } from '../discovery/server.ts';
+import { type AtEnd, serve } from '../discovery/server.ts';
 import { activeLoad, gatewayRow } from '../fleet/gatewayRow.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { launchChromium, networkChanged, open, screens, violationsOn } from './chromium.ts';
+import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 import { fleetOf, now, type Scene, scene } from './dashboardGateway.ts';
 import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
@@ -38,11 +38,15 @@ interface Visit {
   readonly complaints: string[];
 }
 
-async function visit(options: BrowserContextOptions = {}, shown = scene()): Promise<Visit> {
-  const { url: origin } = await serve(shown.listener);
+async function visit(
+  options: BrowserContextOptions = {},
+  shown = scene(),
+  atEnd: AtEnd = onTestFinished,
+): Promise<Visit> {
+  const { url: origin } = await serve(shown.listener, atEnd);
   // Without a locale this browser uses POSIX, which Intl rejects.
   const context = await browser.newContext({ locale: 'en-GB', ...options });
-  onTestFinished(() => context.close());
+  atEnd(() => context.close());
   const page = await context.newPage();
   page.setDefaultTimeout(timeoutMs);
   await page.clock.setFixedTime(now);
@@ -56,50 +60,47 @@ async function visit(options: BrowserContextOptions = {}, shown = scene()): Prom
 }
 
 /** The page once everything is loaded. */
-async function drawn(options: BrowserContextOptions = {}, shown?: Scene): Promise<Visit> {
-  const visited = await visit(options, shown);
+async function drawn(options?: BrowserContextOptions, shown?: Scene, atEnd?: AtEnd): Promise<Visit> {
+  const visited = await visit(options, shown, atEnd);
   await visited.page.locator('#clients tbody tr').first().waitFor();
   await visited.page.locator('#traffic canvas').waitFor();
   await visited.page.locator('main .waiting').first().waitFor({ state: 'detached' });
   return visited;
 }
 
-/** Shows an open page on each screen in turn: to load it for each takes most of the time of a check. */
-async function onEachScreen(page: Page, check: (screen: string) => Promise<void>): Promise<void> {
-  for (const [device, colorScheme, width] of screens) {
-    await page.setViewportSize({ width, height: 900 });
-    await page.emulateMedia({ colorScheme });
-    await check(`${device}-${colorScheme}`);
-  }
-}
-
 /** The charts follow the width of the screen in their next frames. */
 async function expectToFit(page: Page, screen: string): Promise<void> {
-  const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-  await expect.poll(overflow, { message: screen }).toBeLessThanOrEqual(0);
+  await expect.poll(() => overflowOf(page), { message: screen }).toBeLessThanOrEqual(0);
   await expect.poll(() => page.evaluate<string[]>(overlaps), { message: screen }).toEqual([]);
 }
 
-describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
-  const options = { colorScheme, viewport: { width, height: 900 } };
-
-  it('has no accessibility violation', async () => {
-    // The page's policy forbids adding axe to it. Another test covers the policy.
-    const { page } = await drawn({ ...options, bypassCSP: true });
-    await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
-    expect(await violationsOn(page)).toEqual([]);
-  });
-
-  it('fits the screen, logs nothing, and sends requests to its own origin only', async () => {
-    const { page, origin, requests, complaints } = await drawn(options);
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    expect(await page.evaluate<string[]>(overlaps)).toEqual([]);
-    expect(complaints).toEqual([]);
-    expect(requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
-    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+it('has no accessibility violation on any screen', async () => {
+  // The page's policy forbids adding axe to it. Another test covers the policy.
+  const { page } = await drawn({ bypassCSP: true });
+  await onEachScreen(page, async (screen) => {
+    await page.screenshot({ path: join(screenshots, `${screen}.png`), fullPage: true });
+    expect(await violationsOn(page), screen).toEqual([]);
   });
 });
+
+it('fits every screen, logs nothing, and sends requests to its own origin only', async () => {
+  const { page, origin, requests, complaints } = await drawn();
+  await onEachScreen(page, async (screen, colorScheme) => {
+    await expectToFit(page, screen);
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+    expect(await brokenNames(page), screen).toEqual([]);
+  });
+  expect(complaints).toEqual([]);
+  expect(requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
+});
+
+/** The names of clients that are broken elsewhere than after the colon. */
+async function brokenNames(page: Page): Promise<(string | null)[]> {
+  const words = page.locator('#clients .unbroken');
+  expect(await words.count()).toBeGreaterThan(5);
+  return words.evaluateAll((all) => all.filter((one) => one.getClientRects().length > 1).map((one) => one.textContent));
+}
 
 /** Pairs of elements that overlap although neither contains the other. */
 const overlaps = `(() => {
@@ -145,24 +146,104 @@ function withProblems(shown: Scene): Partial<Scene> {
   };
 }
 
-it('draws the lifecycle of every version, newest first, with the time that is left', async () => {
-  const { page } = await drawn();
-  const lifecycle = page.locator('.lifecycle li');
-  expect(await lifecycle.locator('strong').allTextContents()).toEqual(['v3', 'v2', 'v1', 'v0']);
-  const text = (await lifecycle.nth(2).innerText()).replace(/\s+/g, ' ');
-  expect(text).toBe('v1 Deprecated Deprecation 1 Mar 2026 265 days ago Sunset 30 Jun 2027 221 days left');
-  const [today, line] = await page.evaluate<[number, number]>(`[
-    document.querySelector('.axis .now'), document.querySelector('li.lifecycle-row line.today'),
-  ].map((one) => { const { left, right } = one.getBoundingClientRect(); return (left + right) / 2; })`);
-  expect(Math.abs(today - line)).toBeLessThan(2);
-});
+// These tests only read. To load a page for each would take most of their time.
+describe('a page that nothing has changed', () => {
+  const closing: (() => void | Promise<void>)[] = [];
+  let visited: Visit;
+  beforeAll(async () => {
+    visited = await drawn({}, scene(), (close) => closing.push(close));
+  }, 3 * timeoutMs);
+  afterAll(async () => {
+    for (const close of closing.toReversed()) await close();
+  });
 
-it('shows whether the next version can be retired, and what prevents it', async () => {
-  const { page } = await drawn();
-  expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
-  expect(await page.locator('#verdict .answer').textContent()).toBe('Not yet: keep v1 running.');
-  expect(await page.locator('#verdict .reasons li').count()).toBeGreaterThan(0);
-  expect(await page.locator('#trend').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
+  it('draws the lifecycle of every version, newest first, with the time that is left', async () => {
+    const { page } = visited;
+    const lifecycle = page.locator('.lifecycle li');
+    expect(await lifecycle.locator('strong').allTextContents()).toEqual(['v3', 'v2', 'v1', 'v0']);
+    const text = (await lifecycle.nth(2).innerText()).replace(/\s+/g, ' ');
+    expect(text).toBe('v1 Deprecated Deprecation 1 Mar 2026 265 days ago Sunset 30 Jun 2027 221 days left');
+    const [today, line] = await page.evaluate<[number, number]>(`[
+      document.querySelector('.axis .now'), document.querySelector('li.lifecycle-row line.today'),
+    ].map((one) => { const { left, right } = one.getBoundingClientRect(); return (left + right) / 2; })`);
+    expect(Math.abs(today - line)).toBeLessThan(2);
+  });
+
+  it('shows whether the next version can be retired, and what prevents it', async () => {
+    const { page } = visited;
+    expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
+    expect(await page.locator('#verdict .answer').textContent()).toBe('Not yet: keep v1 running.');
+    expect(await page.locator('#verdict .reasons li').count()).toBeGreaterThan(0);
+    expect(await page.locator('#trend').textContent()).toMatch(/Falling: zero on \d+ \w+ 202\d at this rate/);
+  });
+
+  it('shows the routes without a counterpart in the successor', async () => {
+    const { page } = visited;
+    const missing = page.locator('#routes tbody tr', { hasText: 'No counterpart in v2' });
+    const clients = await missing.first().locator('a').getAttribute('href');
+    expect(clients).toMatch(/^\/api\/usage\.csv\?by=client&version=v1&route=GET\+%2F/);
+    expect(await missing.locator('th').allTextContents()).toEqual(['GET /legacy-search']);
+  });
+
+  it('does not repeat the tables in sentences', async () => {
+    const { page } = visited;
+    const verdict = await page.locator('#verdict').innerText();
+    expect(verdict).toContain('5 clients made 883 requests in the last 7 days');
+    expect(verdict).not.toContain('Billing');
+    expect(verdict).not.toMatch(/\d\d:\d\d:\d\d|\.\d{3}Z/);
+  });
+
+  it('uses one colour for a version everywhere, whichever other versions are shown', async () => {
+    const { page } = visited;
+    const colors = (selector: string) =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => getComputedStyle(one).fill)`,
+      );
+    const [v1] = await colors('.lifecycle li:nth-child(3) .swatch');
+    expect(await colors('#traffic .legend li:first-child .swatch')).toEqual([v1]);
+    expect(await colors('#rates tbody tr:first-child .swatch')).toEqual([v1]);
+    expect((await colors('#clients .spark polygon'))[0]).toBe(v1);
+    expect(new Set([...(await colors('.lifecycle .swatch')), ...(await colors('#traffic .swatch'))]).size).toBe(4);
+  });
+
+  it('shows rates and latencies of each version, and the time they cover', async () => {
+    const { page } = visited;
+    const cells = await page
+      .locator('#rates tbody tr')
+      .evaluateAll((rows) => rows.map((one) => [...one.children].map((cell) => cell.textContent.trim())));
+    expect(cells.map(([version, perSecond, errors]) => [version, perSecond, errors])).toEqual([
+      ['v1', '3.2', '2.6%'],
+      ['v2', '21', '0%'],
+      ['v3', '41', '0%'],
+      ['no version', '0.117', '0%'],
+    ]);
+    expect(cells[0]?.slice(3)).toEqual([expect.stringMatching(/^\d\d ms$/), expect.stringMatching(/^1\.\d+ s$/)]);
+    await page.locator('#rates').getByText('Average over 1 minute, all worker processes together.').waitFor();
+  });
+
+  it('exports the clients as CSV', async () => {
+    const { page } = visited;
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Export as CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/\.csv$/);
+  });
+
+  it('shows the name of a hostile client as text', async () => {
+    const { page, complaints } = visited;
+    expect(await row(page, '<img src=x').locator('.client').textContent()).toBe(hostile);
+    expect(await page.locator('main img, main script').count()).toBe(0);
+    expect(await page.evaluate('window.ran')).toBeUndefined();
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows no fleet, brownout or notifications that it does not have, and offers names only with the token', async () => {
+    const { page } = visited;
+    for (const section of ['#fleet-section', '#brownout-card', '#notify-section'])
+      expect(await page.locator(section).isVisible(), section).toBe(false);
+    expect(await page.locator('.rename').count()).toBe(0);
+  });
 });
 
 it('shows which clients would lose requests if the version were retired now', async () => {
@@ -193,14 +274,6 @@ it('shows why it is not known which clients would lose requests', async () => {
   const { page } = await visit({}, Object.assign(scene(), { usage }));
   await page.locator('#plan').getByText('The disk reports an error.').waitFor();
   expect(await page.locator('#plan .answer').count()).toBe(0);
-});
-
-it('shows the routes without a counterpart in the successor', async () => {
-  const { page } = await drawn();
-  const missing = page.locator('#routes tbody tr', { hasText: 'No counterpart in v2' });
-  const clients = await missing.first().locator('a').getAttribute('href');
-  expect(clients).toMatch(/^\/api\/usage\.csv\?by=client&version=v1&route=GET\+%2F/);
-  expect(await missing.locator('th').allTextContents()).toEqual(['GET /legacy-search']);
 });
 
 it('distinguishes a route that only fails from one with a counterpart', async () => {
@@ -321,7 +394,7 @@ describe('after a version is retired', () => {
     return Object.assign(scene(undefined, routes), { usage: { ...usage, byClient } });
   }
 
-  it('the page opens with it, and with the clients that still call it', async () => {
+  it('the page opens with it, without days left, and with the clients that still call it', async () => {
     const { page } = await drawn({}, refusing());
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
     expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 1 client still calls it.');
@@ -336,10 +409,6 @@ describe('after a version is retired', () => {
     await page.getByLabel('Clients to show').selectOption('Refused');
     await row(page, 'Billing').waitFor({ state: 'detached' });
     await page.screenshot({ path: join(screenshots, 'retired.png'), fullPage: true });
-  });
-
-  it('the page shows no days left', async () => {
-    const { page } = await drawn({}, refusing());
     const life = page.locator('.lifecycle li', { hasText: 'v1' });
     expect((await life.innerText()).replace(/\s+/g, ' ')).toContain('Sunset 30 Jun 2027 in 220 days');
     expect(await page.locator('.lifecycle').innerText()).not.toContain('left');
@@ -362,59 +431,11 @@ it('gives requests in flight as the reason if there is no other', async () => {
   expect(await page.locator('#verdict .reasons').innerText()).toContain('3 requests are in flight.');
 });
 
-it('does not repeat the tables in sentences', async () => {
-  const { page } = await drawn();
-  const verdict = await page.locator('#verdict').innerText();
-  expect(verdict).toContain('5 clients made 883 requests in the last 7 days');
-  expect(verdict).not.toContain('Billing');
-  expect(verdict).not.toMatch(/\d\d:\d\d:\d\d|\.\d{3}Z/);
-});
-
 it('shows times to the minute', async () => {
   const usage = { ...sampleUsage(now), coveredSince: async () => now - 86_400_123 };
   const { page } = await drawn({}, Object.assign(scene(), { usage }));
   await page.locator('#verdict').getByText('Usage has been recorded only since 20 Nov 2026, 10:19').waitFor();
   expect(await page.locator('main').innerText()).not.toMatch(/\.\d{3}Z/);
-});
-
-it('breaks client names only after the colon', async () => {
-  for (const width of [1440, 390]) {
-    const { page } = await drawn({ viewport: { width, height: 900 } });
-    const words = page.locator('#clients .unbroken');
-    expect(await words.count()).toBeGreaterThan(5);
-    const broken = await words.evaluateAll((all) =>
-      all.filter((one) => one.getClientRects().length > 1).map((one) => one.textContent),
-    );
-    expect(broken).toEqual([]);
-  }
-});
-
-it('uses one colour for a version everywhere, whichever other versions are shown', async () => {
-  const { page } = await drawn();
-  const colors = (selector: string) =>
-    page.evaluate<string[]>(
-      `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => getComputedStyle(one).fill)`,
-    );
-  const [v1] = await colors('.lifecycle li:nth-child(3) .swatch');
-  expect(await colors('#traffic .legend li:first-child .swatch')).toEqual([v1]);
-  expect(await colors('#rates tbody tr:first-child .swatch')).toEqual([v1]);
-  expect((await colors('#clients .spark polygon'))[0]).toBe(v1);
-  expect(new Set([...(await colors('.lifecycle .swatch')), ...(await colors('#traffic .swatch'))]).size).toBe(4);
-});
-
-it('shows rates and latencies of each version, and the time they cover', async () => {
-  const { page } = await drawn();
-  const cells = await page
-    .locator('#rates tbody tr')
-    .evaluateAll((rows) => rows.map((one) => [...one.children].map((cell) => cell.textContent.trim())));
-  expect(cells.map(([version, perSecond, errors]) => [version, perSecond, errors])).toEqual([
-    ['v1', '3.2', '2.6%'],
-    ['v2', '21', '0%'],
-    ['v3', '41', '0%'],
-    ['no version', '0.117', '0%'],
-  ]);
-  expect(cells[0]?.slice(3)).toEqual([expect.stringMatching(/^\d\d ms$/), expect.stringMatching(/^1\.\d+ s$/)]);
-  await page.locator('#rates').getByText('Average over 1 minute, all worker processes together.').waitFor();
 });
 
 it('shows every column on a phone without scrolling sideways', async () => {
@@ -478,23 +499,6 @@ describe('in the C locale, the page', () => {
   });
 });
 
-it('exports the clients as CSV', async () => {
-  const { page } = await drawn();
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Export as CSV' }).click(),
-  ]);
-  expect(download.suggestedFilename()).toMatch(/\.csv$/);
-});
-
-it('shows the name of a hostile client as text', async () => {
-  const { page, complaints } = await drawn();
-  expect(await row(page, '<img src=x').locator('.client').textContent()).toBe(hostile);
-  expect(await page.locator('main img, main script').count()).toBe(0);
-  expect(await page.evaluate('window.ran')).toBeUndefined();
-  expect(complaints).toEqual([]);
-});
-
 it('updates while it is open', async () => {
   const { page, shown } = await drawn();
   const backend = page.locator('#backends tr', { hasText: '127.0.0.1:3001' });
@@ -511,17 +515,20 @@ it('updates while it is open', async () => {
   await page.getByText(reasons[0] as string).waitFor();
 });
 
-it.each([
-  [{ kind: 'reloaded', changes: ['/v1: sunset moved to 2027-06-30'], forced: [] }, '/v1: sunset moved to 2027-06-30'],
-  [{ kind: 'unchanged' }, 'Nothing changed.'],
-  [{ kind: 'faulty', faults: ['routes.yaml:7:13  <b>bold</b>'] }, 'routes.yaml:7:13  <b>bold</b>'],
-  [{ kind: 'refused', refusals: [{ version: 'v1', message: 'It is in use.', force: '' }] }, 'v1: It is in use.'],
-])('reloads the configuration with a button, and shows the result: %j', async (outcome, words) => {
+it('reloads the configuration with a button, and shows the result', async () => {
   const { page, shown } = await drawn();
-  shown.outcome = outcome;
-  await page.getByRole('button', { name: 'Reload routes.yaml' }).click();
-  await page.locator('#outcome').getByText(words).waitFor();
-  expect(shown.reloads).toBe(1);
+  const results = [
+    [{ kind: 'reloaded', changes: ['/v1: sunset moved to 2027-06-30'], forced: [] }, '/v1: sunset moved to 2027-06-30'],
+    [{ kind: 'unchanged' }, 'Nothing changed.'],
+    [{ kind: 'faulty', faults: ['routes.yaml:7:13  <b>bold</b>'] }, 'routes.yaml:7:13  <b>bold</b>'],
+    [{ kind: 'refused', refusals: [{ version: 'v1', message: 'It is in use.', force: '' }] }, 'v1: It is in use.'],
+  ] as const;
+  for (const [nth, [outcome, words]] of results.entries()) {
+    shown.outcome = outcome;
+    await page.getByRole('button', { name: 'Reload routes.yaml' }).click();
+    await page.locator('#outcome').getByText(words).waitFor();
+    expect(shown.reloads).toBe(nth + 1);
+  }
 });
 
 it('keeps the scroll position of a table', async () => {
@@ -820,11 +827,6 @@ describe('with an admin token', () => {
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('"x-client-id:kiosk-eu": "Kiosk"').waitFor();
     });
-
-    it('only with the token', async () => {
-      const { page } = await drawn();
-      expect(await page.locator('.rename').count()).toBe(0);
-    });
   });
 
   it('has a form without an accessibility violation on every screen', async () => {
@@ -857,11 +859,6 @@ describe('the gateways of a fleet', () => {
     }),
   ];
   const ofFleet = (...fleet: Parameters<typeof fleetOf>) => Object.assign(scene(), { fleet: fleetOf(...fleet) });
-
-  it('are not shown for a gateway on its own', async () => {
-    const { page } = await drawn();
-    expect(await page.locator('#fleet-section').isVisible()).toBe(false);
-  });
 
   it('are listed with their states, and follow the status', async () => {
     const { page, shown, complaints } = await drawn({}, ofFleet(rows));
@@ -952,11 +949,6 @@ describe('the brownout report', () => {
       `[...document.querySelectorAll('#brownout tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))`,
     );
 
-  it('is not shown for a version without a brownout', async () => {
-    const { page } = await drawn();
-    expect(await page.locator('#brownout-card').isVisible()).toBe(false);
-  });
-
   it('is shown on every screen, without an accessibility violation', async () => {
     const { page, complaints } = await drawn({ bypassCSP: true }, withBrownouts());
     const card = page.locator('#brownout-card');
@@ -1010,11 +1002,6 @@ describe('the notifications', () => {
       { ...entry, at: iso(86_400_000), title: '/v1 is deprecated since 2026-11-20', state: 'failed', result: '500' },
     ],
   };
-
-  it('are not shown without a webhook', async () => {
-    const { page } = await drawn();
-    expect(await page.locator('#notify-section').isVisible()).toBe(false);
-  });
 
   it('are listed on every screen, without an accessibility violation', async () => {
     const { page, complaints } = await drawn({ bypassCSP: true }, Object.assign(scene(), { notify }));

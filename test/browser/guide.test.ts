@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type GuideOptions, giving, guided } from '../discovery/guides.ts';
 import { serveDiscovery } from '../discovery/server.ts';
-import { launchChromium, networkChanged, open, screens, violationsOn } from './chromium.ts';
+import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 
 // Screenshots to look at, overwritten by each run.
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'guide');
@@ -41,29 +41,26 @@ async function visit(options: BrowserContextOptions = {}, guide: GuideOptions = 
   return { page, origin, requests, complaints };
 }
 
-describe.each(screens)('on a %s, %s', (device, colorScheme, width) => {
-  const options = { colorScheme, viewport: { width, height: 844 } };
-
-  it('has no accessibility violation, with sections collapsed or expanded', async () => {
-    const { page } = await visit(options);
-    await page.screenshot({ path: join(screenshots, `${device}-${colorScheme}.png`), fullPage: true });
-    await page.locator('summary').click();
-    expect(await violationsOn(page)).toEqual([]);
-  });
-
-  it('fits the screen, logs nothing, and loads nothing from other hosts', async () => {
-    const { page, origin, requests, complaints } = await visit({ ...options, bypassCSP: false });
-    expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(complaints).toEqual([]);
-    expect(requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
-    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+it('has no accessibility violation on any screen, with sections collapsed or expanded', async () => {
+  const { page } = await visit();
+  expect(await violationsOn(page)).toEqual([]);
+  await page.locator('summary').click();
+  await onEachScreen(page, async (screen) => {
+    await page.screenshot({ path: join(screenshots, `${screen}.png`), fullPage: true });
+    expect(await violationsOn(page), screen).toEqual([]);
   });
 });
 
-function overflow(page: Page): Promise<number> {
-  return page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-}
+it('fits every screen, logs nothing, and loads nothing from other hosts', async () => {
+  const { page, origin, requests, complaints } = await visit({ bypassCSP: false });
+  await onEachScreen(page, async (screen, colorScheme) => {
+    expect(await overflowOf(page), screen).toBeLessThanOrEqual(0);
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+  });
+  expect(complaints).toEqual([]);
+  expect(requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
+});
 
 it('fits a narrow screen with long names', async () => {
   const long = 'aVeryLongNameOfAFieldThatNobodyWouldLikeToType'.repeat(4);
@@ -76,7 +73,7 @@ it('fits a narrow screen with long names', async () => {
       route: { moved: {} },
     },
   );
-  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
 });
 
 it('links each route of the table to its changes, which have a link of their own', async () => {

@@ -57,10 +57,14 @@ export interface Served {
   readonly port: number;
 }
 
-export async function serve(listener: RequestListener): Promise<Served> {
+/** Takes a function that frees something, and calls it later. */
+export type AtEnd = (close: () => void | Promise<void>) => void;
+
+/** A server on a free port. `atEnd` gets the function that closes it. */
+export async function serve(listener: RequestListener, atEnd: AtEnd = onTestFinished): Promise<Served> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
+  atEnd(() => {
     server.closeAllConnections();
     server.close();
   });
