@@ -1078,6 +1078,7 @@ describe('the filter by gateway', () => {
       ['If it were retired now all gateways'],
       ['After the brownout all gateways'],
       ['Responses compared this gateway'],
+      ['Compared with its contract this gateway'],
       ['Clients that call v1 all gateways'],
       ['Routes in use all gateways'],
       ['Rate and latency by version this gateway'],
