@@ -2,7 +2,6 @@ import type { Route } from '../compat/diff/routes.ts';
 import { CompareError } from '../compat/failure.ts';
 import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
-import { isRoute } from '../config/rules/lifecycle.ts';
 import { printable } from '../shared/text.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
@@ -100,10 +99,6 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
   const counterpart = counterparts.find(route);
   const name = `${route.method} ${route.path}`;
   const empty = { name, note: '', request: new Map(), responses: new Map(), unused: new Map(), faults: [] };
-  if (!isRoute(route)) {
-    const fault = 'A path with a space, ? or # cannot be written as a row.  Correct the path in the contract.';
-    return { ...empty, to: name, gone: undefined, faults: [fault] };
-  }
   if ('gone' in counterpart) return { ...empty, to: '', gone: counterpart.gone };
   const { route: target, note } = counterpart;
   let count = 0;

@@ -1,5 +1,5 @@
 import type { Keys } from '../config/adapterSettings.ts';
-import { joined, propertiesOf, requiredOf, type SubSchema } from './branches.ts';
+import { joined, propertiesOf, requiredOf, type SubSchema, typesOf } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import {
   alternativesOf,
@@ -108,8 +108,13 @@ function onlyField(
 ): FieldRename | undefined {
   const target = missing.get(to);
   if (!target) return undefined;
-  const isLike = (field: Field, one: Field): boolean =>
-    (field.isRequired || !one.isRequired) && likenessOf(field.schema, one.schema, context) === 'same';
+  const isLike = (field: Field, one: Field): boolean => {
+    if ((one.isRequired && !field.isRequired) || isEnvelope(field, one, context)) return false;
+    const likeness = likenessOf(field.schema, one.schema, context);
+    return (
+      likeness === 'same' || (likeness === 'convertible' && isList(field, context.from) && isList(one, context.to))
+    );
+  };
   const candidates = [...spare].filter(([, field]) => isLike(field, target));
   const required = candidates.filter(([, field]) => field.isRequired);
   const [found, ...others] = candidates.length > 1 ? required : candidates;
@@ -123,6 +128,17 @@ function onlyField(
   // A field that may be absent needs no counterpart, so nothing shows that the two are the same.
   const certainty = target.isRequired ? 'guess' : 'decision';
   return { from, to, certainty, note: `${from} → ${to}, the only ${kind} that ${context.receiver} does not have` };
+}
+
+/** Whether one of the objects contains a field with the name of the other, so that it is around that one. */
+function isEnvelope(field: Field, other: Field, { from, to }: NamedPair): boolean {
+  const has = ({ schema }: Field, named: NamedPair['from'], name = ''): boolean =>
+    alternativesOf(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
+  return has(field, from, other.keys.at(-1)) || has(other, to, field.keys.at(-1));
+}
+
+function isList({ schema }: Field, named: NamedPair['from']): boolean {
+  return alternativesOf(schema, named).some((one) => typesOf(one)?.join() === 'array');
 }
 
 export interface FieldMove {
@@ -149,12 +165,14 @@ export function movedFields(
     const byPath = free.filter(({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1);
     const name = target.keys.at(-1) ?? '';
     const byName = free.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
-    const rivals = targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
+    const outermost = atLeastDepth(byName);
+    const rivals = atLeastDepth(targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1));
     const isSure = byPath.length === 1;
-    const [source, ...others] = isSure ? byPath : byName;
-    if (!source || others.length > 0 || (!isSure && rivals.length > 1)) continue;
+    const [source, ...others] = isSure ? byPath : outermost;
+    if (!source || others.length > 0 || (!isSure && (rivals.length > 1 || rivals[0] !== target))) continue;
     if (!likenessOf(source.schema, target.schema, context)) continue;
-    moves.push({ source, target, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : `the only ${name}` });
+    const note = `the ${byName.length > 1 ? 'outermost' : 'only'} ${name}`;
+    moves.push({ source, target, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : note });
   }
   return {
     moves,
@@ -170,6 +188,12 @@ export function movedFields(
       return [{ ...field, isEmptied }];
     }),
   };
+}
+
+/** The fields within the fewest objects. */
+function atLeastDepth(fields: readonly Field[]): Field[] {
+  const least = Math.min(...fields.map(({ keys }) => keys.length));
+  return fields.filter(({ keys }) => keys.length === least);
 }
 
 /** The field and the named fields within it. */

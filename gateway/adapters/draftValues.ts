@@ -75,7 +75,7 @@ function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
   const shared = names?.filter((name) => wanted?.includes(name)).length ?? 0;
   const all = Math.max(names?.length ?? 0, wanted?.length ?? 0);
   if (all === 0) return 'same';
-  return shared / all >= 0.5 ? 'same' : undefined;
+  return shared / all >= 0.5 ? 'same' : shared > 0 ? 'convertible' : undefined;
 }
 
 /** 1 without lists of values; 0 if only one side lists them, or if they have none in common. */

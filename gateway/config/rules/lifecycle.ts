@@ -114,8 +114,8 @@ function endsOfContract(
 
 /** `GET /drinks/{id}` in its parts. */
 export function routeIn(key: string): Pick<RouteEnd, 'method' | 'path'> {
-  const [method = '', path = ''] = key.trim().split(/\s+/, 2);
-  return { method, path };
+  const [method = '', ...path] = key.trim().split(/\s+/);
+  return { method, path: path.join(' ') };
 }
 
 /** Routes with the same shape match the same requests. */
