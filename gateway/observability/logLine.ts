@@ -22,17 +22,17 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const { secretNames } = settings;
   const second = Math.floor(at / 1000);
   const start = startOf(level, second);
-  const version = versionOf(exchange.version, exchange.stage);
+  const version = versionOf(exchange.version, exchange.stage, client);
   const origin = originOf(exchange.address, settings.address, exchange.method);
-  const shownPath = quoted(redactPath(path, secretNames));
+  const shownPath = isOrdinary.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
   const answer = answerOf(exchange.status, exchange.problem, exchange.target);
   const wait = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
-  const sizes = `,"bytes_in":${exchange.bytesIn},"bytes_out":${exchange.bytesOut},"retries":${exchange.retries}`;
+  const sizes = sizesOf(exchange.bytesIn, exchange.bytesOut, exchange.retries);
   const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
   const protocol = exchange.http2 ? ',"protocol":"HTTP/2"' : '';
   const ids = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
-  return `${start}${ids}${version}${textField('client', client)}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${wait}${sizes}${protocol}${failure}}\n`;
+  return `${start}${ids}${version}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${wait}${sizes}${protocol}${failure}}\n`;
 }
 
 /**
@@ -60,10 +60,10 @@ const startOf = keepLast(
     `{"level":"${level}","time":"${new Date(second * 1000).toISOString().slice(0, -4)}`,
 );
 
-/** Version and stage. */
+/** Version, stage and client. */
 const versionOf = keepLast(
-  (version: string, stage: ExchangeRecord['stage']) =>
-    `"${plainField('version', version || undefined)}${plainField('stage', stage)}`,
+  (version: string, stage: ExchangeRecord['stage'], client: string | undefined) =>
+    `"${plainField('version', version || undefined)}${plainField('stage', stage)}${textField('client', client)}`,
 );
 
 const originOf = keepLast(
@@ -75,6 +75,11 @@ const originOf = keepLast(
 const answerOf = keepLast(
   (status: number, problem: ExchangeRecord['problem'], target: string | undefined) =>
     `,"status":${status}${plainField('problem', problem)}${textField('target', target)},"duration_ms":`,
+);
+
+const sizesOf = keepLast(
+  (bytesIn: number, bytesOut: number, retries: number) =>
+    `,"bytes_in":${bytesIn},"bytes_out":${bytesOut},"retries":${retries}`,
 );
 
 function failureOf(fault: ExchangeRecord['fault'], cause: string | undefined): string {
@@ -91,6 +96,8 @@ function textField(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":${quoted(value)}`;
 }
 
+// A path that is shown as it is: no escape, and no parameter that may be secret.
+const isOrdinary = /^[\w/.~:@!$&'()*+,;-]*$/;
 const needsEscape = /[^ !#-[\]-~]/;
 
 function quoted(value: string): string {
