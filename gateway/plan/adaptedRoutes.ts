@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { Remark } from '../retirement/facts.ts';
-import { segmentPattern, segmentsOf } from '../shared/pathTable.ts';
+import { segmentPattern, segmentsOf, valuesIn } from '../shared/pathTable.ts';
 import { plural, printable } from '../shared/text.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import type { ClientUse, UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
@@ -163,9 +163,14 @@ interface FoldedTemplate {
 /** Whether a folded path, or a template of another contract, may stand for a path of the template. */
 function mayName({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
   const written = segmentsOf(template);
-  const mayBe = (segment: string, at: number): boolean =>
-    folded[at] === segment ||
-    [segment, written[at] ?? ''].some((one) => one !== '{}' && segmentPattern(one) !== undefined);
+  const mayBe = (segment: string, at: number): boolean => {
+    // A parameter is never empty.
+    if (folded[at] === segment || segment === '') return folded[at] === segment;
+    const pattern = segmentPattern(written[at] ?? '');
+    if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
+    // An id of any form, or a parameter of the other contract.
+    return segment.includes('{') && (pattern !== undefined || segment !== '{}');
+  };
   return folded.length === path.length && path.every(mayBe);
 }
 

@@ -241,6 +241,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       row('v1', 'x-client-id:a', now - hour, { requests: 10, route: 'GET /drinks/{id}' }),
       row('v1', 'x-client-id:a', now - hour, { requests: 3, route: 'GET /legacy-search' }),
       row('v1', 'x-client-id:a', now - hour, { requests: 1, route: 'POST /cocktails' }),
+      row('v1', 'x-client-id:e', now - hour, { requests: 2, route: 'GET /drinks/' }),
       row('v1', 'x-client-id:b', now - 2 * day, { requests: 2, route: 'HEAD /drinks/{id}' }),
       row('v1', 'x-client-id:b', now - hour, { requests: 5, route: 'GET /drinks/{}' }),
       row('v1', 'x-client-id:c', now - hour, { requests: 4, route: 'other' }),
@@ -252,6 +253,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     expect(plan.clients.map(({ client, requests, lost, answers }) => [client, requests, lost, answers.served])).toEqual(
       [
         ['x-client-id:a', 14, 4, 10],
+        ['x-client-id:e', 2, 2, 0],
         ['x-client-id:d', 1, 1, 0],
         ['x-client-id:b', 7, 0, 7],
         ['x-client-id:c', 5, 0, 5],
@@ -262,17 +264,17 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       answers: { not_adapted: 4 },
       top_routes: [{ route: 'GET /legacy-search', requests: 3 }, { route: 'POST /cocktails' }],
     });
-    expect(plan.versions[0]).toMatchObject({ answer: 'served', clients: 4, requests: 26, lost: 5 });
+    expect(plan.versions[0]).toMatchObject({ answer: 'served', clients: 5, requests: 28, lost: 7 });
     expect([plan.may_lose, plan.total.served, plan.summary]).toEqual([
       4,
-      27,
-      '2 clients would lose 5 of the 27 requests that backends answered in the last 7 days: x-client-id:a (4), x-client-id:d (1). Up to 4 more may be lost.',
+      29,
+      '3 clients would lose 7 of the 29 requests that backends answered in the last 7 days: x-client-id:a (4), x-client-id:e (2), x-client-id:d (1). Up to 4 more may be lost.',
     ]);
     expect(plan.notes.map(({ text }) => text)).toEqual([
-      'The adapter of /v1 does not serve these routes: GET /legacy-search, POST /cocktails.',
+      'The adapter of /v1 does not serve these routes: GET /legacy-search, GET /drinks/, POST /cocktails.',
       'The adapter of /v1 may serve only some of the 4 requests that the ledger counts as other.',
     ]);
-    const unclear = await planned(rows.slice(5, 6), { routes: edit });
+    const unclear = await planned(rows.slice(6, 7), { routes: edit });
     expect([hasLoss(unclear), unclear.total.lost, unclear.summary]).toEqual([
       true,
       0,
