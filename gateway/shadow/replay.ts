@@ -30,7 +30,7 @@ export interface ReplayOptions {
   readonly fields: readonly HeaderField[];
   /** Pairs of requests per second. */
   readonly rate: number;
-  /** How often each request is sent. Undefined: often enough for `leastPairs` of each route. */
+  /** How often each request is sent. Undefined: see `repeatFor`. */
   readonly repeat: number | undefined;
   /** Of a response: ms until it is complete, and bytes. */
   readonly limits: { readonly timeout: number; readonly body: number };
@@ -58,8 +58,10 @@ export interface ReplayOutcome {
   readonly gone: SilentSide | undefined;
 }
 
-// A difference that only many pairs show needs 20 of them that differ. Not every request has to show it.
-const usualPairs = 40;
+// A difference that only many pairs show needs 20 of them that differ. It may be in the responses to one of few requests.
+const fewestPairs = 40;
+const usualRepeat = 24;
+const mostRepeatedPairs = 100;
 const inFlight = 4;
 // A request that fails this often is not repeated.
 const mostFailures = 2;
@@ -154,8 +156,7 @@ class Replay {
   /** Each request once, then each a second time, and so on: if one of them fails, the others are sent all the same. */
   *#rounds(): Generator<readonly [PlannedRequest, number], void> {
     const byRoute = Map.groupBy(this.#planned, ({ route }) => route);
-    const timesOf = ({ route }: PlannedRequest): number =>
-      this.#options.repeat ?? Math.ceil(usualPairs / (byRoute.get(route)?.length ?? 1));
+    const timesOf = ({ route }: PlannedRequest): number => this.#options.repeat ?? repeatFor(byRoute.get(route) ?? []);
     const most = Math.max(0, ...this.#planned.map(timesOf));
     for (let round = 0; round < most; round += 1)
       for (const request of this.#planned) if (round < timesOf(request)) yield [request, round];
@@ -249,6 +250,12 @@ class Replay {
     const reasons = this.#uncompared.get(route) ?? new Set();
     this.#uncompared.set(route, reasons.add(why));
   }
+}
+
+/** How often each of the requests of one route is sent. */
+function repeatFor({ length }: readonly PlannedRequest[]): number {
+  if (length >= fewestPairs) return 1;
+  return Math.max(Math.ceil(fewestPairs / length), Math.min(usualRepeat, Math.floor(mostRepeatedPairs / length)));
 }
 
 const usualFields = [

@@ -60,7 +60,11 @@ export const addReplay: AddCommand = (program, io, finish) => {
     )
     .option('--header <field>', 'field of each request, "Name: value"; can be repeated', collected)
     .option('--rate <n>', 'pairs of requests per second', rateArgument, 100)
-    .option('--repeat <n>', 'how often each request is sent (default: until its route has 40 pairs)', repeatArgument)
+    .option(
+      '--repeat <n>',
+      'how often each request is sent (default: 24, so that a route has 40 to 100 pairs)',
+      repeatArgument,
+    )
     .action(async (file: string, options: CommandOptions) =>
       finish(await run(file, options, io, program.version() ?? '')),
     );
