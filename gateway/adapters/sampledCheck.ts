@@ -1,3 +1,4 @@
+import type { JsonValue, Operation } from '../config/adapterSettings.ts';
 import type { Named } from './branches.ts';
 import type { Passage } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
@@ -16,13 +17,15 @@ export function sampleFault(
 ): string | undefined {
   if (to === undefined) return undefined;
   const adapt = compileOperations(operations);
+  const converts = hasConversion(operations);
   const sampler = new SchemaSampler(named, 1, direction);
   for (let count = 0; count < samples; count += 1) {
     const value = sampler.next(from, (['least', 'most'] as const)[count]);
     if (value === undefined || !validators.from.isValid(from, value)) continue;
     try {
-      // A number with more digits than a double is an object until it is written.
-      const result = JSON.parse(JSON.stringify(adapt(value)));
+      const adapted = adapt(value);
+      // A number that a conversion keeps by its text is an object until it is written.
+      const result = converts ? (JSON.parse(JSON.stringify(adapted)) as JsonValue) : adapted;
       const fault = validators.to.faultOf(to, result);
       if (fault)
         return `A ${what} that the contract allows is not valid after the operations: ${fault.pointer || 'the body'} ${fault.message}.`;
@@ -32,4 +35,8 @@ export function sampleFault(
     }
   }
   return undefined;
+}
+
+function hasConversion(operations: readonly Operation[]): boolean {
+  return operations.some((one) => one.kind === 'convert' || (one.kind === 'each' && hasConversion(one.operations)));
 }

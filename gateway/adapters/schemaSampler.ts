@@ -21,6 +21,8 @@ class Unsampled extends Error {}
 const deepest = 12;
 // Below this depth, optional fields and items are left out, so that recursive values end.
 const sparseFrom = 5;
+// So are they in a value that has as many parts, except near its root.
+const mostParts = 200;
 // The largest values of schemas without a limit.
 const longText = 2000;
 const largeNumber = 1e9;
@@ -33,6 +35,8 @@ export class SchemaSampler {
   readonly #random: Random;
   readonly #leftOut: 'readOnly' | 'writeOnly';
   #extreme: 'least' | 'most' | undefined;
+  /** The parts of the value so far. */
+  #parts = 0;
 
   /** Fields that are `readOnly` are left out of requests, and `writeOnly` ones out of responses. */
   constructor(named: Named, seed: number, direction: 'request' | 'response') {
@@ -47,6 +51,7 @@ export class SchemaSampler {
    */
   next(schema: SubSchema, extreme?: 'least' | 'most'): JsonValue | undefined {
     this.#extreme = extreme;
+    this.#parts = 0;
     try {
       return this.#value(schema, 0);
     } catch (error) {
@@ -55,17 +60,22 @@ export class SchemaSampler {
     }
   }
 
+  #isSparse(depth: number): boolean {
+    return depth > sparseFrom || (depth > 2 && this.#parts > mostParts);
+  }
+
   #chance(share: number): boolean {
     return this.#random() < share;
   }
 
   #value(schema: SubSchema, depth: number): JsonValue {
     if (depth > deepest) throw new Unsampled();
+    this.#parts += 1;
     const branches = this.#branches.get(schema) ?? branchesOf(schema, this.#named);
     this.#branches.set(schema, branches);
     if (branches.length === 0) throw new Unsampled();
     const scalar = branches.filter((branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'));
-    const branch = pick(depth > sparseFrom && scalar.length > 0 ? scalar : branches, this.#random);
+    const branch = pick(this.#isSparse(depth) && scalar.length > 0 ? scalar : branches, this.#random);
     const values = valuesOf(branch);
     if (values?.length === 0) throw new Unsampled();
     if (values) return pick(values, this.#random) as JsonValue;
@@ -94,14 +104,14 @@ export class SchemaSampler {
     const required = new Set(requiredOf(branch));
     for (const [name, schema] of Object.entries(propertiesOf(branch))) {
       if (typeof schema === 'object' && schema[this.#leftOut] === true) continue;
-      const share = this.#extreme === 'least' || depth > sparseFrom ? 0 : this.#extreme === 'most' ? 1 : 0.6;
+      const share = this.#extreme === 'least' || this.#isSparse(depth) ? 0 : this.#extreme === 'most' ? 1 : 0.6;
       const isPresent = required.has(name) || this.#chance(share);
       if (isPresent && schema !== false) setMember(members, name, this.#value(schema, depth + 1));
     }
     const { additionalProperties, minProperties } = branch;
     if (typeof additionalProperties !== 'object' || additionalProperties === null) return members;
     const least = Math.max(0, Number(minProperties ?? 0) - Object.keys(members).length);
-    const count = least + (depth > sparseFrom ? 0 : Math.floor(this.#random() * 3));
+    const count = least + (this.#isSparse(depth) ? 0 : Math.floor(this.#random() * 3));
     for (let index = 0; index < count; index += 1)
       setMember(members, `key_${index}`, this.#value(additionalProperties as PlainSchema, depth + 1));
     return members;
@@ -112,7 +122,7 @@ export class SchemaSampler {
     const least = Number(branch['minItems'] ?? 0);
     const isLong = this.#extreme === 'most' && depth < 2;
     const most = Math.min(Number(branch['maxItems'] ?? Number.POSITIVE_INFINITY), least + (isLong ? 30 : 3));
-    const isSparse = depth > sparseFrom;
+    const isSparse = this.#isSparse(depth);
     const count = isSparse ? least : this.#between(least, most);
     const schema = (branch['items'] ?? true) as SubSchema;
     for (let tries = 0; items.length < count && tries < count * 10 && schema !== false; tries += 1) {
@@ -150,7 +160,8 @@ export class SchemaSampler {
     if (known !== undefined && known.length >= least && known.length <= limit) return known;
     const usual = least + (this.#extreme === 'most' ? longText : 12);
     const length = this.#between(least, limit <= 10_000 ? limit : usual);
-    return Array.from({ length }, () => pick(letters, this.#random)).join('');
+    const start = Array.from({ length: Math.min(length, 4) }, () => pick(letters, this.#random)).join('');
+    return start + filler.slice(0, length - start.length).padEnd(length - start.length, filler);
   }
 
   #formatted(format: string): string | undefined {
@@ -206,4 +217,5 @@ export class SchemaSampler {
   }
 }
 
+const filler = 'abcdefghij0123456789 -_.,äß€';
 const letters = [...'abcdefghijklmnopqrstuvwxyz ABC0123456789-_.,äß€'];

@@ -27,15 +27,17 @@ import { requestFaults, writingFault } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
 
-/** The number of generated values that each route is checked with when the file is loaded. */
-const samplesAtLoad = 50;
+/** The number of generated values that each route is checked with when the file is loaded. Many routes get fewer each. */
+function samplesAtLoad(routes: number): number {
+  return Math.max(20, Math.min(50, Math.floor(5000 / routes)));
+}
 
 /**
  * Compares the contracts of each version with an adapter: a response of the other version, after the operations, must be one
  * that the version's contract allows, and the other version must accept its requests. Adds the faults and warnings, and what
- * requests need (`AdapterSettings.prepared`). `samples`: generated values for each route.
+ * requests need (`AdapterSettings.prepared`). `samples`: generated values for each route; undefined: as many as at a load.
  */
-export async function verifyAdapters(result: ConfigResult, samples = samplesAtLoad): Promise<ConfigResult> {
+export async function verifyAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   const { snapshot, source } = result;
   if (!snapshot || !source) return result;
   const found = { faults: [] as Fault[], warnings: [...result.warnings] };
@@ -43,7 +45,7 @@ export async function verifyAdapters(result: ConfigResult, samples = samplesAtLo
   for (const version of snapshot.byMajor) {
     const { adapter } = version;
     if (!adapter) continue;
-    const check = new AdapterCheck(version, adapter, snapshot, source, samples);
+    const check = new AdapterCheck(version, adapter, snapshot, source, samples ?? samplesAtLoad(adapter.routes.length));
     const complete = await check.run();
     if (complete) prepared.set(version.name, { ...version, adapter: complete });
     found.faults.push(...check.faults);
