@@ -10,6 +10,8 @@ export interface TakenResponse {
   readonly body: Uint8Array;
 }
 
+// A response that takes longer is not compared: the copy would be sent too long after it, and it would keep the next sample out.
+const longestOpenMs = 5_000;
 // They depend on what the client has or asked for, and copies ask for the whole response.
 const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 
@@ -22,12 +24,29 @@ export class ResponseCopy implements ResponseObserver {
   #parts: (Buffer | string)[] = [];
   #length = 0;
   #isComplete = false;
+  /** Monotonic ms. */
+  readonly #clock: () => number;
+  readonly #since: number;
 
   /** `onEnd`: called once. */
-  constructor(method: string, mostBytes: number, onEnd: (taken: TakenResponse | ShadowDrop) => void) {
+  constructor(
+    method: string,
+    mostBytes: number,
+    clock: () => number,
+    onEnd: (taken: TakenResponse | ShadowDrop) => void,
+  ) {
+    this.#clock = clock;
+    this.#since = clock();
     this.#isHead = method === 'HEAD';
     this.#mostBytes = mostBytes;
     this.#onEnd = onEnd;
+  }
+
+  /** Gives up a response that takes too long. @returns whether it did */
+  endIfSlow(): boolean {
+    if (this.#clock() - this.#since <= longestOpenMs) return false;
+    this.#end('slow');
+    return true;
   }
 
   onHead(head: ResponseHead): void {
@@ -54,6 +73,7 @@ export class ResponseCopy implements ResponseObserver {
       this.#end('incomplete');
       return;
     }
+    if (this.endIfSlow()) return;
     const { status } = head;
     const [contentType, contentEncoding] = [fieldOf(head, 'content-type'), fieldOf(head, 'content-encoding')];
     this.#end({ status, contentType, contentEncoding, body: this.#body() });

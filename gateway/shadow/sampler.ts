@@ -18,13 +18,20 @@ const noticeDropsMs = 250;
 const mostFolded = 1_000;
 const longestFolded = 200;
 
+interface ActiveTargets {
+  readonly snapshot: Snapshot;
+  readonly versions: ReadonlyMap<string, { readonly pool: { readonly targets: readonly Target[] } }>;
+}
+
 /** What sampling needs from an exchange. */
 export interface ObservedExchange {
-  readonly active: {
-    readonly snapshot: Snapshot;
-    readonly versions: ReadonlyMap<string, { readonly pool: { readonly targets: readonly Target[] } }>;
+  /** The settings and targets with which it began. */
+  readonly active: ActiveTargets;
+  readonly context: {
+    /** The present ones. */
+    readonly active: ActiveTargets;
+    readonly restrictionState: { readonly stoppedShadows: ReadonlySet<string> };
   };
-  readonly context: { readonly restrictionState: { readonly stoppedShadows: ReadonlySet<string> } };
   readonly versionName: string;
   readonly method: string;
   readonly resource: string;
@@ -56,19 +63,22 @@ interface DriftPlan {
 /** Takes samples in a process that serves clients. It reads responses as they pass, and sends nothing itself. */
 export class Sampler {
   readonly #send: (batch: ShadowBatch) => Promise<void> | void;
+  readonly #clock: () => number;
   #snapshot: Snapshot | undefined;
   #plans: ReadonlyMap<string, CopyPlan> = new Map();
   #drifts: ReadonlyMap<string, DriftPlan> = new Map();
-  #open = 0;
+  /** The oldest first. */
+  readonly #open = new Set<ResponseCopy>();
   #unsent = 0;
   readonly #dropped = new Map<string, number>();
   /** The templates of paths that no contract lists, by path: to fold a path costs more than the other checks together. */
   readonly #folded = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `send`: resolves when the batch has left this process. */
-  constructor(send: (batch: ShadowBatch) => Promise<void> | void) {
+  /** `send`: resolves when the batch has left this process. `clock`: monotonic ms. */
+  constructor(send: (batch: ShadowBatch) => Promise<void> | void, clock = () => performance.now()) {
     this.#send = send;
+    this.#clock = clock;
   }
 
   /** `fields`: of `usage.identify`, in lower case. */
@@ -112,12 +122,11 @@ export class Sampler {
     if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
     if (!plan.share.admits(performance.now())) return undefined;
     const template = this.#templateOf(plan.version, resource);
-    if (this.#open >= mostOpen || this.#unsent >= mostUnsent || !plan.share.take(exchange.identify(), template))
-      return undefined;
-    this.#open += 1;
-    return new ResponseCopy(method, plan.settings.body, (taken) => {
-      this.#open -= 1;
-      if (typeof taken === 'string' || this.#drifts.get(versionName) !== plan) return;
+    if (this.#isBusy() || !plan.share.take(exchange.identify(), template)) return undefined;
+    return this.#copyResponse(method, plan.settings.body, (taken) => {
+      const current = this.#drifts.get(versionName);
+      const isSame = current?.key === plan.key && current.version.contract?.digest === plan.version.contract?.digest;
+      if (typeof taken === 'string' || !isSame) return;
       void this.#sendOff([{ version: versionName, key: plan.key, method, template, ...taken, at }]);
     });
   }
@@ -135,24 +144,37 @@ export class Sampler {
     // First of all, because it refuses most requests.
     if (!plan.share.take(client, template)) return undefined;
     const found = this.#copyable(plan, exchange);
-    const isBusy = this.#open >= mostOpen || this.#unsent >= mostUnsent;
-    if (typeof found !== 'object' || isBusy) {
+    if (typeof found !== 'object' || this.#isBusy()) {
       plan.share.giveBack();
       if (found !== 'excluded') this.#drop(plan, typeof found === 'object' ? 'busy' : found);
       return undefined;
     }
     const { path } = found;
-    this.#open += 1;
-    const end = (taken: TakenResponse | ShadowDrop): void => {
-      this.#open -= 1;
+    return this.#copyResponse(method, plan.settings.body, (taken) => {
       const unusable =
         typeof taken === 'string' ? taken : this.#pass(plan, exchange, taken, { path, template, client });
       if (unusable === undefined) return;
       // A part of the body was copied in vain, which must not happen for every request.
-      if (unusable !== 'body' && unusable !== 'incomplete') plan.share.giveBack();
+      if (!/^(?:body|incomplete|slow)$/.test(unusable)) plan.share.giveBack();
       this.#drop(plan, unusable);
-    };
-    return new ResponseCopy(method, plan.settings.body, end);
+    });
+  }
+
+  #copyResponse(method: string, mostBytes: number, onEnd: (taken: TakenResponse | ShadowDrop) => void): ResponseCopy {
+    const copy: ResponseCopy = new ResponseCopy(method, mostBytes, this.#clock, (taken) => {
+      this.#open.delete(copy);
+      onEnd(taken);
+    });
+    this.#open.add(copy);
+    return copy;
+  }
+
+  /** Whether no further response can be copied. A client that reads slowly does not keep its place. */
+  #isBusy(): boolean {
+    if (this.#unsent >= mostUnsent) return true;
+    if (this.#open.size < mostOpen) return false;
+    const [oldest] = this.#open;
+    return oldest?.endIfSlow() !== true;
   }
 
   #templateOf({ contract }: Version, path: string): string {
@@ -190,9 +212,10 @@ export class Sampler {
     taken: TakenResponse,
     found: { readonly path: string | undefined; readonly template: string; readonly client: string },
   ): ShadowDrop | undefined {
-    const { settings, version, to } = plan;
-    const { active, chosenTarget } = exchange;
-    if (this.#plans.get(version.name) !== plan) return 'changed';
+    const current = this.#afterReload(plan, exchange.resource, found);
+    const { active } = exchange.context;
+    if (current === undefined || active.snapshot !== this.#snapshot) return 'changed';
+    const { settings, version, to } = current;
     const healthy = (active.versions.get(to.name)?.pool.targets ?? []).filter(
       ({ health }) => health.state === 'healthy',
     );
@@ -208,7 +231,11 @@ export class Sampler {
     });
     const { path = '' } = found;
     const below = path.startsWith('/') ? path : `/${path}`;
-    const isControlled = Math.random() < settings.control && chosenTarget?.health.state === 'healthy';
+    // A reload may have removed it.
+    const { chosenTarget } = exchange;
+    const isListed = active.versions.get(version.name)?.pool.targets.some(({ url }) => url === chosenTarget?.url);
+    const isControlled =
+      Math.random() < settings.control && isListed === true && chosenTarget?.health.state === 'healthy';
     const sample: ShadowSample = {
       version: version.name,
       key: plan.key,
@@ -219,7 +246,7 @@ export class Sampler {
       resource: exchange.resource,
       query,
       client: found.client,
-      fields: copiedFields(plan, exchange),
+      fields: copiedFields(current, exchange),
       to: addressOf(to, target, (to.prefix === 'strip' ? below : `/${to.name}${below}`) + query),
       control: isControlled ? addressOf(version, chosenTarget, exchange.path) : undefined,
       ...taken,
@@ -227,6 +254,22 @@ export class Sampler {
     };
     void this.#sendOff([sample]);
     return undefined;
+  }
+
+  /** The present plan for a sample. Undefined: a reload has changed what the sample depends on. */
+  #afterReload(
+    plan: CopyPlan,
+    resource: string,
+    { path, template }: { readonly path: string | undefined; readonly template: string },
+  ): CopyPlan | undefined {
+    const current = this.#plans.get(plan.version.name);
+    if (current === plan || current === undefined) return current;
+    const isSame =
+      current.key === plan.key &&
+      current.isAdapted === plan.isAdapted &&
+      followPath(current.successorPath, resource) === path &&
+      this.#templateOf(current.version, resource) === template;
+    return isSame ? current : undefined;
   }
 
   async #sendOff(samples: readonly (ShadowSample | DriftSample)[]): Promise<void> {

@@ -4,6 +4,7 @@ export type ShadowDrop =
   | 'stream'
   | 'body'
   | 'incomplete'
+  | 'slow'
   | 'busy'
   | 'secret'
   | 'no-counterpart'

@@ -122,6 +122,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
       const used = [version, to].map((one) => [
         one?.tls,
         one?.prefix,
+        one?.moved.entries(),
         one?.contract?.digest,
         one?.adapter?.mode,
         one?.adapter?.prepared?.hash,

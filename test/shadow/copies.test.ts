@@ -201,6 +201,20 @@ it('follows reloads: new settings apply, and without a shadow nothing is sampled
   expect(others.map(({ raw }) => raw.split(' ')[1])).toEqual(['/a']);
 });
 
+it('compares a response during which a reload has changed nothing of the shadow', async () => {
+  const released = Promise.withResolvers<void>();
+  const half = `HTTP/1.1 200 OK\r\n${json}\r\nContent-Length: 4\r\n\r\n[1`;
+  const gateway = await startShadowed({ v1Answer: [{ write: half }, { wait: released.promise }, { write: '2]' }] });
+  const client = await connectTo(gateway.port);
+  client.send(get('/v1/a'));
+  await eventually(() => expect(client.pending).toContain('[1'));
+  await gateway.edit({});
+  released.resolve();
+  await client.response();
+  await eventually(async () => expect(await compared(gateway)).toBe(1));
+  expect((await gateway.shadow())?.dropped).toEqual({});
+});
+
 it('finds no shadow where there is none', async () => {
   const gateway = await startShadowed({ shadow: undefined });
   await gateway.edit(undefined);

@@ -11,7 +11,12 @@ import { ask, connectTo, get } from '../support/rawClient.ts';
 import { everything } from './shadowedGateway.ts';
 
 /** A listener whose samples the test receives. */
-async function startSampled(v1Answer: Answer, gateway: object = {}, send?: (batch: ShadowBatch) => Promise<void>) {
+async function startSampled(
+  v1Answer: Answer,
+  gateway: object = {},
+  send?: (batch: ShadowBatch) => Promise<void>,
+  clock?: () => number,
+) {
   const [v1, v2] = await Promise.all([startBackend(v1Answer), startBackend()]);
   const snapshot = snapshotFrom({
     gateway: { listen: '127.0.0.1:0', ...gateway },
@@ -21,7 +26,7 @@ async function startSampled(v1Answer: Answer, gateway: object = {}, send?: (batc
   const sampler = new Sampler(async (batch) => {
     batches.push(batch);
     await send?.(batch);
-  });
+  }, clock);
   const dataPlane = new DataPlane(snapshot);
   sampler.configure(snapshot, dataPlane.identification.fields);
   dataPlane.context.shadow = sampler;
@@ -88,6 +93,32 @@ it('takes at most 16 responses at a time, and more once they have ended', async 
   await eventually(() => expect(samples()).toHaveLength(16));
   await ask(port, get('/v1/a'));
   await eventually(() => expect(samples()).toHaveLength(17));
+});
+
+it('gives up the slowest response after 5 s if another one is to be taken, and compares none that was slow', async () => {
+  const released = Promise.withResolvers<void>();
+  const half: Answer = [
+    { write: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no' },
+    { wait: released.promise },
+    { write: 'k' },
+  ];
+  const answers: Answer = ({ raw }) => (raw.startsWith('GET /slow') ? half : answer(200, '{}'));
+  let now = 0;
+  const { port, samples, dropped } = await startSampled(answers, {}, undefined, () => now);
+  const clients = await Promise.all(Array.from({ length: 16 }, () => connectTo(port)));
+  for (const client of clients) client.send(get('/v1/slow'));
+  await Promise.all(clients.map((client) => eventually(() => expect(client.pending).toMatch(/o$/))));
+  now = 5_000;
+  await ask(port, get('/v1/a'));
+  await eventually(() => expect(dropped()).toEqual([['v1', 'busy', 1]]));
+  now = 5_001;
+  await ask(port, get('/v1/a'));
+  await eventually(() => expect(samples()).toHaveLength(1));
+  released.resolve();
+  await Promise.all(clients.map((client) => client.response()));
+  const slow = () => dropped().reduce((sum, [, reason, count]) => sum + (reason === 'slow' ? count : 0), 0);
+  await eventually(() => expect(slow()).toBe(16));
+  expect(samples()).toHaveLength(1);
 });
 
 it('keeps at most 8 samples while the primary does not take them', async () => {
