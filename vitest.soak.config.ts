@@ -1,9 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
-/** Load and time, for which `npm test` has no patience: `npm run soak`. */
+/** Load and time, for which `npm test` has no patience, and all cases of some of its tests: `npm run soak`. */
 export default defineConfig({
   test: {
-    include: ['test/soak/**/*.test.ts'],
+    // The first line is the soak tests. The others try only some of their cases with `npm test`.
+    include: [
+      'test/soak/**/*.test.ts',
+      'test/compat/{rewrites,mutations,garbage}.test.ts',
+      'test/{grease,adapters}/generated.test.ts',
+      'test/browser/crowd.test.ts',
+      'test/load/aborts.test.ts',
+    ],
+    env: { ALL_CASES: 'yes' },
     testTimeout: 120_000,
     hookTimeout: 30_000,
     // One file at a time: they measure.
