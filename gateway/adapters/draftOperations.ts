@@ -64,7 +64,7 @@ class ValueDraft {
   readonly #wraps: DraftedOperation[] = [];
   #missing: Field[] = [];
   #spare: SpareField[] = [];
-  /** Fields that the receiver requires. `known`: how the other side has them, not always present. */
+  /** Fields that would be absent. `known`: how the other side has them, if it sometimes does. */
   readonly #absent: (Field & { readonly known: SubSchema | undefined })[] = [];
 
   constructor(context: DraftContext, counter: { visits: number }, trail: readonly string[]) {
@@ -113,7 +113,8 @@ class ValueDraft {
 
   #mayBeNull(schema: SubSchema, side: 'from' | 'to'): boolean {
     try {
-      return branchesOf(schema, this.#context[side]).some(allowsNull);
+      const isAny = (branch: PlainSchema): boolean => side === 'to' && typesOf(branch) === undefined;
+      return branchesOf(schema, this.#context[side]).some((branch) => allowsNull(branch) || isAny(branch));
     } catch (error) {
       if (error instanceof TooManyBranches) return false;
       throw error;
@@ -222,7 +223,7 @@ class ValueDraft {
     }
   }
 
-  /** Adds a field that the receiver requires. */
+  /** Adds a field that the receiver has, and that would be absent. */
   #addField({ keys: at, schema, known }: Field & { readonly known: SubSchema | undefined }): void {
     const { from, to, receiver, direction } = this.#context;
     const branches = alternativesOf(schema, to);
@@ -231,7 +232,9 @@ class ValueDraft {
     const written = single ?? annotationOf(schema, to, 'default');
     const usual = known === undefined ? undefined : annotationOf(known, from, 'default');
     const example = annotationOf(schema, to, 'example');
-    const isList = branches.every((one) => typesOf(one)?.join() === 'array' && !(Number(one['minItems']) > 0));
+    const isEmptyList = (one: PlainSchema): boolean =>
+      typesOf(one)?.join() === 'array' && !(Number(one['minItems']) > 0);
+    const isList = branches.length > 0 && branches.every(isEmptyList);
     const add = (value: JsonValue, note: string, certainty: Certainty = 'guess'): void =>
       this.#add({ kind: 'default', at, value }, certainty, note);
     if (usual !== undefined && direction === 'request') add(usual, '', 'certain');
@@ -253,7 +256,8 @@ class ValueDraft {
   #dropField({ keys: at, isRefused, isEmptied }: SpareField): void {
     const { direction, receiver } = this.#context;
     const isLost = direction === 'request';
-    if (isEmptied || (isRefused && !isLost)) this.#add({ kind: 'drop', at });
+    if (isEmptied) this.#add({ kind: 'drop', at }, 'guess', 'all its fields are moved');
+    else if (isRefused && !isLost) this.#add({ kind: 'drop', at });
     else if (isLost) this.#add({ kind: 'drop', at }, 'decision', `${receiver} has no such field, so its value is lost`);
     else this.#add({ kind: 'drop', at }, 'decision', `${receiver} does not list it, and its clients ignore it`);
   }

@@ -264,7 +264,7 @@ export function annotationOf(schema: SubSchema, named: Named, keyword: 'default'
   return undefined;
 }
 
-/** `a string`, `a date-time`, `an array` */
+/** `string`, `date-time`, `array` */
 export function kindOf(schema: SubSchema, named: Named): string {
   const [branch] = alternativesOf(schema, named);
   const kind = branch && (branch['format'] ?? typesOf(branch)?.join(' or '));

@@ -89,30 +89,36 @@ function operationLines(
 
 /** Drops with the same remark that follow each other are one line. */
 function joinedDrops(list: readonly DraftedOperation[]): { drafted: DraftedOperation; text: string }[] {
-  const lines: { drafted: DraftedOperation; fields: string[] }[] = [];
+  const lines: { drafted: DraftedOperation; fields: Keys[] }[] = [];
   for (const drafted of list) {
     const last = lines.at(-1);
     const { operation, certainty, note } = drafted;
     const isSame = last?.drafted.certainty === certainty && last.drafted.note === note;
     if (operation.kind === 'drop' && last?.drafted.operation.kind === 'drop' && isSame && certainty === 'decision')
-      last.fields.push(fieldText(operation.at));
-    else lines.push({ drafted, fields: [fieldText(operation.at)] });
+      last.fields.push(operation.at);
+    else lines.push({ drafted, fields: [operation.at] });
   }
   return lines.map(({ drafted, fields }) => ({ drafted, text: operationText(drafted.operation, fields) }));
 }
 
-function operationText(operation: Operation, fields: readonly string[]): string {
-  const [field = ''] = fields;
+/** `fields`: the field of the operation; several for a drop. */
+function operationText(operation: Operation, fields: readonly Keys[]): string {
   const { kind } = operation;
+  const field = fieldText(operation.at);
   switch (kind) {
     case 'drop':
     case 'wrap':
-    case 'head':
-      return `${kind}: ${fields.length > 1 ? `[${fields.join(', ')}]` : field}`;
+    case 'head': {
+      const values = fields.map((keys) => fieldText(keys, textOf));
+      return `${kind}: ${values.length > 1 ? `[${values.join(', ')}]` : values.join('')}`;
+    }
     case 'rename':
-      return `rename: { ${field}: ${nameText(operation.to.at(-1) ?? '')} }`;
-    case 'move':
-      return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to)} }`;
+    case 'move': {
+      const name = operation.to.at(-1) ?? '';
+      const isName = kind === 'rename' && name !== '' && !name.startsWith('/');
+      if (isName) return `rename: { ${field}: ${isPlain(name) ? name : textOf(name)} }`;
+      return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to, textOf)} }`;
+    }
     case 'convert':
       return `convert: { ${field}: ${operation.to}${operation.to === 'decimal_string' ? `(${operation.digits})` : ''} }`;
     case 'map': {
@@ -126,23 +132,19 @@ function operationText(operation: Operation, fields: readonly string[]): string 
   }
 }
 
-/** A field of the current object, or a JSON Pointer. */
-function fieldText(keys: Keys): string {
+/** A field of the current object, or a JSON Pointer. `quote`: `textOf` for a value, in which a $ begins a variable. */
+function fieldText(keys: Keys, quote = quoted): string {
   const [name = ''] = keys;
   if (keys.length === 0) return "''";
   // A key __proto__ would be rejected, and an empty name is the value itself.
   const isName = keys.length === 1 && !name.startsWith('/') && name !== '' && name !== '__proto__';
-  return isName ? keyText(name) : pointerText(keys);
+  if (!isName) return pointerText(keys, quote);
+  return isPlain(name) ? name : quote(name);
 }
 
-function pointerText(keys: Keys): string {
+function pointerText(keys: Keys, quote = quoted): string {
   const pointer = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return keyText(pointer, /^(?:\/[\w-]+)+$/);
-}
-
-/** The new name of a rename, which is a value. */
-function nameText(name: string): string {
-  return isPlain(name) ? name : textOf(name);
+  return isPlain(pointer, /^(?:\/[\w-]+)+$/) ? pointer : quote(pointer);
 }
 
 // Words that are no texts in some versions of YAML.
