@@ -59,9 +59,10 @@ export function replayReport({ old, new: now, versions, notes }: ReplayOptions, 
 export type ReplayReport = ReturnType<typeof replayReport>;
 
 /** Routes that the contract of the old version does not have: a spelling mistake, or a route without a description. */
-function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], { sent }: ReplayOutcome): string[] {
+function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], outcome: ReplayOutcome): string[] {
   if (contract.documents === undefined) return [];
-  const unlisted = [...sent.keys()].filter((route) => {
+  const all = new Set([...outcome.sent.keys(), ...outcome.uncompared.map(({ route }) => route)]);
+  const unlisted = [...all].filter((route) => {
     const [method = '', template] = route.split(' ');
     return contract.routeOf(method, template) === undefined;
   });

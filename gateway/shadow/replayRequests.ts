@@ -199,6 +199,17 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   };
   const first = made(0);
   if (first === undefined) return { route, why: 'it has no counterpart in the new version' };
+  // Such a request is an error in the new version, as its contract says.
+  const inNewQuery = versions.new.parametersOf(versions.new.routeOf(method, first.toTemplate), 'query');
+  const [missing] = withRequired(
+    query.map(([name]) => named(name)),
+    inNewQuery,
+  ).slice(query.length);
+  if (missing !== undefined)
+    return {
+      route,
+      why: `the new version requires the query parameter ${missing.name}, and the request does not have it`,
+    };
   return (round) => made(round) ?? first;
 }
 
@@ -249,7 +260,11 @@ function withRequired(given: readonly NamedParameter[], parameters: ReadonlyMap<
   const missing = [...parameters].filter(
     ([name, one]) => below(one, 'required').value === true && !names.has(name.toLowerCase()),
   );
-  return [...given, ...missing.map(([name]): NamedParameter => ({ name, type: 'string', values: undefined }))];
+  return [...given, ...missing.map(([name]) => named(name))];
+}
+
+function named(name: string): NamedParameter {
+  return { name, type: 'string', values: undefined };
 }
 
 function findHeader(parameters: ReadonlyMap<string, Located>, name: string): Located | undefined {

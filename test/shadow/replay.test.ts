@@ -130,6 +130,7 @@ describe('replay', () => {
     });
     const now = contractOf({
       '/cocktails/{cocktail}': answering(drink, [{ name: 'cocktail', in: 'path', schema: text }]),
+      '/strict': answering(drink, [{ name: 'base', in: 'query', required: true }]),
       '/bars/{id}': answering(drink, [{ name: 'id', in: 'path', schema: { type: 'integer' }, example: 12 }]),
     });
     const requests = [
@@ -137,6 +138,8 @@ describe('replay', () => {
       { route: 'head /v1/sizes/{size}' },
       { route: 'GET /guests/{name}' },
       { route: 'GET /guests/{name}', to: null },
+      { route: 'GET /strict' },
+      { route: 'GET /strict?base=gin' },
       { route: 'GET /bars/{bar}' },
       { route: 'GET /search?x=1', query: { page: { type: 'integer' }, tags: { type: 'array' }, u: ['1', '2'] } },
     ];
@@ -154,6 +157,7 @@ describe('replay', () => {
       'GET /drinks/%C3%BC%2F',
       'GET /drinks/a%20b',
       'GET /search?x=1&page=3&tags=a%2Cb&u=1&u=2&q=…',
+      'GET /strict?base=gin',
       'HEAD /v1/sizes/s',
     ]);
     // The URL of the new version ends with v2 already.
@@ -166,7 +170,9 @@ describe('replay', () => {
     expect(report.no_evidence).toEqual([
       { route: 'GET /guests/{name}', why: expect.stringContaining('{name} has no value') },
       { route: 'GET /guests/{name}', why: 'it has no counterpart in the new version' },
+      { route: 'GET /strict', why: expect.stringContaining('requires the query parameter base') },
     ]);
+    expect(report.notes).toEqual(['The contract of /v1 does not have GET /strict.']);
     expect(report.routes.map(({ route }) => route)).toContain('GET /drinks/{id}');
     expect(stdout).not.toContain(secret);
   });
