@@ -84,7 +84,9 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
         false,
       );
     case 'string':
-      return { type: 'string' };
+      return decimals === 0
+        ? { type: 'string', pattern: integerText, ...lengthOf(branch, 0) }
+        : { type: 'string', pattern: decimalText };
     case 'decimal_string':
       if (decimals === undefined) {
         const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if it never has more.`;
@@ -96,13 +98,12 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
           false,
         );
       }
-      return decimalTexts(digits);
+      return { ...decimalTexts(digits), ...lengthOf(branch, digits) };
     case 'date':
     case 'date_time': {
-      const least = limitOf([branch['minimum'], branch['exclusiveMinimum']], Math.max);
-      const most = limitOf([branch['maximum'], branch['exclusiveMaximum']], Math.min);
+      const [least, most] = rangeIn(branch);
       if (least >= firstSecond && most <= lastSecond)
-        return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
+        return { type: 'string', ...(to === 'date' ? { format: 'date', maxLength: 10 } : { format: 'date-time' }) };
       const message = 'The number may be outside the years 0 to 9999, which cannot be written as a date.';
       const remedy = `Add minimum and maximum to the contract, from ${firstSecond} to ${lastSecond} at most.`;
       return report(message, remedy);
@@ -112,9 +113,23 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
   }
 }
 
-/** Of the keywords that are numbers; infinite if there are none. */
-function limitOf(keywords: readonly unknown[], strictest: (...limits: number[]) => number): number {
-  return strictest(...keywords.filter((limit) => typeof limit === 'number'));
+/** Infinite without a limit. */
+function rangeIn({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: PlainSchema): [least: number, most: number] {
+  const limitOf = (keywords: readonly unknown[], strictest: (...limits: number[]) => number): number =>
+    strictest(...keywords.filter((limit) => typeof limit === 'number'));
+  return [limitOf([minimum, exclusiveMinimum], Math.max), limitOf([maximum, exclusiveMaximum], Math.min)];
+}
+
+const integerText = '^-?(0|[1-9][0-9]*)$';
+const decimalText = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
+
+/** The longest text of a number with so many decimals. Empty: it may be of any length. */
+function lengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
+  const range = rangeIn(branch);
+  if (!range.every((limit) => Math.abs(limit) < 1e15)) return {};
+  // The next whole number, because decimals may be rounded.
+  const wholes = range.map((limit) => String(Math.ceil(Math.abs(limit))).length + (limit < 0 ? 1 : 0));
+  return { maxLength: Math.max(...wholes) + (decimals === 0 ? 0 : decimals + 1) };
 }
 
 function decimalTexts(digits: number): PlainSchema {

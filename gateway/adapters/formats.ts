@@ -5,6 +5,7 @@ import {
   type Named,
   propertiesOf,
   type SubSchema,
+  TooManyBranches,
   typesOf,
   valuesOf,
 } from './branches.ts';
@@ -36,7 +37,7 @@ export function asMade(schema: SubSchema): SubSchema {
  */
 export function withFormats(schema: SubSchema, expected: SubSchema, named: Named): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
-  const targets = branchesOf(expected, named);
+  const targets = branchesOrNone(expected, named);
   const inner = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
     targets.reduce((result: SubSchema, target) => {
       const other = find(target);
@@ -54,6 +55,15 @@ export function withFormats(schema: SubSchema, expected: SubSchema, named: Named
     if (typeof schema[key] === 'object') result[key] = inner(schema[key] as PlainSchema, (target) => target[key]);
   const format = schema['format'] ?? targets.map((target) => target['format']).find((one) => hasFormat(schema, one));
   return format === undefined ? result : { ...result, format };
+}
+
+function branchesOrNone(schema: PlainSchema, named: Named): PlainSchema[] {
+  try {
+    return branchesOf(schema, named);
+  } catch (error) {
+    if (error instanceof TooManyBranches) return [];
+    throw error;
+  }
 }
 
 /** Whether an operation, or an `enum`, limits the values of a schema to those of a format. */

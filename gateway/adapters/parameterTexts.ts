@@ -6,13 +6,14 @@ import { numberOf } from './conversions.ts';
 
 export type Transform = (value: JsonValue) => JsonValue;
 
-/** A parameter of a client. `raw`: its parts of the query. */
+/** A parameter of a client. */
 interface Received {
   readonly value: JsonValue;
   readonly texts: readonly string[];
   readonly form: ParameterForm | undefined;
   readonly rawName: string;
-  readonly raw: string;
+  /** Its parts of the query. */
+  readonly raws: readonly string[];
 }
 
 /** @throws the error of an operation, or Error, if a result cannot be written */
@@ -25,7 +26,7 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
   const parts = Object.entries(after).flatMap(([name, value]) => {
     const [known, form] = [received.get(name), forms.other.get(`query ${name}`)];
     const texts = textsOf(value, `the parameter ${name} of the query`);
-    if (known && isWrittenAlike(known, value, form) && isSame(known.texts, texts)) return [known.raw];
+    if (known && isWrittenAlike(known, value, form) && isSame(known.texts, texts)) return known.raws;
     const rawName = known?.rawName ?? encodeURIComponent(name);
     return writtenValues(texts, form, spelling).map((text) => `${rawName}=${text}`);
   });
@@ -46,18 +47,14 @@ export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<
 /** `spelling`: gets each text with its bytes. */
 function receivedIn(query: string, forms: ParameterForms['own'], spelling: Map<string, string>): Map<string, Received> {
   const received = new Map<string, Received>();
-  for (const { name, rawName, rawValue, raw } of queryPairs(query)) {
+  for (const [name, pairs] of Map.groupBy(queryPairs(query), (pair) => pair.name)) {
     const form = forms.get(`query ${name}`);
-    const items = itemsOf(rawValue, form, formDecoded, spelling);
-    const values = items.map((text) => meaningOf(text, form));
-    const known = received.get(name);
-    if (known) {
-      const value = [known.value, values].flat(2);
-      received.set(name, { ...known, value, texts: [...known.texts, ...items], raw: `${known.raw}&${raw}` });
-    } else {
-      const value = form?.separator === undefined ? (values[0] ?? null) : values;
-      received.set(name, { value, texts: items, form, rawName, raw });
-    }
+    const texts = pairs.flatMap(({ rawValue }) => itemsOf(rawValue, form, formDecoded, spelling));
+    const values = texts.map((text) => meaningOf(text, form));
+    // Some clients repeat a parameter that the contract describes as a single value.
+    const isList = form?.separator !== undefined || pairs.length > 1;
+    const value = isList ? values : (values[0] ?? null);
+    received.set(name, { value, texts, form, rawName: pairs[0]?.rawName ?? name, raws: pairs.map(({ raw }) => raw) });
   }
   return received;
 }

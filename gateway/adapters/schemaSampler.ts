@@ -7,6 +7,7 @@ import {
   propertiesOf,
   requiredOf,
   type SubSchema,
+  TooManyBranches,
   typesOf,
   valuesOf,
 } from './branches.ts';
@@ -55,7 +56,7 @@ export class SchemaSampler {
     try {
       return this.#value(schema, 0);
     } catch (error) {
-      if (error instanceof Unsampled) return undefined;
+      if (error instanceof Unsampled || error instanceof TooManyBranches) return undefined;
       throw error;
     }
   }

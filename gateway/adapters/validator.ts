@@ -31,7 +31,7 @@ export class SchemaValidator {
   /** The JSON Pointer of the first part that is not valid, and what it violates. Undefined: the value is valid. */
   faultOf(schema: SubSchema, value: JsonValue): { readonly pointer: string; readonly message: string } | undefined {
     const validate = this.#validatorOf(schema);
-    if (!validate || validate(value)) return undefined;
+    if (!validate || passes(validate, value)) return undefined;
     // The error of a choice follows those of its alternatives.
     const error = validate.errors?.at(-1);
     return { pointer: error?.instancePath ?? '', message: error?.message ?? 'is not valid' };
@@ -49,6 +49,16 @@ export class SchemaValidator {
     } catch {
       return undefined;
     }
+  }
+}
+
+/** Nothing is known about a schema that refers to itself without an end. */
+function passes(validate: ValidateFunction, value: JsonValue): boolean {
+  try {
+    return validate(value) as boolean;
+  } catch (error) {
+    if (error instanceof RangeError) return true;
+    throw error;
   }
 }
 

@@ -144,6 +144,15 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
     { '?x[]=a&__proto__=%zz&&=': '?x[]=b&__proto__=%zz&=', '?x%5B%5D=a': '?x%5B%5D=b' },
   ],
   [
+    'a number as a text with a pattern',
+    {
+      v1: [q('page', { ...integer, minimum: 1, maximum: 999 })],
+      v2: [q('page', { type: 'string', pattern: '^[0-9]{1,3}$', maxLength: 3 })],
+      query: [{ convert: { page: 'string' } }],
+    },
+    { '?page=12': '?page=12' },
+  ],
+  [
     'texts of digits with leading zeros',
     { v1: [q('x', { type: 'string', pattern: '^[0-9]{1,3}$' })], v2: [q('y')], query: [{ rename: { x: 'y' } }] },
     { '?x=081': '?y=081' },
@@ -341,6 +350,15 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
       query: [{ convert: { x: 'integer' } }],
     },
     'has a maximum of `99` instead of `999`',
+  ],
+  [
+    'a negative number as a text of digits',
+    {
+      v1: [q('page', { ...integer, minimum: -9, maximum: 999 })],
+      v2: [q('page', { type: 'string', pattern: '^[0-9]{1,3}$' })],
+      query: [{ convert: { page: 'string' } }],
+    },
+    'gets a value that the contract of /v2 does not allow',
   ],
   [
     'more items than are accepted',
