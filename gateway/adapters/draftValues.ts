@@ -176,7 +176,18 @@ export interface DraftedMapping {
 /** Stands for a value that a person has to choose. */
 export const unknownValue = '…';
 const truths: ReadonlyMap<string, boolean> = new Map(
-  Object.entries({ true: true, yes: true, y: true, on: true, 1: true, false: false, no: false, n: false, off: false }),
+  Object.entries({
+    true: true,
+    yes: true,
+    y: true,
+    on: true,
+    1: true,
+    false: false,
+    no: false,
+    n: false,
+    off: false,
+    0: false,
+  }),
 );
 
 /**

@@ -134,3 +134,19 @@ it('drafts and checks parameters whose texts are no numbers of JSON, such as 007
   const { faults } = await loadFixture({ routes: renamed, v1, v2 });
   expect(faults.map(({ message }) => message).join()).toContain('Row');
 });
+
+it('follows the moved tables of the versions in between', async () => {
+  const contract = (path: string) => get('{ type: integer }').replace('/a:', `${path}:`);
+  const folder = folderWith({
+    routes: `routes:
+  /v1: { upstream: "http://127.0.0.1:3001", contract: v1.yaml, moved: { /a: /b } }
+  /v2: { upstream: "http://127.0.0.1:3002", contract: v2.yaml, moved: { /b: /c } }
+  /v3: { upstream: "http://127.0.0.1:3003", contract: v3.yaml }
+`,
+    v1: contract('/a'),
+    v2: contract('/b'),
+  });
+  writeFileSync(join(folder, 'v3.yaml'), contract('/c'));
+  const { code, stdout } = await runIn(folder, ['adapter', '/v1', '/v3']);
+  expect([code, stdout.split('\n').at(-2)]).toEqual([0, '        GET /a: { to: GET /c }']);
+});
