@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkCodeOf } from '../../gateway/adapters/validator.ts';
 import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import type { PreparedAdapter } from '../../gateway/config/adapterSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
@@ -29,7 +30,7 @@ const item = {
 const list = { type: 'object', required: ['drinks'], properties: { drinks: { type: 'array', items: item } } };
 const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
-  schemas: { $defs: { list } },
+  checks: checkCodeOf({ list }, ['list']),
   routes: new Map([
     [
       `GET ${path}`,

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import { createRequire } from 'node:module';
+import { compileFunction } from 'node:vm';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
 import { hasRespelled, parseKeeping } from './exactJson.ts';
@@ -113,43 +115,19 @@ function violationIn(value: JsonValue, text: string, keepsNumbers: boolean, viol
 
 type Violation = (value: unknown) => string | undefined;
 
-/** Checks values against the schemas of an adapted version. Each schema is compiled when it is needed first. */
+interface Check {
+  (value: unknown): boolean;
+  readonly errors?: readonly { readonly instancePath: string; readonly params: object }[] | null;
+}
+
+/** Checks values against the schemas of an adapted version. */
 export class AdaptedBodyValidator {
-  readonly #prepared: PreparedAdapter;
-  readonly #checks = new Map<string, Violation | undefined>();
-  #compile: ((name: string) => Violation) | undefined;
+  readonly #routes: PreparedAdapter['routes'];
+  readonly #checks: Readonly<Record<string, Check>>;
 
-  constructor(prepared: PreparedAdapter) {
-    this.#prepared = prepared;
-  }
-
-  get isLoaded(): boolean {
-    return this.#compile !== undefined;
-  }
-
-  /** ajv is loaded only by a process that serves an adapted version. */
-  async load(): Promise<void> {
-    const { Ajv2020 } = await import('ajv/dist/2020.js');
-    const ajv = new Ajv2020({
-      strict: false,
-      validateSchema: false,
-      validateFormats: false,
-      multipleOfPrecision: 9,
-      code: { regExp: schemaRegExp },
-      logger: false,
-    });
-    const id = 'adapted';
-    ajv.addSchema({ ...this.#prepared.schemas, $id: id });
-    this.#compile = (name) => {
-      const check = ajv.compile({ $ref: `${id}#/$defs/${escaped(name)}` });
-      return (value) => {
-        if (check(value)) return undefined;
-        // The error of a choice follows those of its alternatives.
-        const error = check.errors?.at(-1);
-        const { missingProperty } = (error?.params ?? {}) as { readonly missingProperty?: string };
-        return `${error?.instancePath ?? ''}${missingProperty === undefined ? '' : `/${pointerToken(missingProperty)}`}`;
-      };
-    };
+  constructor({ checks, routes }: PreparedAdapter) {
+    this.#routes = routes;
+    this.#checks = checksFrom(checks);
   }
 
   /** Whether the contract describes a body for this status. */
@@ -157,31 +135,39 @@ export class AdaptedBodyValidator {
     return (this.#schemasOf(route, status)?.size ?? 0) > 0;
   }
 
-  /** Undefined: the contract has no schema for such a response. */
+  /** Undefined: the contract has no schema for such a response, or one that cannot be compiled, so nothing is checked. */
   for(route: string, status: number, contentType: string | undefined): Violation | undefined {
     const byType = this.#schemasOf(route, status);
     const type = /^\s*([^;\s]*)/.exec(contentType ?? '')?.[1]?.toLowerCase() ?? '';
     const name = byType?.get(type) ?? byType?.get(`${type.split('/')[0]}/*`) ?? byType?.get('*/*') ?? onlyOf(byType);
-    if (name === undefined) return undefined;
-    if (!this.#checks.has(name)) this.#checks.set(name, this.#checkOf(name));
-    return this.#checks.get(name);
-  }
-
-  /** Undefined: the schema cannot be compiled, for example because of a pattern, so nothing is checked. */
-  #checkOf(name: string): Violation | undefined {
-    try {
-      return this.#compile?.(name);
-    } catch {
-      return undefined;
-    }
+    const check = name === undefined || !Object.hasOwn(this.#checks, name) ? undefined : this.#checks[name];
+    return check && ((value) => violationOf(check, value));
   }
 
   #schemasOf(route: string, status: number): ReadonlyMap<string, string> | undefined {
-    const responses = this.#prepared.routes.get(route)?.responses;
+    const responses = this.#routes.get(route)?.responses;
     return (
       responses?.get(String(status)) ?? responses?.get(`${Math.floor(status / 100)}XX`) ?? responses?.get('default')
     );
   }
+}
+
+/** The pointer to the violation. Undefined: there is none. */
+function violationOf(check: Check, value: unknown): string | undefined {
+  if (check(value)) return undefined;
+  // The error of a choice follows those of its alternatives.
+  const error = check.errors?.at(-1);
+  const { missingProperty } = (error?.params ?? {}) as { readonly missingProperty?: string };
+  return `${error?.instancePath ?? ''}${missingProperty === undefined ? '' : `/${pointerToken(missingProperty)}`}`;
+}
+
+const requireHelper = createRequire(import.meta.url);
+
+/** Runs the module of checks that was made when the configuration was loaded. */
+function checksFrom(code: string): Record<string, Check> {
+  const checks: Record<string, Check> = {};
+  compileFunction(code, ['exports', 'require', 'regExp'])(checks, requireHelper, schemaRegExp);
+  return checks;
 }
 
 /** With one media type, a body of another JSON type has to satisfy its schema, too. */
@@ -191,9 +177,4 @@ function onlyOf(byType: ReadonlyMap<string, string> | undefined): string | undef
 
 function pointerToken(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-/** In a JSON Pointer within a URI fragment (RFC 6901 §6). */
-function escaped(name: string): string {
-  return encodeURIComponent(pointerToken(name));
 }

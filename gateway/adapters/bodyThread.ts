@@ -46,14 +46,6 @@ export class BodyAdapter {
     return row !== undefined && (!row.isEmpty || this.#validator?.hasSchema(route.name, status) === true);
   }
 
-  get isLoaded(): boolean {
-    return this.#validator?.isLoaded ?? true;
-  }
-
-  async load(): Promise<void> {
-    await this.#validator?.load();
-  }
-
   /** `limit`: the largest decoded body; undefined: `adapter.body`. */
   adapt({ route, status, contentType, coding, bytes }: BodyJob, limit = this.#limit): BodyBytes | BodyFault {
     const decoded = coding === '' ? bytes : decodeBody(bufferOf(bytes), coding, limit);

@@ -4,13 +4,33 @@ import type { SubSchema } from './branches.ts';
 import { mayBeJson, refPrefix } from './bundle.ts';
 import { formsOf } from './parameters.ts';
 import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './passages.ts';
+import { checkCodeOf } from './validator.ts';
+
+interface AdapterSides {
+  readonly own: AdapterSide;
+  readonly other: AdapterSide;
+}
 
 /** What requests need of an adapter. `digests`: of both contracts. */
-export function prepare(
-  adapter: AdapterSettings,
-  { own, other }: { readonly own: AdapterSide; readonly other: AdapterSide },
-  digests: readonly string[],
-): PreparedAdapter {
+export function prepare(adapter: AdapterSettings, sides: AdapterSides, digests: readonly string[]): PreparedAdapter {
+  const { routes, names, $defs } = checkedResponses(adapter, sides);
+  const { from, body, routes: rows } = adapter;
+  const hash = fingerprintOf(
+    { from, body, rows },
+    digests.map((digest, index) => [String(index), digest]),
+  ).slice(0, 12);
+  return { hash, checks: checkCodeOf($defs, names), routes };
+}
+
+/** The schemas that adapted responses have to satisfy. */
+interface CheckedResponses {
+  readonly routes: PreparedAdapter['routes'];
+  /** The names of their schemas in `$defs`, which also has those that they refer to. */
+  readonly names: readonly string[];
+  readonly $defs: Readonly<Record<string, unknown>>;
+}
+
+export function checkedResponses(adapter: AdapterSettings, { own, other }: AdapterSides): CheckedResponses {
   const defs: Record<string, unknown> = {};
   const routes = adapter.routes.flatMap((route): [string, PreparedRoute][] => {
     if ('gone' in route) return [];
@@ -33,13 +53,9 @@ export function prepare(
     const parameters = formsOf(route, requestPartsOf(found, own), requestPartsOf(theirs, other));
     return [[name, { responses: new Map(responses), parameters, accept }]];
   });
+  const names = Object.keys(defs);
   for (const [name, schema] of Object.entries(own.bundles.response.named)) defs[name] = withDefs(schema);
-  const { from, body, routes: rows } = adapter;
-  const hash = fingerprintOf(
-    { from, body, rows },
-    digests.map((digest, index) => [String(index), digest]),
-  ).slice(0, 12);
-  return { hash, schemas: { $defs: defs }, routes: new Map(routes) };
+  return { routes: new Map(routes), names, $defs: defs };
 }
 
 /** The media types of the responses of an adapted route. */

@@ -1,4 +1,5 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import standaloneCode from 'ajv/dist/standalone/index.js';
 import type { JsonValue } from '../config/adapterSettings.ts';
 import type { Named, SubSchema } from './branches.ts';
 import { refPrefix } from './bundle.ts';
@@ -90,4 +91,35 @@ export function usedBy(part: unknown, named: Named): Named {
     waiting.push(used[name]);
   }
   return used;
+}
+
+const checkOptions: Options = {
+  strict: false,
+  validateSchema: false,
+  validateFormats: false,
+  multipleOfPrecision: 9,
+  code: { source: true, regExp: schemaRegExp },
+  logger: false,
+};
+
+/**
+ * The source of a module with a check of values for each of `names`, schemas in `$defs`. Serving processes run it, and compile no
+ * schema. A schema that cannot be compiled has no check.
+ */
+export function checkCodeOf($defs: Readonly<Record<string, unknown>>, names: readonly string[]): string {
+  const ajv = new Ajv2020(checkOptions);
+  const $id = 'adapted';
+  ajv.addSchema({ $id, $defs });
+  const refs = names.map((name) => {
+    const token = name.replaceAll('~', '~0').replaceAll('/', '~1');
+    return [name, `${$id}#/$defs/${encodeURIComponent(token)}`] as const;
+  });
+  const compiled = refs.filter(([, ref]) => {
+    try {
+      return ajv.getSchema(ref) !== undefined;
+    } catch {
+      return false;
+    }
+  });
+  return standaloneCode.default(ajv, Object.fromEntries(compiled));
 }

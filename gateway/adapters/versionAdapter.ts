@@ -15,7 +15,6 @@ const thread = new BodyThread();
 export class VersionAdapter {
   readonly compiled: CompiledAdapter;
   readonly #bodies: BodyAdapter;
-  #loading: Promise<void> | undefined;
 
   constructor(scope: AdapterScope) {
     this.compiled = new CompiledAdapter(scope);
@@ -30,19 +29,8 @@ export class VersionAdapter {
   /** Never throws or rejects. */
   adaptBody(job: BodyJob): BodyBytes | BodyFault | Promise<BodyBytes | BodyFault> {
     try {
-      return this.#bodies.isLoaded ? this.#adapt(job) : this.#loadAndAdapt(job);
+      return this.#adapt(job);
     } catch (error) {
-      return faultOf(error);
-    }
-  }
-
-  async #loadAndAdapt(job: BodyJob): Promise<BodyBytes | BodyFault> {
-    this.#loading ??= this.#bodies.load();
-    try {
-      await this.#loading;
-      return await this.#adapt(job);
-    } catch (error) {
-      this.#loading = undefined;
       return faultOf(error);
     }
   }

@@ -7,14 +7,14 @@ import { CompiledAdapter } from './compiledAdapter.ts';
 const adapters = new Map<string, BodyAdapter>();
 const maxAdapters = 16;
 
-parentPort?.on('message', (request: BodyRequest) => void answer(request));
+parentPort?.on('message', answer);
 
-async function answer({ number, hash, settings, job }: BodyRequest): Promise<void> {
-  const reply = await replyTo({ number, hash, settings, job });
+function answer(request: BodyRequest): void {
+  const reply = replyTo(request);
   parentPort?.postMessage(reply, 'bytes' in reply ? [reply.bytes.buffer as ArrayBuffer] : []);
 }
 
-async function replyTo({ number, hash, settings, job }: BodyRequest): Promise<BodyReply> {
+function replyTo({ number, hash, settings, job }: BodyRequest): BodyReply {
   if (settings) {
     adapters.set(hash, new BodyAdapter(new CompiledAdapter({ settings, hash, templates: [] })));
     const [oldest] = adapters.keys();
@@ -23,7 +23,6 @@ async function replyTo({ number, hash, settings, job }: BodyRequest): Promise<Bo
   const adapter = adapters.get(hash);
   if (!adapter) return { number, fault: { pointer: '', cause: 'the thread has forgotten the adapter' } };
   try {
-    if (!adapter.isLoaded) await adapter.load();
     const result = adapter.adapt({ ...job, bytes: Buffer.from(job.bytes.buffer, 0, job.bytes.length) });
     // A copy, because a buffer of Node's pool cannot be transferred.
     return isBody(result) ? { number, bytes: new Uint8Array(bufferOf(result)) } : { number, fault: result };

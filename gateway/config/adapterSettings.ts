@@ -87,8 +87,8 @@ interface OperationTarget {
 export interface PreparedAdapter {
   /** 12 hexadecimal digits; another one after a change of the settings or of a contract. */
   readonly hash: string;
-  /** A JSON Schema (2020-12) whose `$defs` are the schemas that `routes` names. */
-  readonly schemas: Readonly<Record<string, unknown>>;
+  /** The source of a module with a check of values for each name in `responses` of the routes. */
+  readonly checks: string;
   /** The adapted routes, by method and path: `GET /drinks/{id}`. */
   readonly routes: ReadonlyMap<string, PreparedRoute>;
 }
@@ -96,7 +96,7 @@ export interface PreparedAdapter {
 export interface PreparedRoute {
   /**
    * By a status of the adapted version's contract (`200`, `4XX`, `default`), then by media type without parameters: the name
-   * of a schema in `$defs` that an adapted response must satisfy.
+   * of the check that an adapted response must pass.
    */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The media types that the other version is asked for. Undefined: those that the client accepts. */

@@ -14,6 +14,7 @@ import {
 import { adaptedHead, adaptedRequestLines, adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
 import { CompiledAdapter } from '../../gateway/adapters/compiledAdapter.ts';
 import { parseExact } from '../../gateway/adapters/exactJson.ts';
+import { checkCodeOf } from '../../gateway/adapters/validator.ts';
 import type { AdapterSettings, JsonValue } from '../../gateway/config/adapterSettings.ts';
 import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
 import { servedSnapshot } from './servedVersion.ts';
@@ -83,7 +84,7 @@ describe('the parts of an adapted body', () => {
   it('are not checked with a schema that cannot be compiled', async () => {
     const validator = new AdaptedBodyValidator({
       hash: 'abc',
-      schemas: { $defs: { 'a/b': { type: 'text' }, 'c d': { type: 'string' } } },
+      checks: checkCodeOf({ 'a/b': { type: 'text' }, 'c d': { type: 'string' } }, ['a/b', 'c d']),
       routes: new Map([
         [
           'GET /a',
@@ -97,8 +98,6 @@ describe('the parts of an adapted body', () => {
         ],
       ]),
     });
-    expect(validator.isLoaded).toBe(false);
-    await validator.load();
     expect(validator.hasSchema('GET /a', 201)).toBe(true);
     expect(validator.for('GET /a', 201, 'application/json')).toBeUndefined();
     expect(validator.for('GET /a', 404, 'application/problem+json')?.(1)).toBe('');

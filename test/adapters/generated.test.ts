@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
 import type { SubSchema } from '../../gateway/adapters/branches.ts';
 import { AdapterSide, entryFor, responsesIn } from '../../gateway/adapters/passages.ts';
+import { checkedResponses } from '../../gateway/adapters/prepare.ts';
 import { SchemaSampler } from '../../gateway/adapters/schemaSampler.ts';
 import { compileOperations } from '../../gateway/adapters/transform.ts';
 import { parseFile } from '../../gateway/compat/document/contractFiles.ts';
@@ -18,11 +19,13 @@ it.each(adapterFixtures('good-adapters'))(
     const { snapshot } = await loadFixture(fixture, 0);
     const adapter = snapshot?.versions.get('v1')?.adapter;
     const [route] = adapter?.routes ?? [];
-    if (!adapter?.prepared || !route || 'gone' in route) throw new Error('the fixture adapts no route');
+    if (!adapter || !route || 'gone' in route) throw new Error('the fixture adapts no route');
     const ajv = addFormats.default(new Ajv2020({ strict: false, multipleOfPrecision: 9 }));
-    ajv.addSchema(adapter.prepared.schemas, 'v1');
-    const expected = adapter.prepared.routes.get(`${route.method} ${route.path}`)?.responses ?? new Map();
     const other = new AdapterSide(new Documents(parseFile('v2.yaml', fixture.v2), () => raise()), 'v2');
+    const own = new AdapterSide(new Documents(parseFile('v1.yaml', fixture.v1), () => raise()), 'v1');
+    const { $defs, routes } = checkedResponses(adapter, { own, other });
+    ajv.addSchema({ $defs }, 'v1');
+    const expected = routes.get(`${route.method} ${route.path}`)?.responses ?? new Map();
     const all = [...responsesIn(other.find(route.to) ?? raise(), other)];
     // A status that v1 does not declare has no schema.
     const declared = all.filter(

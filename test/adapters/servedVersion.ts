@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { checkCodeOf } from '../../gateway/adapters/validator.ts';
 import type { PreparedAdapter, PreparedRoute } from '../../gateway/config/adapterSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
@@ -17,16 +18,16 @@ const item = {
 
 const tagForms = new Map([['query tag', { separator: '&', type: 'text' }]] as const);
 
+const schemas = {
+  drink: item,
+  drinks: { type: 'object', required: ['drinks'], properties: { drinks: { type: 'array', items: item } } },
+  error: { type: 'object', required: ['message'], properties: { message: { type: 'string' } } },
+};
+
 /** `GET /drinks/{id}` of v1, from `GET /cocktails/{cocktail}` of v2; see `adapterRoutes`. */
 export const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
-  schemas: {
-    $defs: {
-      drink: item,
-      drinks: { type: 'object', required: ['drinks'], properties: { drinks: { type: 'array', items: item } } },
-      error: { type: 'object', required: ['message'], properties: { message: { type: 'string' } } },
-    },
-  },
+  checks: checkCodeOf(schemas, Object.keys(schemas)),
   routes: new Map([
     ['GET /drinks/{id}', responsesOf({ '200': 'drink', default: 'error' })],
     ['GET /drinks', { ...responsesOf({ '200': 'drinks' }), parameters: { own: tagForms, other: tagForms } }],
