@@ -21,5 +21,10 @@ describe.skipIf(skipped)('docs/adapters.md', () => {
     expect(await compose.containers('v1')).toEqual([]);
     expect(await compose.containers('v2')).toHaveLength(1);
     await expectAdaptedAnswers(url);
+    expect(await runAsWritten('docker compose exec gateway version-gateway status --wait /v1', project)).toEqual({
+      code: 0,
+      stdout:
+        '/v1 is served by an adapter from /v2, 0 requests in flight to its own backend, safe to stop the backend\n',
+    });
   });
 });
