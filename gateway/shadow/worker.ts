@@ -192,7 +192,8 @@ async function compareWithContract(sample: DriftSample): Promise<void> {
   const drift = drifts.get(version);
   if (!drift?.identity.startsWith(`${sample.key} `)) return;
   const body = method === 'HEAD' ? sample.body : await decoded(sample.body, contentEncoding, drift.mostBytes);
-  if (typeof body === 'string') return;
+  // It may have been stopped while the body was decoded.
+  if (typeof body === 'string' || drifts.get(version)?.collector !== drift.collector) return;
   const response = { status, contentType, body };
   const pair = { kind: 'drift', method, template, toTemplate: template, old: response, new: response } as const;
   await compare(version, drift.collector, { ...pair, withoutCredentials: false, at });
