@@ -5,7 +5,7 @@ export const requestFormat = 1;
 // Values of clients must not lie around.
 export const requestLifetimeMs = 7 * 86_400_000;
 
-export const parameterTypes = ['string', 'integer', 'number', 'boolean', 'array'] as const;
+const parameterTypes = ['string', 'integer', 'number', 'boolean', 'array'] as const;
 export type ParameterType = (typeof parameterTypes)[number];
 
 export type WrittenScalar = string | number | boolean;

@@ -138,7 +138,7 @@ export function gitFolderOf(folder: string): WorkingTree {
 }
 
 /** Why the comparison failed. Names and keys in it come from the contracts, so control characters are escaped. */
-function failureInWords(error: unknown): string {
+export function failureInWords(error: unknown): string {
   const isExplained =
     error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;
   // Exit code 1 means that a contract has errors, so a defect must not end with it.

@@ -21,7 +21,7 @@ import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { formatOption, snapshotOf } from '../options.ts';
 import { replayAsText } from '../output/shadowText.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
-import { gitFolderOf } from './compat.ts';
+import { failureInWords, gitFolderOf } from './compat.ts';
 
 interface CommandOptions {
   readonly v1: string;
@@ -70,8 +70,17 @@ export const addReplay: AddCommand = (program, io, finish) => {
     );
 };
 
-/** @throws CompareError, UsageError, UnreadableFileError */
 async function run(name: string, options: CommandOptions, io: Io, release: string): Promise<ExitCode> {
+  try {
+    return await replayFile(name, options, io, release);
+  } catch (error) {
+    io.stderr.write(`${failureInWords(error)}\nNothing was compared.\n`);
+    return 2;
+  }
+}
+
+/** @throws CompareError, UsageError, UnreadableFileError */
+async function replayFile(name: string, options: CommandOptions, io: Io, release: string): Promise<ExitCode> {
   const text = await textOf(name, io);
   const shown = name === '-' ? 'standard input' : printable(name);
   const { file, requests } = parseRequestFile(text, shown, systemClock.now());
@@ -206,7 +215,7 @@ function silence({ side, reason }: SilentSide, { url, version }: ReplaySide): Us
     : /^(?:EPROTO|ERR_SSL)/.test(reason)
       ? 'It does not speak TLS: write http:// instead of https://.'
       : `Check that /${version} runs there, or correct ${option}.`;
-  return new UsageError(`${option} ${url.href} does not answer: ${reason}.  ${remedy}\nNothing was compared.`);
+  return new UsageError(`${option} ${url.href} does not answer: ${reason}.  ${remedy}`);
 }
 
 function collected(text: string, before: readonly string[] = []): readonly string[] {
