@@ -150,3 +150,8 @@ it('follows the moved tables of the versions in between', async () => {
   const { code, stdout } = await runIn(folder, ['adapter', '/v1', '/v3']);
   expect([code, stdout.split('\n').at(-2)]).toEqual([0, '        GET /a: { to: GET /c }']);
 });
+
+it('drafts from contracts whose enum is empty', async () => {
+  const texts = { routes: routes(), v1: get('{ type: integer }'), v2: get('{ type: integer, enum: [] }') };
+  expect(await runIn(folderWith(texts), ['adapter', '/v1', '/v2'])).toMatchObject({ code: 0 });
+});
