@@ -208,7 +208,7 @@ it('compares a response during which a reload has changed nothing of the shadow'
   const client = await connectTo(gateway.port);
   client.send(get('/v1/a'));
   await eventually(() => expect(client.pending).toContain('[1'));
-  await gateway.edit({});
+  await gateway.edit({}, { log: { address: 'none' } });
   released.resolve();
   await client.response();
   await eventually(async () => expect(await compared(gateway)).toBe(1));

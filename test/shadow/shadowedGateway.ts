@@ -30,7 +30,7 @@ export async function startShadowed(options: ShadowedOptions = {}) {
   const { shadow, v1: routeOfV1, v2: routeOfV2, v1Answer = ok, v2Answer = ok, ...sections } = options;
   const [v1, v2]: Backend[] = await Promise.all([startBackend(v1Answer), startBackend(v2Answer)]);
   if (!v1 || !v2) throw new Error('no backend');
-  const snapshotWith = (settings: object | undefined) =>
+  const snapshotWith = (settings: object | undefined, changed: object = {}) =>
     snapshotFrom({
       gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', ...fastLane },
       routes: {
@@ -38,6 +38,7 @@ export async function startShadowed(options: ShadowedOptions = {}) {
         '/v2': { upstream: v2.url, ...routeOfV2 },
       },
       ...sections,
+      ...changed,
     });
   let current = snapshotWith(shadow ?? {});
   const notices: string[] = [];
@@ -66,9 +67,9 @@ export async function startShadowed(options: ShadowedOptions = {}) {
       const { shadows } = (await (await fetch(`${admin}/api/shadow`)).json()) as { shadows: ShadowStatus[] };
       return shadows[0];
     },
-    /** Replaces the shadow; undefined: none. */
-    edit: async (settings: object | undefined): Promise<void> => {
-      current = snapshotWith(settings);
+    /** Replaces the shadow; undefined: none. `changed`: other sections. */
+    edit: async (settings: object | undefined, changed?: object): Promise<void> => {
+      current = snapshotWith(settings, changed);
       await running.reload('admin');
     },
   };
