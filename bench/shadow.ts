@@ -22,8 +22,9 @@ const silent = createServer(() => {}).listen(0, '127.0.0.1');
 await once(silent, 'listening');
 const backend = `http://127.0.0.1:${await startJsonBackend()}`;
 const until = new Date(Date.now() + 86_400_000).toISOString();
+// Each version is called during a fifth of the time. So this is the default, five samples per second, at the full rate.
 const shadowTo = (version: string) =>
-  `{ upstream: ${backend}, shadow: { to: ${version}, sample: 1%, timeout: 30s, until: ${until} } }`;
+  `{ upstream: ${backend}, shadow: { to: ${version}, sample: 1%, rate: 1/s, timeout: 30s, until: ${until} } }`;
 const routes = `routes:
   /v1: ${backend}
   /v2: ${backend}
