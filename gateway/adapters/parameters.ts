@@ -24,12 +24,12 @@ export interface ParameterParts {
 
 /** `template`: of the path. A schema keeps how its parameter is written in `x-parameter`. */
 export function objectOf({ parameters, named }: ParameterParts, where: ParameterPlace, template: string): PlainSchema {
-  const properties: Record<string, PlainSchema> = {};
+  const properties = new Map<string, PlainSchema>();
   const required: string[] = [];
   // A contract need not describe the parameters of a path.
   const names = where === 'path' ? parametersOfPath(template) : [];
   for (const name of names) {
-    properties[name] = { type: 'string' };
+    properties.set(name, { type: 'string' });
     required.push(name);
   }
   const own = [...parameters.values()].filter((part) => part['in'] === where);
@@ -41,10 +41,11 @@ export function objectOf({ parameters, named }: ParameterParts, where: Parameter
     const form = formOf(property, where, named);
     // An empty list is not sent.
     const isList = typeof form === 'object' && form.separator !== undefined && property['type'] === 'array';
-    properties[name] = isList ? { ...property, minItems: Math.max(1, Number(property['minItems'] ?? 0)) } : property;
+    const minItems = Math.max(1, Number(property['minItems'] ?? 0));
+    properties.set(name, isList ? { ...property, minItems } : property);
     if (isRequired === true && where === 'query') required.push(name);
   }
-  return { type: 'object', properties, required, additionalProperties: false };
+  return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false };
 }
 
 export function parametersOfPath(template: string): string[] {

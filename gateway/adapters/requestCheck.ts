@@ -8,7 +8,7 @@ import type {
 } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
 import { type Named, propertiesOf, requiredOf } from './branches.ts';
-import { isJsonType, type PlainPart, type PlainSchema } from './bundle.ts';
+import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, formsOf, objectOf, type ParameterPlace, parametersOfPath } from './parameters.ts';
 import { isNoSegment, meaningOf, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
@@ -58,7 +58,7 @@ function bodyFaults({ route, at, own, names }: RequestToCheck): RequestFault[] {
     return [{ place, message, remedy: 'Remove the operations.' }];
   }
   return Object.keys(contentOf(own.body)).flatMap((type) => {
-    if (isJsonType(type)) return [];
+    if (mayBeJson(type) && !type.includes('*')) return [];
     const message = `Requests of ${names.own} may have a body of ${type}, which operations cannot change.`;
     const remedy = `Remove the media type from the contract of ${names.own} if no client uses it, or write gone: with the reason.`;
     return [{ place, message, remedy }];

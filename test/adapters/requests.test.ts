@@ -144,6 +144,15 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
     { '?x[]=a&__proto__=%zz&&=': '?x[]=b&__proto__=%zz&=', '?x%5B%5D=a': '?x%5B%5D=b' },
   ],
   [
+    'a parameter with the name __proto__',
+    {
+      v1: [q('constructor')],
+      v2: [q('__proto__', text, { required: true }), q('toString')],
+      query: [{ const: { '/__proto__': 'a' } }, { rename: { constructor: 'toString' } }],
+    },
+    { '?constructor=b': '?toString=b&__proto__=a' },
+  ],
+  [
     'a number as a text with a pattern',
     {
       v1: [q('page', { ...integer, minimum: 1, maximum: 999 })],
