@@ -83,10 +83,12 @@ function adaptationOf(
   const from = adapter?.mode === 'serve' ? versions.get(adapter.from) : undefined;
   if (adapter === undefined || from === undefined) return undefined;
   const rows = new Map(adapter.routes.map((route) => [`${route.method} ${route.path}`, route]));
-  const published = (contract?.publish ? contract.paths.entries() : []).flatMap(([path, methods]) =>
+  const listed = (contract?.paths.entries() ?? []).flatMap(([path, methods]) =>
     methods.split(' ').flatMap((method) => (clientMethods.has(method) ? `${method} ${path}` : [])),
   );
-  const unavailable = published.flatMap((route) => {
+  // The methods of a path that is a reference are not known, but the adapter may name some.
+  const published = contract?.publish ? new Set([...listed, ...rows.keys()]) : [];
+  const unavailable = [...published].flatMap((route) => {
     const row = rows.get(route);
     return row !== undefined && !('gone' in row) ? [] : [{ route, reason: row?.gone }];
   });

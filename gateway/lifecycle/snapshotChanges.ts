@@ -56,6 +56,8 @@ function describeVersion(before: Version, after: Version, now: number): string[]
   words.push(...describeDate('deprecation', before.deprecation, after.deprecation));
   words.push(...describeDate('sunset', before.sunset, after.sunset));
   words.push(...describeTargets(before, after));
+  const [from, to] = [before, after].map(({ adapter }) => (adapter?.mode === 'serve' ? adapter.from : undefined));
+  if (from !== to) words.push(to === undefined ? 'served by its own backend' : `served from /${to} by an adapter`);
   if (before.prefix !== after.prefix) words.push(`prefix: ${after.prefix}`);
   if (before.successor !== after.successor)
     words.push(after.successor ? `successor /${after.successor}` : 'successor removed');

@@ -9,6 +9,12 @@ const store = 'postgres://db.internal:5432/gateway';
 // Any files: only their paths are compared.
 const [cert, key] = [import.meta.filename, import.meta.filename];
 
+const adaptedV1 = (mode: string) => {
+  const [v1, v2] = ['v1', 'v2'].map((name) => ({ upstream: a, contract: `services/${name}/contract/openapi.yaml` }));
+  const adapter = { from: '/v2', mode, routes: { 'GET /health': { to: 'GET /health' } } };
+  return { '/v1': { ...v1, adapter }, '/v2': v2 };
+};
+
 it.each<[string, object, object, string[]]>([
   ['nothing', { '/v1': a }, { '/v1': a }, []],
   ['another spelling', { '/v1': a }, { '/v1': { upstream: [a], prefix: 'strip' } }, []],
@@ -29,6 +35,18 @@ it.each<[string, object, object, string[]]>([
   ['a replaced target', { '/v1': a }, { '/v1': b }, [`/v1: target ${b} added, target ${a} removed`]],
   ['a prefix', { '/v1': a }, { '/v1': { upstream: a, prefix: 'forward' } }, ['/v1: prefix: forward']],
   ['a time-out', { '/v1': a }, { '/v1': { upstream: a, timeouts: { connect: '1s' } } }, ['/v1: settings changed']],
+  [
+    'an adapter that begins to serve',
+    adaptedV1('shadow'),
+    adaptedV1('serve'),
+    ['/v1: served from /v2 by an adapter, settings changed'],
+  ],
+  [
+    'a backend that serves again',
+    adaptedV1('serve'),
+    adaptedV1('off'),
+    ['/v1: served by its own backend, settings changed'],
+  ],
   ['moved rows', { '/v1': a }, { '/v1': { upstream: a, moved: { '/x': '/y' } } }, ['/v1: settings changed']],
 ])('%s', (_name, before, after, expected) =>
   expect(changesBetween(snapshotFrom({ routes: before }), snapshotFrom({ routes: after }), now)).toEqual(expected),
