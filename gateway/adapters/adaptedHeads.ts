@@ -6,7 +6,7 @@ import { pathBelow } from '../routing/requestTarget.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
 import { isJson } from './adaptedBody.ts';
 import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
-import { queryPairs } from './parameterTexts.ts';
+import { formDecoded, type QueryPair, queryPairs } from './parameterTexts.ts';
 
 // An adapted body has other bytes than that of the backend. So these request fields would mean something else to the backend:
 // ranges, deltas, and dates, which do not change when the adapter does.
@@ -175,7 +175,9 @@ export class BackReferences implements Rewriting {
     const route = this.#routes.find(below);
     if (route) {
       const ours = translatePath(below, route.template, route.value.settings.path);
-      if (ours !== undefined) return this.#ours + ours + queryFor(route.value, query) + fragment;
+      const ourQuery = queryFor(route.value, query);
+      if (ourQuery === undefined) return reference;
+      if (ours !== undefined) return this.#ours + ours + ourQuery + fragment;
     }
     const row = this.#moved.find(below);
     const ours = row && translatePath(below, row.template, row.value);
@@ -201,28 +203,62 @@ function isPost({ settings }: CompiledRoute): boolean {
   return settings.method !== 'GET';
 }
 
-/** Undoes renamed parameters, and removes those that the adapter sets. Others stay as they are. */
-function queryFor({ settings }: CompiledRoute, query: string): string {
-  const { query: operations } = settings.request;
+/**
+ * Undoes the operations that have a reverse, and removes the parameters that the adapter sets. Others stay as they are.
+ * Undefined: a client that follows the URL would not get the same resource.
+ */
+function queryFor(route: CompiledRoute, query: string): string | undefined {
+  const operations = route.settings.request.query;
   if (query === '' || operations.length === 0) return query;
-  const names = new Map<string, string | undefined>();
-  for (const operation of operations) addReversed(names, operation);
-  const parts = queryPairs(query).flatMap(({ name, raw }) => {
-    if (!names.has(name)) return [raw];
-    const ours = names.get(name);
-    const equals = raw.indexOf('=');
-    return ours === undefined ? [] : [encodeURIComponent(ours) + (equals === -1 ? '' : raw.slice(equals))];
-  });
-  return parts.length === 0 ? '' : `?${parts.join('&')}`;
+  let pairs: readonly QueryPair[] = queryPairs(query);
+  for (const operation of operations.toReversed()) pairs = reversed(pairs, operation);
+  const ours = pairs.length === 0 ? '' : `?${pairs.map(({ raw }) => raw).join('&')}`;
+  try {
+    const sent = textsByName(route.queryOf(ours));
+    const isSame = [...textsByName(query)].every(([name, texts]) => texts.join('\0') === sent.get(name)?.join('\0'));
+    return isSame ? ours : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** `names`: by the name for the backend, that for the client; undefined: the client does not send the parameter. */
-function addReversed(names: Map<string, string | undefined>, operation: Operation): void {
+function reversed(pairs: readonly QueryPair[], operation: Operation): readonly QueryPair[] {
   const [at, ...below] = operation.at;
-  if (at === undefined || below.length > 0) return;
-  if (operation.kind === 'const') names.set(at, undefined);
-  else if (operation.kind === 'rename' || operation.kind === 'move') {
-    const [to] = operation.to;
-    if (to !== undefined) names.set(to, at);
+  if (at === undefined || below.length > 0) return pairs;
+  switch (operation.kind) {
+    case 'const':
+      return pairs.filter(({ name }) => name !== at);
+    case 'rename':
+    case 'move':
+      return pairs.map((pair) => (pair.name === operation.to[0] ? withName(pair, at) : pair));
+    case 'each': {
+      const [inner, ...others] = operation.operations;
+      const isWholeItem = inner?.at.length === 0 && others.length === 0;
+      return isWholeItem ? reversed(pairs, { ...inner, at: operation.at }) : pairs;
+    }
+    case 'map': {
+      const back = new Map([...operation.values].map(([from, to]) => [String(to), from]));
+      return pairs.map((pair) => {
+        const value = pair.name === at ? back.get(formDecoded(pair.rawValue)) : undefined;
+        return value === undefined ? pair : withValue(pair, value);
+      });
+    }
+    default:
+      return pairs;
   }
+}
+
+function withName(pair: QueryPair, name: string): QueryPair {
+  const rawName = encodeURIComponent(name);
+  return { ...pair, name, rawName, raw: rawName + pair.raw.slice(pair.rawName.length) };
+}
+
+function withValue(pair: QueryPair, value: string): QueryPair {
+  const rawValue = encodeURIComponent(value);
+  return { ...pair, rawValue, raw: `${pair.rawName}=${rawValue}` };
+}
+
+function textsByName(query: string): Map<string, string[]> {
+  const groups = Map.groupBy(queryPairs(query), ({ name }) => name);
+  return new Map([...groups].map(([name, pairs]) => [name, pairs.map(({ rawValue }) => formDecoded(rawValue))]));
 }

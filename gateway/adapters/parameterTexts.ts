@@ -99,10 +99,15 @@ export function valuesInPath(
   });
 }
 
-/** Names and values as received, in their order. */
-export function queryPairs(
-  query: string,
-): { readonly name: string; readonly rawName: string; readonly rawValue: string; readonly raw: string }[] {
+/** A parameter as received. `raw`: `rawName`, the equals sign if there is one, and `rawValue`. */
+export interface QueryPair {
+  readonly name: string;
+  readonly rawName: string;
+  readonly rawValue: string;
+  readonly raw: string;
+}
+
+export function queryPairs(query: string): QueryPair[] {
   return query
     .slice(1)
     .split('&')
@@ -174,7 +179,7 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((one, at) => one === b[at]);
 }
 
-function formDecoded(text: string): string {
+export function formDecoded(text: string): string {
   return decoded(text.replaceAll('+', ' '));
 }
 

@@ -435,6 +435,9 @@ describe('the fields of an adapted response', () => {
     ['/v2/cocktails/7?a=b#c', '/v1/drinks/7?a=b#c'],
     ['http://api.test/v2/cocktails/7', 'http://api.test/v1/drinks/7'],
     ['/v2/cocktails?offset=10&limit=5', '/v1/drinks?from=10&limit=5'],
+    ['/cocktails?tag=1&tag=2&x=%31', '/v1/drinks?tag=new&tag=old&x=%31'],
+    // v1 has no name for this tag, so its clients cannot ask for it.
+    ['/v2/cocktails?tag=3', '/v2/cocktails?tag=3'],
     ['/v2/elsewhere', '/v2/elsewhere'],
     ['/old/cocktails', '/v1/ancient/cocktails'],
     ['https://other.test/v2/cocktails/7', 'https://other.test/v2/cocktails/7'],
