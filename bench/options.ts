@@ -16,7 +16,7 @@ export const help = `node bench/run.ts [options]
   --seconds N         of most measurements (default 3; quick 1)
   --only a,b          only proxies whose name contains one of these
   --scenarios a,b     only these of: small-json, varied, access-log, post, tls, handshakes, h2, bodies, latency,
-                      connections, start, routes, syscalls, scavenges, fast-lane, features, export, restrictions,
+                      connections, start, routes, syscalls, scavenges, instructions, fast-lane, features, export, restrictions,
                       shadow, adapter, soak-rss
   --features          the same as --scenarios features
   --quick             short, a few scenarios; prints its tables, writes no file, never fails on a figure

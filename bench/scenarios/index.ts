@@ -4,6 +4,7 @@ import { idleConnections } from './connections.ts';
 import { exportOverOtlp } from './export.ts';
 import { features, restrictions } from './features.ts';
 import { handshakes, http2 } from './h2load.ts';
+import { instructions } from './instructions.ts';
 import { latency } from './latency.ts';
 import { accessLog, fastLane, post, smallJson, tls, varied } from './requests.ts';
 import { routes } from './routes.ts';
@@ -30,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   routes,
   syscalls,
   scavenges,
+  instructions,
   fastLane,
   features,
   exportOverOtlp,

@@ -12,7 +12,8 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   return port;
 }
 
-const timeoutMs = 20_000;
+// Under valgrind, a gateway takes some ten seconds to start.
+const timeoutMs = 60_000;
 
 /** Waits until `port` accepts connections; tries every `attemptMs`. `check` may throw to end the wait. */
 export async function listening(port: number, check: () => void, attemptMs = 50): Promise<void> {

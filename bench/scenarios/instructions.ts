@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ProxyDefinition } from '../proxies/definition.ts';
+import { gateway } from '../proxies/gateway.ts';
+import { haproxy } from '../proxies/haproxy.ts';
+import { nodeRelay } from '../proxies/nodeRelay.ts';
+import { startJsonBackend } from '../support/backends.ts';
+import { runToEnd, temporaryFolder } from '../support/children.ts';
+import { runH2load } from '../support/load.ts';
+import { checkResponse } from '../support/response.ts';
+import { measureRounds } from '../support/rounds.ts';
+import { type RunningProxy, selectProxies, startProxies } from '../support/runningProxies.ts';
+import { connections, path } from '../support/workload.ts';
+import type { Scenario } from './scenario.ts';
+
+// Until then, V8 has compiled the functions of a request to their final form. Numbers of requests instead of seconds, because a
+// proxy is many times slower under callgrind.
+const warmUpRequests = 60_000;
+const requests = 5_000;
+const outputName = 'callgrind.out';
+
+export const instructions: Scenario = {
+  name: 'instructions',
+  title: 'How many instructions does a request need?',
+  runs: 'named',
+  needs: ['valgrind', 'h2load'],
+  async run(options) {
+    const text =
+      'The workload of the first question. callgrind counts the instructions of the proxy itself, which takes no notice of other work on the machine. Those of the kernel are not counted.';
+    const folders = new Map<string, string>();
+    const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((one) =>
+      underCallgrind(one, folders),
+    );
+    const started = await startProxies(proxies, await startJsonBackend(), checkResponse);
+    const load = ({ port }: RunningProxy, count: number) =>
+      runH2load(`http://127.0.0.1:${port}/v1${path}`, 'http/1.1', ['--h1', `-n${count}`, `-c${connections}`]);
+    const measure = async (proxy: RunningProxy): Promise<{ count: number }> => {
+      await control('--zero', proxy);
+      await load(proxy, requests);
+      await control('--dump', proxy);
+      return { count: counted(folders.get(proxy.name) ?? '') / requests };
+    };
+    const warmUp = async (proxy: RunningProxy) => {
+      await load(proxy, warmUpRequests);
+      await control('--instr=on', proxy);
+      await load(proxy, requests);
+    };
+    try {
+      const samples = await measureRounds(started.running, options.rounds, measure, warmUp);
+      const table = { figure: 'instructions per request', digits: 0, rows: samples.rows('count'), targets: [] };
+      return { text, tables: [table], notes: [...started.notes, ...samples.notes] };
+    } finally {
+      await started.stop();
+    }
+  },
+};
+
+/** Nothing is counted until `--instr=on`, so that the start and the warm-up are faster. */
+function underCallgrind(definition: ProxyDefinition, folders: Map<string, string>): ProxyDefinition {
+  const folder = temporaryFolder();
+  folders.set(definition.name, folder);
+  const options = ['--tool=callgrind', '--smc-check=all-non-file', '--instr-atstart=no', '--quiet'];
+  return {
+    ...definition,
+    command: (start) => {
+      const { program, args, ...others } = definition.command(start);
+      const all = [...options, `--callgrind-out-file=${join(folder, outputName)}`, program, ...args];
+      return { program: 'valgrind', args: all, ...others };
+    },
+  };
+}
+
+async function control(action: string, { child }: RunningProxy): Promise<void> {
+  await runToEnd({ program: 'callgrind_control', args: [action, String(child.pid)] }, 'load');
+}
+
+/** The instructions in the latest dump, `callgrind.out.3`. */
+function counted(folder: string): number {
+  const numbers = readdirSync(folder).map((name) => Number(name.slice(outputName.length + 1)));
+  const dump = readFileSync(join(folder, `${outputName}.${Math.max(...numbers)}`), 'utf8');
+  return Number(/^(?:totals|summary): (\d+)/m.exec(dump)?.[1]);
+}
