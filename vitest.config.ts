@@ -3,14 +3,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-// Tests of functions that keep nothing in their process. These files share processes: to start one for each file, and to
-// load the same modules again, takes longer than most of their tests. A file that uses `vi` or the process gets its own.
+// Test files that share processes. To start one for each file, and to load the same modules again, takes longer than most
+// of their tests. A file that uses `vi`, the process, other processes or PostgreSQL gets a process of its own. So do those
+// that measure pauses: other files leave garbage for the collector.
 const folders =
-  'test/{cli/output,compat/{diff,document,guide,judge,report,rules,schema},config,discovery,docs,lifecycle,problems,routing,shared,upstream,usage/counting,usage/report}';
-const ownProcess = /\b(vi|process|globalThis|child_process|spawn|execFile|Worker|startGateway)\b|support\/gateway/;
+  'test/{admin,cli/output,compat/{diff,document,guide,judge,report,rules,schema},config,discovery,docs,forwarding,http1,lifecycle,observability,pipeline,problems,routing,services,shared,upstream,usage,wire}';
+const ownProcess =
+  /\b(vi|process|globalThis|child_process|spawn|execFile|Worker)\b|\/(startWorkers|postgres|fleetLedger|fleetGateway)\./;
+const measuring = /\/(slow\w+|hostilePeers)\.test\.ts$/;
 const sharing = globSync(`${folders}/**/*.test.ts`, { cwd: import.meta.dirname }).filter(
-  (file) => !ownProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
+  (file) => !measuring.test(file) && !ownProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
+
+// Everything that a client sees, once more with the parser of node:http for all requests.
+const withoutLane = {
+  include: ['test/wire/**/*.test.ts', 'test/pipeline/**/*.test.ts', 'test/faults/faults.test.ts'],
+  // These start a gateway of each kind themselves, or are not about HTTP/1.1.
+  exclude: ['test/pipeline/fastLane.test.ts', 'test/pipeline/laneParity.test.ts', 'test/pipeline/http2/**'],
+  env: { FAST_LANE: 'off' },
+};
 
 export default defineConfig({
   test: {
@@ -31,12 +42,18 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Everything that a client sees, once more with the parser of node:http for all requests.
+          ...withoutLane,
           name: 'without the fast lane',
-          include: ['test/wire/**/*.test.ts', 'test/pipeline/**/*.test.ts', 'test/faults/faults.test.ts'],
-          // These start a gateway of each kind themselves, or are not about HTTP/1.1.
-          exclude: ['test/pipeline/fastLane.test.ts', 'test/pipeline/laneParity.test.ts', 'test/pipeline/http2/**'],
-          env: { FAST_LANE: 'off' },
+          exclude: [...withoutLane.exclude, ...sharing],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          ...withoutLane,
+          name: 'without the fast lane, shared processes',
+          include: sharing.filter((file) => /^test\/(?:wire|pipeline)\//.test(file)),
+          isolate: false,
         },
       },
     ],
