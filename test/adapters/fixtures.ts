@@ -46,3 +46,45 @@ export function printed({ faults, warnings }: Pick<ConfigResult, 'faults' | 'war
     .map((line) => `${line.replaceAll(/\/\S*\/adapter-\w+\//g, '')}\n`)
     .join('');
 }
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** The schemas of a response by media type, or of JSON; and the operations from v2's to v1's. */
+export interface ResponsePair {
+  readonly v1: Schema;
+  readonly v2: Schema;
+  readonly operations?: readonly Schema[];
+  readonly openapi?: string;
+}
+
+export function object(properties: Schema, required = Object.keys(properties)): Schema {
+  return { type: 'object', required, properties };
+}
+
+function contract(path: string, schema: Schema, openapi: string): string {
+  const isByType = Object.keys(schema).some((key) => key.includes('/'));
+  const types = Object.entries(isByType ? schema : { 'application/json': schema });
+  const content = Object.fromEntries(types.map(([type, one]) => [type, { schema: one }]));
+  const paths = { [path]: { get: { responses: { '200': { description: '', content } } } } };
+  const components = { schemas: { Item: object({ n: { type: 'string' } }) } };
+  return JSON.stringify({ openapi, info: { title: 'd', version: '1' }, paths, components });
+}
+
+/** Loads an adapter with one route. */
+export async function loadPair({ v1, v2, operations = [], openapi = '3.1.0' }: ResponsePair): Promise<ConfigResult> {
+  const routes = { 'GET /drinks': { to: 'GET /cocktails', response: { 200: operations } } };
+  const versions = {
+    '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'v1.yaml', adapter: { from: '/v2', routes } },
+    '/v2': { upstream: 'http://127.0.0.1:3002', contract: 'v2.yaml' },
+  };
+  return loadFixture({
+    routes: JSON.stringify({ routes: versions }),
+    v1: contract('/drinks', v1, openapi),
+    v2: contract('/cocktails', v2, openapi),
+  });
+}
+
+/** `accepted`, or the faults. */
+export function verdictIn(result: ConfigResult): string {
+  return result.faults.length === 0 ? 'accepted' : printed(result);
+}

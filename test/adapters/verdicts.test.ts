@@ -1,25 +1,11 @@
 import { expect, it } from 'vitest';
-import { loadFixture, printed } from './fixtures.ts';
-
-type Schema = Readonly<Record<string, unknown>>;
-
-/** The schemas of a response by media type, or of JSON; and the operations from v2's to v1's. */
-interface Pair {
-  readonly v1: Schema;
-  readonly v2: Schema;
-  readonly operations?: readonly Schema[];
-  readonly openapi?: string;
-}
+import { loadPair, object, type ResponsePair, type Schema, verdictIn } from './fixtures.ts';
 
 const text = { type: 'string' };
 const integer = { type: 'integer' };
 const number = { type: 'number' };
 const nullable = { type: ['string', 'null'] };
 const item = { $ref: '#/components/schemas/Item' };
-
-function object(properties: Schema, required = Object.keys(properties)): Schema {
-  return { type: 'object', required, properties };
-}
 
 function field(schema: Schema, name = 'a'): Schema {
   return object({ [name]: schema });
@@ -33,34 +19,11 @@ function uniqueList(items: Schema, isUnique = true): Schema {
   return field({ type: 'array', items, uniqueItems: isUnique });
 }
 
-function contract(path: string, schema: Schema, openapi: string): string {
-  const isByType = Object.keys(schema).some((key) => key.includes('/'));
-  const types = Object.entries(isByType ? schema : { 'application/json': schema });
-  const content = Object.fromEntries(types.map(([type, one]) => [type, { schema: one }]));
-  const paths = { [path]: { get: { responses: { '200': { description: '', content } } } } };
-  const components = { schemas: { Item: object({ n: text }) } };
-  return JSON.stringify({ openapi, info: { title: 'd', version: '1' }, paths, components });
-}
-
-async function verdict({ v1, v2, operations = [], openapi = '3.1.0' }: Pair): Promise<string> {
-  const routes = { 'GET /drinks': { to: 'GET /cocktails', response: { 200: operations } } };
-  const versions = {
-    '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'v1.yaml', adapter: { from: '/v2', routes } },
-    '/v2': { upstream: 'http://127.0.0.1:3002', contract: 'v2.yaml' },
-  };
-  const result = await loadFixture({
-    routes: JSON.stringify({ routes: versions }),
-    v1: contract('/drinks', v1, openapi),
-    v2: contract('/cocktails', v2, openapi),
-  });
-  return result.faults.length === 0 ? 'accepted' : printed(result);
-}
-
 const convert = (to: string): readonly Schema[] => [{ convert: { a: to } }];
 const inItems = (...operations: readonly Schema[]): readonly Schema[] => [{ each: { a: operations } }];
 const oldPattern = String.raw`^[\w-.]+$`;
 
-it.each<[string, Pair]>([
+it.each<[string, ResponsePair]>([
   [
     'a pattern without the flag u',
     { v1: field({ ...text, pattern: oldPattern }), v2: field({ ...text, pattern: oldPattern }) },
@@ -211,10 +174,10 @@ it.each<[string, Pair]>([
     },
   ],
 ])('accepts %s', async (_name, pair) => {
-  expect(await verdict(pair)).toBe('accepted');
+  expect(verdictIn(await loadPair(pair))).toBe('accepted');
 });
 
-it.each<[string, Pair]>([
+it.each<[string, ResponsePair]>([
   ['another pattern that needs no flag u', { v1: field({ ...text, pattern: oldPattern }), v2: field(text) }],
   [
     'a limit beside such a pattern',
@@ -296,5 +259,5 @@ it.each<[string, Pair]>([
     },
   ],
 ])('rejects %s', async (_name, pair) => {
-  expect(await verdict(pair)).toMatch(/^routes\.yaml:1:\d+ +routes\.\/v1\.adapter/);
+  expect(verdictIn(await loadPair(pair))).toMatch(/^routes\.yaml:1:\d+ +routes\.\/v1\.adapter/);
 });
