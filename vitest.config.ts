@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 // of their tests. A file that uses `vi`, the process, other processes or PostgreSQL gets a process of its own. So do those
 // that measure pauses: other files leave garbage for the collector.
 const folders =
-  'test/{admin,cli/output,compat/{diff,document,guide,judge,report,rules,schema},config,discovery,docs,forwarding,http1,lifecycle,observability,pipeline,problems,routing,services,shared,upstream,usage,wire}';
+  'test/{adapters,admin,cli/output,compat/{diff,document,guide,judge,report,rules,schema},config,discovery,docs,forwarding,grease,http1,lifecycle,notify,observability,pipeline,plan,problems,restrictions,retirement,routing,selfService,services,shadow,shared,upstream,usage,wire}';
 const ownProcess =
   /\b(vi|process|globalThis|child_process|spawn|execFile|Worker)\b|\/(startWorkers|postgres|fleetLedger|fleetGateway)\./;
 const measuring = /\/(slow\w+|hostilePeers)\.test\.ts$/;
