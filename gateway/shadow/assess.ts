@@ -175,11 +175,13 @@ class RouteRows {
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
-          : after !== 'optional'
-            ? [false, 'the new contract does not list the status']
-            : before === 'unlisted' || isDropped
-              ? [true, 'only one of the contracts lists the status']
-              : [false, 'the contracts do not state it'];
+          : after === 'required'
+            ? [true, 'the new contract requires another parameter']
+            : after !== 'optional'
+              ? [false, 'the new contract does not list the status']
+              : before === 'unlisted' || isDropped
+                ? [true, 'only one of the contracts lists the status']
+                : [false, 'the contracts do not state it'];
       return [difference(row, ['status', detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];
     });
   }

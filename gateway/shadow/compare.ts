@@ -78,10 +78,18 @@ export class ResponseComparer {
   #compareStatus(pair: ResponsePair, now: Exchanged, into: Observation[]): void {
     for (const status of new Set([pair.old.status, now.status])) {
       const [before, after] = this.#listedResponses({ ...pair, old: { ...pair.old, status } }, { ...now, status });
-      const declares = `${statusListing(before, this.#old)} → ${statusListing(after, this.#new)}`;
+      const listing = statusListing(after, this.#new);
+      const refuses = listing === 'optional' && refusals.has(status) && this.#requiresMore(pair);
+      const declares = `${statusListing(before, this.#old)} → ${refuses ? 'required' : listing}`;
       const share = (one: Exchanged): number => (one.status === status ? 1 : 0);
       addObservation(into, { what: 'status', detail: String(status), declares, old: share(pair.old), new: share(now) });
     }
+  }
+
+  /** Whether the new contract requires a parameter that clients of the old version need not send. */
+  #requiresMore({ method, template, toTemplate }: ResponsePair): boolean {
+    const known = this.#old.requiredParameters(method, template);
+    return [...this.#new.requiredParameters(method, toTemplate)].some((name) => !known.has(name));
   }
 
   #compareMedia({ old, ...pair }: ResponsePair, now: Exchanged, into: Observation[]): void {
@@ -203,6 +211,9 @@ function countOwners(pointer: string, body: unknown): number {
 function below(path: BodyPath): BodyPath[] {
   return [...path.children].flatMap((child) => [child, ...below(child)]);
 }
+
+/** How a version answers a request that its contract does not allow. */
+const refusals: ReadonlySet<number> = new Set([400, 422]);
 
 function statusListing({ hasRoute, hasStatus }: ListedResponse, { isKnown }: ContractResponses): string {
   if (!isKnown) return 'no schema';

@@ -1,6 +1,6 @@
 import { type Route, routesOf } from '../compat/diff/routes.ts';
 import type { Documents } from '../compat/document/documents.ts';
-import { below, entriesOf, isMap, type Located } from '../compat/document/located.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../compat/document/located.ts';
 import { openContract } from '../compat/document/open.ts';
 import { CompareError } from '../compat/failure.ts';
 import type { Schema } from '../compat/schema/schema.ts';
@@ -63,11 +63,41 @@ export class ContractResponses {
     const key = `${method} ${template} ${status} ${media}`;
     const known = this.#listed.get(key);
     if (known) return known;
-    const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
-    const route = names.map((name) => this.#routes.get(`route ${name} ${template}`)).find((one) => one !== undefined);
+    const route = this.#routeOf(method, template);
     const listed = route ? this.#responseOf(route, status, media) : unlisted;
     if (this.#listed.size < maxListed) this.#listed.set(key, listed);
     return listed;
+  }
+
+  /** What a request must have besides its path, such as `query base`. */
+  requiredParameters(method: string, template: string | undefined): ReadonlySet<string> {
+    const route = this.#routeOf(method, template);
+    const required = new Map<string, boolean>();
+    for (const holder of route ? [route.item, route.operation] : []) {
+      for (const written of itemsOf(below(holder, 'parameters'))) {
+        const parameter = this.#resolved(written);
+        const [place, name] = ['in', 'name'].map((key) => parameter && below(parameter, key).value);
+        const isRequired = parameter !== undefined && below(parameter, 'required').value === true;
+        // A parameter of the operation replaces that of its path.
+        if (place !== 'path')
+          required.set(`${place} ${place === 'header' ? String(name).toLowerCase() : name}`, isRequired);
+      }
+    }
+    return new Set([...required].flatMap(([name, isRequired]) => (isRequired ? [name] : [])));
+  }
+
+  #routeOf(method: string, template: string | undefined): Route | undefined {
+    const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
+    return names.map((name) => this.#routes.get(`route ${name} ${template}`)).find((one) => one !== undefined);
+  }
+
+  #resolved(written: Located): Located | undefined {
+    try {
+      return this.#documents?.resolve(written);
+    } catch (error) {
+      if (error instanceof CompareError) return undefined;
+      throw error;
+    }
   }
 
   /** The meaning of a schema. @throws CompareError for a broken `$ref` */

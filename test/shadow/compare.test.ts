@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { assessed, contract, dice, type JsonSchema, json, pairOf } from './pairs.ts';
+import type { ContractResponses } from '../../gateway/shadow/responses.ts';
+import { assessed, contract, dice, type JsonSchema, json, jsonResponse, pairOf } from './pairs.ts';
 import { seededDifferences } from './seeded.ts';
 
 describe('the comparison of responses', () => {
@@ -119,5 +120,30 @@ describe('a new version that breaks its own contract', () => {
     const items = (length: number) => json(Array.from({ length }, () => ({ a: random() < 0.03 ? 'y' : 'x' })));
     const pairs = Array.from({ length: 300 }, () => pairOf(items(5), items(50)));
     expect(assessed(contract(list), contract(list), pairs).alarms).toEqual([]);
+  });
+});
+
+describe('a new version that requires another parameter', () => {
+  const responses = { 200: jsonResponse(true), 400: jsonResponse(true) };
+  const base = (required: boolean) => ({ name: 'base', in: 'query', required, schema: { type: 'string' } });
+  const withParameters = (...parameters: object[]) => contract(true, { responses, parameters });
+  const refused = (before: ContractResponses, after: ContractResponses, status = 400) => {
+    const pairs = Array.from({ length: 30 }, () => pairOf(json({}), json({}, status)));
+    const { alarms, declared } = assessed(before, after, pairs);
+    return { alarms, declared };
+  };
+
+  it('declares that it refuses requests without it', () => {
+    const isDeclared = { alarms: [], declared: ['status 200 → 400'] };
+    expect(refused(withParameters(), withParameters(base(true)))).toEqual(isDeclared);
+    expect(refused(withParameters(base(false)), withParameters(base(true)))).toEqual(isDeclared);
+  });
+
+  it.each([
+    ['the old version requires it as well', withParameters(base(true)), withParameters(base(true)), 400],
+    ['the parameter is not required', withParameters(), withParameters(base(false)), 400],
+    ['the contract does not list the status', withParameters(), withParameters(base(true)), 422],
+  ])('declares nothing if %s', (_name, before, after, status) => {
+    expect(refused(before, after, status)).toEqual({ alarms: [`status 200 → ${status}`], declared: [] });
   });
 });

@@ -13,13 +13,14 @@ export interface ContractOptions {
   readonly schemas?: Readonly<Record<string, unknown>>;
   /** By status; default: 200 with the schema. */
   readonly responses?: Readonly<Record<string, unknown>>;
+  readonly parameters?: readonly object[];
 }
 
 /** A contract with the route `GET /drinks` and a schema for its 200. Undefined: no contract. */
 export function contract(schema: JsonSchema | undefined, options: ContractOptions = {}): ContractResponses {
   if (schema === undefined) return new ContractResponses(undefined, 'v1');
-  const { openapi = '3.1.0', schemas = {}, responses = { 200: jsonResponse(schema) } } = options;
-  const root = { openapi, paths: { '/drinks': { get: { responses } } }, components: { schemas } };
+  const { openapi = '3.1.0', schemas = {}, responses = { 200: jsonResponse(schema) }, parameters = [] } = options;
+  const root = { openapi, paths: { '/drinks': { get: { responses, parameters } } }, components: { schemas } };
   const noFiles = (): never => {
     throw new Error('The contract refers to no other file.');
   };
