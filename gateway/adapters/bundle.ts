@@ -113,6 +113,7 @@ export class Bundle {
     const all = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : none;
     for (const key of Object.keys(value)) {
       if (leftOut.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
+      if (!isUsable(key, value[key])) continue;
       const inner = below(located, key);
       if (listKeys.has(key) && isList(inner.value)) {
         result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? all : none));
@@ -123,7 +124,7 @@ export class Bundle {
       else if (key === 'discriminator') result[key] = this.#discriminator(inner);
       else result[key] = inner.value;
     }
-    return this.#documents.isOpenApi30 ? upgraded(result, value['nullable'] === true) : result;
+    return upgraded(result, this.#documents.isOpenApi30 && value['nullable'] === true);
   }
 
   #map(located: Located): PlainSchema {
@@ -138,6 +139,25 @@ export class Bundle {
     });
     return isMap(located.value) ? { ...located.value, mapping: Object.fromEntries(mapping) } : located.value;
   }
+}
+
+const typeNames: ReadonlySet<unknown> = new Set('null boolean integer number string array object'.split(' '));
+const limitKeys =
+  /^(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|(?:min|max)(?:Length|Items|Properties|Contains))$/;
+
+/**
+ * Whether a keyword has a value that a validator accepts. Some contracts have `required: true` beside a field, for example, and
+ * one such keyword would keep the whole schema from being checked. A limit with a boolean is a flag of OpenAPI 3.0.
+ */
+function isUsable(key: string, value: unknown): boolean {
+  if (key === 'required') return isList(value) && value.every((name) => typeof name === 'string');
+  if (key === 'enum') return isList(value) && value.length > 0;
+  if (key === 'type')
+    return [value].flat().every((type) => typeNames.has(type)) && !(isList(value) && value.length === 0);
+  if (key === 'pattern') return typeof value === 'string';
+  if (key === 'uniqueItems') return typeof value === 'boolean';
+  if (key === 'multipleOf') return typeof value === 'number' && value > 0;
+  return !limitKeys.test(key) || typeof value === 'number' || typeof value === 'boolean';
 }
 
 /** Own members only, also for the name `__proto__`. */

@@ -258,6 +258,10 @@ it.each<[string, ResponsePair]>([
       operations: [{ move: { '/a/n': '/n' } }],
     },
   ],
+  [
+    'a limit beside keywords that no validator accepts',
+    { v1: field({ ...text, maxLength: 3, required: true, enum: [], minLength: '1' }), v2: field(text) },
+  ],
 ])('rejects %s', async (_name, pair) => {
   expect(verdictIn(await loadPair(pair))).toMatch(/^routes\.yaml:1:\d+ +routes\.\/v1\.adapter/);
 });
