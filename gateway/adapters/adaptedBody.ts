@@ -106,7 +106,7 @@ function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length;
 }
 
-/** To the validator, a number that was kept by its text is an object, so it gets such a value as parsed from its text. */
+/** A number that was kept by its text is an object, which a validator rejects. So the validator gets the value that is parsed from `text`. */
 function violationIn(value: JsonValue, text: string, keepsNumbers: boolean, violation: Violation): string | undefined {
   const pointer = keepsNumbers ? '' : violation(value);
   // A conversion may have kept a number, too.

@@ -171,7 +171,7 @@ function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
   return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
 }
 
-/** The smallest and the largest number of some texts. If one is negative, so may be the largest. */
+/** The smallest and the largest number of some texts. If one is negative, every number may have the opposite sign. */
 function rangeOf(texts: readonly string[]): PlainSchema {
   const numbers = texts.map(Number);
   const maximum = Math.max(...numbers.map(Math.abs));

@@ -16,13 +16,13 @@ import { withFormats } from './formats.ts';
 
 export type ParameterPlace = 'path' | 'query';
 
-/** The parameters of an operation by place and name, and the schemas that theirs refer to. */
+/** The parameters of an operation by place and name, and the named schemas that their schemas refer to. */
 export interface ParameterParts {
   readonly parameters: ReadonlyMap<string, PlainPart>;
   readonly named: Named;
 }
 
-/** `template`: of the path. A schema keeps how its parameter is written in `x-parameter`. */
+/** The parameters of one place as an object schema. `x-parameter` of a property is how its parameter is written. `template`: of the path. */
 export function objectOf({ parameters, named }: ParameterParts, where: ParameterPlace, template: string): PlainSchema {
   const properties = new Map<string, PlainSchema>();
   const required: string[] = [];
@@ -70,22 +70,22 @@ export function parametersIn(
     const isSent = requiredOf(schema).includes(name);
     if ('content' in rest) return { ...rest, name, in: where, required: isSent };
     const { 'x-parameter': _parameter, default: written, ...values } = known;
-    const { schema: their, ...theirs } = other.parameters.get(`${where} ${name}`) ?? {};
-    const theirSchema = typeof their === 'object' && their !== null ? (their as PlainSchema) : {};
-    const usual = isSent ? theirSchema['default'] : written;
+    const { schema: described, ...otherParameter } = other.parameters.get(`${where} ${name}`) ?? {};
+    const otherSchema = typeof described === 'object' && described !== null ? (described as PlainSchema) : {};
+    const usual = isSent ? otherSchema['default'] : written;
     const isReadable = [
       formOf(known, where, own.named),
-      formOf({ ...theirSchema, 'x-parameter': theirs }, where, other.named),
+      formOf({ ...otherSchema, 'x-parameter': otherParameter }, where, other.named),
     ].every((form) => typeof form === 'object');
-    const { style, explode } = theirs;
-    const described = withFormats(values, theirSchema, other.named) as PlainSchema;
+    const { style, explode } = otherParameter;
+    const withOtherFormats = withFormats(values, otherSchema, other.named) as PlainSchema;
     return {
       ...rest,
       ...(rewritten.has(name) && isReadable ? { style, explode } : {}),
       name,
       in: where,
       required: isSent,
-      schema: usual === undefined ? described : { ...described, default: usual },
+      schema: usual === undefined ? withOtherFormats : { ...withOtherFormats, default: usual },
     };
   });
 }

@@ -87,7 +87,7 @@ interface OperationTarget {
 export interface PreparedAdapter {
   /** 12 hexadecimal digits; another one after a change of the settings or of a contract. */
   readonly hash: string;
-  /** The source of a module with a check of values for each name in `responses` of the routes. */
+  /** The source of a module. It exports a function for each name in `PreparedRoute.responses`, which checks a value. */
   readonly checks: string;
   /** The adapted routes, by method and path: `GET /drinks/{id}`. */
   readonly routes: ReadonlyMap<string, PreparedRoute>;

@@ -33,9 +33,9 @@ function eventsOfVersion({ version, brownouts, successor, guide }: VersionOvervi
   const { name, deprecation, sunset, retired, afterSunset, info, contract } = version;
   const page = info ?? guide ?? index;
   const move = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
-  const now = retired ? ` /${name} is retired: every request is answered 410 Gone.` : '';
+  const retiredNote = retired ? ` /${name} is retired: every request is answered 410 Gone.` : '';
   const event = (kind: string, at: number | undefined, title: string, text: string): LifecycleEvent[] =>
-    at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${now}${move}`, page }];
+    at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${retiredNote}${move}`, page }];
   return [
     ...event('deprecation', deprecation, `/${name} is deprecated`, `/${name} is no longer recommended.`),
     ...event('sunset', sunset, `Sunset of /${name}`, `/${name} may stop at any time from now on.`),

@@ -11,7 +11,7 @@ import { type CountedCalls, countingNotes, type Question, type UnsentCounts, uns
 export const longestUnreadMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
 const settleMs = 3 * longestUnreadMs;
-// The others report their answer while the question is in the row. The verdict reads it again after the wait.
+// The other gateways report their answers as long as the question is in the row, and the verdict reads them after the wait.
 const shownMs = 30_000;
 const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.

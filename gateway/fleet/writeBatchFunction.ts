@@ -13,7 +13,7 @@ export interface SumTable {
 
 interface BatchTables {
   readonly schemaName: string;
-  /** The advisory lock of those who fold names. */
+  /** The number of the advisory lock that is held while names are folded. */
   readonly foldingLock: number;
   readonly sumTables: readonly SumTable[];
   /** The columns of a row that are added up. */
@@ -82,7 +82,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
     END IF;
     IF json_array_length(p_rows) = 0 THEN RETURN outcome; END IF;
     SELECT value INTO own_salt FROM ${schemaName}.meta WHERE key = 'salt';
-    -- Not from the first to the last hour: with a clock that began in 1970 these are more partitions than can be locked at once.
+    -- Only the hours of the rows, without those in between: if a clock began in 1970, those are more partitions than can be locked at once.
     PERFORM ${schemaName}.create_partitions(hour, hour)
       FROM (SELECT DISTINCT hour FROM json_to_recordset(p_rows) AS r(hour bigint) ORDER BY 1) AS hours;
     INSERT INTO ${schemaName}.versions (name) SELECT DISTINCT version FROM json_to_recordset(p_rows) AS r(version text)

@@ -53,7 +53,7 @@ export function nextBrownout(
   return brownouts.find((window) => window.at > now && !cancelled.has(brownoutKey(name, window)));
 }
 
-/** The state of a brownout. `missed`: no gateway was running when it began and ended. */
+/** The state of a brownout. `missed`: no gateway was running between its start and its end. */
 export type BrownoutState = 'planned' | 'running' | 'missed' | BrownoutRecord['state'];
 
 /** A brownout of the current configuration, for operators. Instants as RFC 3339. */
@@ -170,10 +170,12 @@ export function sparedMessages(
 
 /** Whether `window` refuses nothing that `other` does not refuse. */
 function isWithin(window: BrownoutWindow, other: BrownoutWindow): boolean {
-  const hasRoutes =
+  const areRoutesWithin =
     other.routes === undefined ||
     window.routes?.every(({ method, path }) => other.routes?.some((one) => one.method === method && one.path === path));
-  return other.at <= window.at && window.end <= other.end && window.clients <= other.clients && hasRoutes === true;
+  return (
+    other.at <= window.at && window.end <= other.end && window.clients <= other.clients && areRoutesWithin === true
+  );
 }
 
 function inDays(ms: number): string {

@@ -225,7 +225,7 @@ export class Dispatcher {
     }
   }
 
-  /** Records the last result, unless that is done: the event would be claimed and sent again. @returns whether it is recorded */
+  /** Records the last result if the queue does not have it yet: otherwise the event is sent again. @returns whether it is recorded */
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;

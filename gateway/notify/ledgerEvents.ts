@@ -196,7 +196,10 @@ function dateInWords({ at, what }: NamedDate): string {
   return `${dayOf(at)}: ${what}`;
 }
 
-/** The clients that call a deprecated version for the first time, or again after a pause: of today, and the summary of yesterday. */
+/**
+ * Events for the clients that called a deprecated version for the first time, or again after a pause, today or yesterday. With more
+ * than `listedPerDay` of them yesterday, also the summary of that day.
+ */
 export async function clientEvents(
   queries: FactSources['queries'],
   snapshot: Snapshot,

@@ -39,7 +39,7 @@ export async function routeGroups(
     const before = running?.versions.get(version.name);
     const [answerOf, answerBefore] = [routeAnswers(version), before && routeAnswers(before)];
     if (answerOf === undefined) continue;
-    // With the same routes, the adapter serves a request that it has served.
+    // If both adapters have the same routes, every request that was served is still served.
     const isSame = answerBefore !== undefined && adaptedNames(version) === (before && adaptedNames(before));
     const used = (await queries.routes(version.name, since)).map(({ route }) => route);
     const byAnswers = Map.groupBy(used, (route) => `${answerOf(route)} ${answerBefore?.(route) ?? 'served'}`);
@@ -54,7 +54,7 @@ export async function routeGroups(
   return groups;
 }
 
-/** A part of the requests of one client to one version. `group`: undefined for the routes in none. */
+/** A part of the requests of one client to one version. `group`: undefined for routes that are in no group. */
 export interface UsePart {
   readonly use: VersionClientUse;
   readonly group: RouteGroup | undefined;
@@ -68,7 +68,7 @@ export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = [
     if (requests === undefined) return [];
     return [{ group, use: { version, client, name, requests, errors, served, failing, refused, last, topRoutes } }];
   }) as UsePart[];
-  // Without a request in the period, a request of before is still open. It belongs to one route.
+  // No request began in the period, so an earlier one is still open. It belongs to one route.
   if (use.requests === 0) return [{ use, group: own[0]?.group }];
   const parts = own.filter((part) => part.use.requests > 0);
   const left = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>
@@ -147,7 +147,7 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
     const answers = new Set(
       templates.filter((one) => mayName(one, segments)).map((one) => answer(one.template, method)),
     );
-    // A path that looks like one of the contract need not be one.
+    // The path may match a template and still be none of the contract's paths.
     if (!templates.some((one) => namesAll(one, segments))) answers.add('not_adapted');
     const [first = 'not_adapted', ...others] = answers;
     return others.length > 0 ? 'unknown' : first;

@@ -20,7 +20,7 @@ export interface BrownoutEstimate {
   readonly requests: number;
   /** To the version, by clients without a name that brownouts may refuse. */
   readonly unnamed: number;
-  /** That the brownout would have refused. At least the true number. */
+  /** That the brownout would have refused. An upper bound. */
   readonly refused: number;
   /** To all versions. */
   readonly all: number;
@@ -52,7 +52,7 @@ export async function estimateBrownout(
     const [method = '', path = ''] = route.split(' ', 2);
     return route === otherRoute || scope.includesRoute(method, path) ? requests : 0;
   });
-  // The ledger is not asked for the routes of each client, so this is the larger number if only some of both are refused.
+  // An upper bound if the window has both `clients` and `routes`, because the routes of each client are not queried.
   const refused = Math.min(sum(ofClients), ofRoutes ? sum(ofRoutes) : Number.POSITIVE_INFINITY);
   return {
     since,
@@ -93,7 +93,7 @@ export function hasHealthyTarget({ versions }: Pick<ServingReport, 'versions'>, 
   return targets.some(({ health, reachable }) => health === 'healthy' && reachable !== false);
 }
 
-// A single error among few requests fills a minute, but not several spans of this length in a row.
+// Shorter than `limitMs`, so that a single error among few requests leaves the span before it can end the brownout.
 const spanMs = 30_000;
 const limitMs = 60_000;
 const largestErrorShare = 0.05;

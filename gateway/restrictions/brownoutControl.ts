@@ -37,7 +37,7 @@ export interface BrownoutControlOptions {
   readonly report: (metrics: boolean) => Promise<ServingReport>;
   /** Undefined: the ledger cannot be read. */
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
-  /** Stores new records and returns those that count. Undefined: the ledger, or the store of the fleet, does not answer. */
+  /** Stores new records and returns all records that are in effect. Undefined: the ledger, or the store of the fleet, does not answer. */
   readonly exchange: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
   /** Tells all processes that serve clients which brownouts may refuse, and which are cancelled. */
   readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
@@ -268,7 +268,7 @@ export class BrownoutControl {
     return true;
   }
 
-  /** Tells the processes what may refuse, if that has changed. Never rejects. Checks do not await it: a process may be slow. */
+  /** Tells the processes which brownouts may refuse, if that has changed. Never rejects. Checks do not await it: a process may be slow. */
   async #publish(): Promise<void> {
     const now = this.#options.clock.now();
     const keys = this.#near(now)

@@ -21,7 +21,7 @@ export class Freeze implements Restriction {
     this.#allowed = new Set(freeze.allow);
   }
 
-  /** None if the version has no freeze, or one that only reports: the ledger has what that needs. */
+  /** Empty if the version has no freeze, or one that only reports: reports read the new clients from the ledger. */
   static of(version: Version, snapshot: Snapshot): readonly Restriction[] {
     const { freeze } = version;
     return freeze?.mode === 'refuse' ? [new Freeze(version, snapshot, freeze)] : [];

@@ -89,7 +89,7 @@ export interface KnownClients {
   readonly lines: ReadonlyMap<string, string>;
 }
 
-/** Identifies a freeze in `RestrictionState.known`. With the date, because the clients of another date are other ones. */
+/** Identifies a freeze in `RestrictionState.known`. With the date, because a freeze from another date has other known clients. */
 export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>): string {
   return `${version} ${from}`;
 }

@@ -192,7 +192,7 @@ function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPat
   return path;
 }
 
-/** How many objects of a body can have the last field of a pointer; how many values it means if it ends with `*`. At least 1. */
+/** The number of objects in a body that can have the last field of a pointer. If it ends with `*`: the number of its values. At least 1. */
 function countOwners(pointer: string, body: unknown): number {
   const keys = pointer.split('/').slice(1);
   const owners = keys.at(-1) === '*' ? keys : keys.slice(0, -1);

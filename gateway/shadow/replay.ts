@@ -45,7 +45,7 @@ export interface SilentSide {
   readonly reason: string;
 }
 
-/** What became of the requests. */
+/** The results of the requests. */
 export interface ReplayOutcome {
   readonly rows: readonly EvidenceRow[];
   /** The routes that were sent, with the route of the new version. */
@@ -58,7 +58,7 @@ export interface ReplayOutcome {
   readonly gone: SilentSide | undefined;
 }
 
-// A difference that only many pairs show needs 20 of them that differ. It may be in the responses to one of few requests.
+// Some differences count only after 20 differing pairs. If a route has few requests, all of these may come from one of them.
 const fewestPairs = 40;
 const usualRepeat = 24;
 const mostRepeatedPairs = 100;

@@ -2,7 +2,7 @@ import { printableExcerpt } from '../shared/text.ts';
 
 /** The format that this release writes, and the only one that it reads. */
 export const requestFormat = 1;
-// Values of clients must not lie around.
+// The file may have values of clients, which may be personal data and must not be kept for long.
 export const requestLifetimeMs = 7 * 86_400_000;
 
 const parameterTypes = ['string', 'integer', 'number', 'boolean', 'array'] as const;
@@ -95,7 +95,7 @@ export const requestFileSchema = {
           path: { type: 'object', additionalProperties: single, description: 'The path parameters, by name.' },
           query: { type: 'object', additionalProperties: repeatable, description: 'The query parameters, by name.' },
           headers: { type: 'object', additionalProperties: single, description: 'The header fields, by name.' },
-          count: { type: 'integer', minimum: 0, description: 'How often clients sent it. For information.' },
+          count: { type: 'integer', minimum: 0, description: 'How often it was sampled. Not used.' },
         },
       },
     },

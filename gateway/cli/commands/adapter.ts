@@ -24,13 +24,17 @@ export const addAdapter: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function adapter(old: string, now: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
-  const { from, to, request } = versionPair(old, now, config, io);
+  const { from, to, request: contracts } = versionPair(old, now, config, io);
   if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');
   if (to.adapter)
     throw new CompareError(`/${to.name}`, 'has an adapter itself', 'Name the version whose backend answers it.');
   const { draftAdapter } = await import('../../adapters/draft.ts');
-  const at = ({ name, file }: (typeof request)['from']) => ({ name, file: resolve(io.cwd, file) });
-  const { lines, adapted, gone, faulty } = await draftAdapter(at(request.from), at(request.to), request.moved);
+  const absolute = ({ name, file }: (typeof contracts)['from']) => ({ name, file: resolve(io.cwd, file) });
+  const { lines, adapted, gone, faulty } = await draftAdapter(
+    absolute(contracts.from),
+    absolute(contracts.to),
+    contracts.moved,
+  );
   const indentation = indentationIn(decode(readRoutes(config, io.cwd)) ?? '', from.name);
   const section = [`# To be pasted below /${from.name}: in ${printable(config)}.`, ...lines];
   const text = section.map((line) => `${indentation}${line}\n`).join('');

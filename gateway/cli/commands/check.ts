@@ -35,7 +35,7 @@ interface CheckOptions {
   readonly adapters?: boolean;
 }
 
-/** Generated responses for each adapted route with `--adapters`. */
+/** Generated messages of each kind for each adapted route, with `--adapters`. */
 const adapterSamples = 1000;
 
 export const addCheck: AddCommand = (program, io, finish) => {
@@ -50,7 +50,10 @@ export const addCheck: AddCommand = (program, io, finish) => {
       '--against-running',
       'also ask the running gateway what a reload of this file would change, and which clients would lose requests',
     )
-    .option('--adapters', `check each adapted route with ${adapterSamples} generated responses, instead of a few`)
+    .option(
+      '--adapters',
+      `check each adapted route with ${adapterSamples} generated messages of each kind, instead of a few`,
+    )
     .addOption(
       new Option(
         '--compose <file>',

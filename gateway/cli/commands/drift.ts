@@ -28,7 +28,8 @@ export const addDrift: AddCommand = (program, io, finish) => {
     .description('Report what a live version returns that its own contract does not declare.');
   addComparisonControl(command, io, finish, {
     kind: 'drift',
-    status: 'List the versions whose responses are compared with their contract, and how many were since the start.',
+    status:
+      'List the versions whose responses are compared with their contract, and the number of compared responses since the start.',
     stop: 'Compare no more responses, in all workers of this gateway. Nothing is compared until the settings change, also over restarts.',
     table: statusTable,
   });

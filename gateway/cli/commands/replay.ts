@@ -36,7 +36,7 @@ interface CommandOptions {
   readonly header?: readonly string[];
 }
 
-// Those of a shadow.
+// The defaults of a shadow.
 const limits = { timeout: 5_000, body: 256 * 1024 };
 
 export const addReplay: AddCommand = (program, io, finish) => {
@@ -62,7 +62,7 @@ export const addReplay: AddCommand = (program, io, finish) => {
     .option('--rate <n>', 'pairs of requests per second', rateArgument, 100)
     .option(
       '--repeat <n>',
-      'how often each request is sent (default: 24, so that a route has 40 to 100 pairs)',
+      'how often each request is sent (default: as often as needed for 40 to 100 pairs of its route)',
       repeatArgument,
     )
     .action(async (file: string, options: CommandOptions) =>
@@ -98,7 +98,7 @@ async function replayFile(name: string, options: CommandOptions, io: Io, release
     notes,
   };
   const outcome = await replay(replayed);
-  if ('side' in outcome) throw silence(outcome, replayed[outcome.side]);
+  if ('side' in outcome) throw noAnswerError(outcome, replayed[outcome.side]);
   const report = replayReport(replayed, outcome);
   io.stdout.write(printed(report, replayed, options.format, { io, release, file: name }));
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
@@ -107,7 +107,7 @@ async function replayFile(name: string, options: CommandOptions, io: Io, release
     report.pairs === 0
       ? 'Nothing was compared.'
       : !report.has_success
-        ? `/${version} answered every request with an error, so no response of success was compared.  Check --v1 and --header.`
+        ? `/${version} answered every request with an error, so no successful response was compared.  Check --v1 and --header.`
         : report.is_complete
           ? undefined
           : 'Not all requests were sent.';
@@ -166,7 +166,7 @@ function versionIn({ versions }: Snapshot, name: string, file: string) {
   if (version !== undefined) return version;
   const known = [...versions.keys()].map((one) => `/${one}`).join(', ');
   throw new UsageError(
-    `${printable(file)} has no /${name}, only ${known}.  Write its versions as \`version\` and \`to\` into the file of requests.`,
+    `${printable(file)} has no /${name}, only ${known}.  Set \`version\` and \`to\` in the file of requests to two of these.`,
   );
 }
 
@@ -196,7 +196,7 @@ function urlOf(option: string, text: string): URL {
   return url;
 }
 
-/** Neither the value nor what else was written is printed. @throws UsageError */
+/** No message contains the text of the option, because it may be a secret. @throws UsageError */
 function fieldOf(text: string): HeaderField {
   const colon = text.indexOf(':');
   if (colon < 1) throw new UsageError("A --header has no name.  Write --header 'Name: value'.");
@@ -208,7 +208,7 @@ function fieldOf(text: string): HeaderField {
 
 const certificateCode = /CERT|ISSUER|SELF_SIGNED|ALTNAME/;
 
-function silence({ side, reason }: SilentSide, { url, version }: ReplaySide): UsageError {
+function noAnswerError({ side, reason }: SilentSide, { url, version }: ReplaySide): UsageError {
   const option = side === 'old' ? '--v1' : '--v2';
   const remedy = certificateCode.test(reason)
     ? 'Name a file with the certificate of its authority in NODE_EXTRA_CA_CERTS.'

@@ -17,8 +17,8 @@ import {
 } from './rule.ts';
 
 /**
- * Finds the names in the ledger of a client that the file names. Like an entry of `retire.ignore_clients`, `word` may be a name in
- * the ledger (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or a name of `usage.names`.
+ * Returns a function that finds the ledger names of a client by a word of routes.yaml. Like an entry of `retire.ignore_clients`,
+ * `word` may be a name in the ledger (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or a name of `usage.names`.
  */
 export function clientFinder({ draft, source, files }: RuleContext): (word: string) => readonly string[] {
   const kinds = draft.usage.identify.map(kindOf);
@@ -99,7 +99,7 @@ export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, no
   });
 
 const weekMs = 7 * 86_400_000;
-// Clients that fail for a shorter time read it as a network problem. A longer one is an outage.
+// The owners of a client take a shorter failure for a network problem. A longer brownout would be an outage.
 const shortestMs = 15 * 60_000;
 const longestMs = 24 * 3_600_000;
 

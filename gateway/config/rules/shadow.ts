@@ -6,7 +6,7 @@ import { isRoute, routeIn } from './lifecycle.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
 const yearMs = 366 * 86_400_000;
-// A process keeps up to this much of some dozens of responses in memory.
+// A process may have some dozens of response bodies of this size in memory.
 const largestBody = 8 * 1024 * 1024;
 const highestRate = 1000;
 const longestTimeoutMs = 60_000;
@@ -110,7 +110,7 @@ export const shadowIsOver: WarningRule = (context, now) =>
         ],
   );
 
-/** Without both contracts, no difference is declared, and none violates a contract. */
+/** Differences are classified by the contracts of both versions. */
 export const shadowWithoutContract: WarningRule = (context) =>
   eachShadow(context, ({ to }, { key }) => {
     const lacking = [key, to ?? ''].filter((one) => !context.contracts.has(one));

@@ -9,8 +9,8 @@ const maxLookedUp = 1_000;
 const isUse = '(failing = 0 OR requests > failing)';
 
 /**
- * The clients that used a version on the days from `since` to `until`, but never before, or not for `quiet` before. If the
- * ledger does not go back `quiet` before `since`, no client is known to be new.
+ * The clients that used a version on the days from `since` to `until`, and before `since` either never or not within `quiet`. If
+ * the ledger begins less than `quiet` before `since`, no client is known to be new.
  */
 export async function arrivalsIn(
   database: ReportingDatabase,
