@@ -61,7 +61,7 @@ export const shadowHasTarget: ConfigRule = (context) =>
     return target.route.upstream === undefined ? ['to', `${to} has no upstream.`, remedy] : undefined;
   });
 
-/** A shadow that nobody thinks of any more must not send copies for ever. */
+/** A forgotten shadow must not send copies forever. */
 export const shadowNeedsEnd: ConfigRule = (context, now) =>
   eachShadow(context, ({ until }, { key }) => {
     if (until === undefined && has(context.source, ['routes', key, 'shadow', 'until'])) return undefined;

@@ -59,7 +59,7 @@ export async function arrivalsIn(
   });
 }
 
-/** The requests of each client to two versions, by the sums of each version; most requests first. */
+/** The requests of each client to two versions, from the sums of each version; most requests first. */
 export function movements(
   clients: readonly string[],
   inOld: ReadonlyMap<string, NamedSums>,

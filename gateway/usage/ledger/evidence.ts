@@ -37,7 +37,7 @@ export function addEvidenceRows(database: DatabaseSync, version: string, rows: r
   const isTight = left < rows.length;
   if (isTight) left = makeRoom(database, version, rows, rows.filter(isNew).length);
   for (const one of rows) {
-    // A full table still counts what it has.
+    // At the limit, known rows are still counted.
     if (isTight && isNew(one)) {
       if (left <= 0) continue;
       left -= 1;
