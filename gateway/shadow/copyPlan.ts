@@ -114,9 +114,11 @@ function parametersOf(query: string): [name: string, value: string][] {
   return [...new URLSearchParams(query.replaceAll(';', '&'))];
 }
 
-// Credentials of a scheme, or the start of a JSON Web Token.
-const secretValue = /^\s*(?:(?:bearer|basic|dpop)(?:[\s+]|%20)|(?-i:eyJ))/i;
-const webToken = /(?<![\w-])eyJ[\w-]+\.[\w-]+\./;
+// Credentials of a scheme (RFC 9110 §11.4), or the start of a JSON Web Token.
+const secretValue = /^\s*(?:(?:bearer|basic|digest|dpop|hawk|negotiate|ntlm|token)(?:[\s+]|%20)|(?-i:eyJ))/i;
+// A JSON Web Token, a bearer token, or a key with one of the prefixes by which scanners find leaked keys.
+const secretText =
+  /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.|[Bb]earer(?:[\s+]|%20)|[rs]k_(?:live|test)_|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA[0-9A-Z]{12}|-----BEGIN)/;
 
 /** Whether the path or the query holds a secret that must not be copied. `query`: without `?`. */
 export function hasSecret({ settings, secrets }: CopyPlan, path: string, query: string): boolean {
@@ -124,10 +126,10 @@ export function hasSecret({ settings, secrets }: CopyPlan, path: string, query: 
 }
 
 export function holdsSecret(secrets: SecretNames, path: string, query: string): boolean {
-  if (redactPath(path, secrets) !== path || webToken.test(path)) return true;
+  if (redactPath(path, secrets) !== path || secretText.test(path)) return true;
   if (query === '') return false;
-  if (redactQuery(query, secrets) !== query || webToken.test(query)) return true;
-  return parametersOf(query).some((texts) => texts.some((text) => secretValue.test(text)));
+  if (redactQuery(query, secrets) !== query || secretText.test(query)) return true;
+  return parametersOf(query).some((texts) => texts.some((text) => secretValue.test(text) || secretText.test(text)));
 }
 
 // A copy must get the whole response, not a 304 or a part.
@@ -172,6 +174,6 @@ export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly s
 /** Whether a field may be copied without credentials. `name`: in lower case. */
 function isImpersonal({ version, identifying, secrets }: CopyPlan, name: string, value: string): boolean {
   const isListed = comparable.test(name) || (version.contract?.headers.includes(name) && !personal.test(name));
-  if (!isListed || identifying.has(name) || secretValue.test(value) || webToken.test(value)) return false;
+  if (!isListed || identifying.has(name) || secretValue.test(value) || secretText.test(value)) return false;
   return redactQuery(`${name}=1`, secrets) === `${name}=1`;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 
 // The number of the way in which responses are compared. Another number starts new evidence.
-const comparison = 3;
+const comparison = 4;
 
 // With fewer pairs, a presence or a type that differs says nothing.
 export const leastPairs = 20;

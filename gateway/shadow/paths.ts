@@ -104,14 +104,9 @@ export class BodyPath {
     if (schemas.some((schema) => itemSchemas(schema).length > 0)) this.items()?.addListed(around);
   }
 
-  /** Whether the keys of the object are data. */
+  /** Whether the keys of the object are data. An object of which a contract says nothing may be a map or not. */
   #isMap(): boolean {
-    const schemas = [...(this.#oldSchemas ?? []), ...(this.#newSchemas ?? [])];
-    if (schemas.length === 0) return false;
-    return (
-      schemas.some((schema) => entrySchemas(schema).length > 0) ||
-      schemas.every((one) => one.view.properties.size === 0)
-    );
+    return [this.#oldSchemas, this.#newSchemas].some((one) => one?.some((schema) => entrySchemas(schema).length > 0));
   }
 
   #child(
@@ -190,7 +185,7 @@ function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
     .filter(([name]) => name.startsWith('patternProperties/'))
     .map(([, one]) => one.ref);
   const isOfAnything = value === true || (isMap(value) && Object.keys(value).length === 0);
-  if (additional === undefined || value === false || (isOfAnything && view.properties.size > 0)) return patterns;
+  if (additional === undefined || value === false || isOfAnything) return patterns;
   return [...patterns, additional];
 }
 

@@ -5,6 +5,7 @@ import { textPositionAt } from '../compat/document/positions.ts';
 import { CompareError } from '../compat/failure.ts';
 import { translatePath, withoutVersion } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
+import { overridesMethod } from './copyPlan.ts';
 import {
   fieldFault,
   isUsablePath,
@@ -160,6 +161,10 @@ function recorded(
   const inRoute = [...new URLSearchParams(rest.join('?'))].map(
     ([name, value]): NamedParameter => ({ name, type: 'string', values: [value] }),
   );
+  const query = [...inRoute, ...parametersOf(written.query)];
+  const sent = new URLSearchParams(query.map(({ name, values = [] }) => [name, values.join()])).toString();
+  if (overridesMethod(headers.map(({ name }) => `${name}:`).join('\n'), sent))
+    faults.push(`${at}: remove the field or parameter that overrides the method: only GET and HEAD are sent`);
   return {
     method: /^HEAD$/i.test(method) ? 'HEAD' : 'GET',
     path,
@@ -171,7 +176,7 @@ function recorded(
     pathParameters: [...names].map(
       (name) => pathParameters.find((one) => one.name === name) ?? { name, type: 'string', values: undefined },
     ),
-    query: [...inRoute, ...parametersOf(written.query)],
+    query,
     headers,
   };
 }

@@ -3,6 +3,16 @@ import type { ContractResponses } from '../../gateway/shadow/responses.ts';
 import { assessed, contract, dice, type JsonSchema, json, jsonResponse, pairOf } from './pairs.ts';
 import { seededDifferences } from './seeded.ts';
 
+const found = (
+  [old, now]: readonly [JsonSchema | undefined, JsonSchema | undefined],
+  [before, after]: readonly [unknown, unknown],
+  control: readonly unknown[] = [],
+) => {
+  const controls = control.map((body) => pairOf(json(before), json(body), { kind: 'control' }));
+  const pairs = Array.from({ length: 30 }, () => pairOf(json(before), json(after)));
+  return assessed(contract(old), contract(now), [...pairs, ...controls]);
+};
+
 describe('the comparison of responses', () => {
   it('is checked with at least sixty differences', () => {
     expect(seededDifferences.length).toBeGreaterThanOrEqual(60);
@@ -41,15 +51,6 @@ describe('a new version that breaks its own contract', () => {
   const object = (properties: Record<string, unknown>): JsonSchema => {
     return { type: 'object', properties, required: Object.keys(properties) };
   };
-  const found = (
-    [old, now]: readonly [JsonSchema | undefined, JsonSchema | undefined],
-    [before, after]: readonly [unknown, unknown],
-    control: readonly unknown[] = [],
-  ) => {
-    const controls = control.map((body) => pairOf(json(before), json(body), { kind: 'control' }));
-    const pairs = Array.from({ length: 30 }, () => pairOf(json(before), json(after)));
-    return assessed(contract(old), contract(now), [...pairs, ...controls]);
-  };
   const [one, two] = [{ a: 'x' }, { a: 1 }] as const;
   const dates = [
     { type: 'string', format: 'date-time' },
@@ -63,7 +64,7 @@ describe('a new version that breaks its own contract', () => {
     ['other values of an enum', fields({ enum: ['x'] }, { enum: ['X'] }), one, '/a enum'],
     ['another format', fields(...dates), instant, '/a format date'],
     ['null no longer allowed', fields({ type: ['string', 'null'] }, text), { a: null }, '/a null'],
-    ['a closed object', [object({}), { type: 'object', additionalProperties: false }], one, '/* unlisted'],
+    ['a closed object', [object({}), { type: 'object', additionalProperties: false }], one, '/a unlisted'],
     ['only the new version has a contract', [undefined, object({ a: text })], two, '/a type number'],
   ];
 
@@ -120,6 +121,36 @@ describe('a new version that breaks its own contract', () => {
     const items = (length: number) => json(Array.from({ length }, () => ({ a: random() < 0.03 ? 'y' : 'x' })));
     const pairs = Array.from({ length: 300 }, () => pairOf(items(5), items(50)));
     expect(assessed(contract(list), contract(list), pairs).alarms).toEqual([]);
+  });
+});
+
+describe('a contract that says nothing about the fields of an object', () => {
+  const order = [{ id: 1, price: 2 }, { id: 1 }] as const;
+  const mixed = [
+    { id: 1, name: 'x' },
+    { id: '1', name: 7 },
+  ] as const;
+
+  it.each([
+    ['{}', {}],
+    ['true', true],
+    ['an object', { type: 'object' }],
+    ['additionalProperties', { type: 'object', additionalProperties: true }],
+  ])('hides neither a missing field nor other types: %s', (_name, schema) => {
+    expect(found([schema, schema], order).alarms).toEqual(['/price absent']);
+    expect(found([schema, schema], mixed).alarms).toEqual(['/id type number → string', '/name type string → number']);
+    const list = { type: 'array', items: schema } as const;
+    expect(found([list, list], [[order[0]], [order[1]]]).alarms).toEqual(['/*/price absent']);
+  });
+
+  it('makes no difference of random keys', () => {
+    const random = dice(5);
+    const word = () => ['ann', 'bob', 'eve', 'joe', 'kim', 'lea', 'max'][Math.floor(random() * 7)] as string;
+    const map = () => json({ [word()]: 1, [word()]: 'x' });
+    const pairs = Array.from({ length: 500 }, () => pairOf(map(), map()));
+    const free = contract({ type: 'object' });
+    const { alarms, declared } = assessed(free, free, pairs);
+    expect([...alarms, ...declared]).toEqual([]);
   });
 });
 

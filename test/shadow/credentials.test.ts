@@ -106,11 +106,15 @@ it('drops a path or a query with a secret, and a route without a counterpart', a
     'b=eyJhbGciOiJIUzI1NiJ9',
     'eyJhbGciOiJIUzI1NiJ9',
     'a=%65yJ',
+    'q=x+Bearer+y',
+    'q=sk_live_0a1b',
+    'q=%67hp_0a1b',
+    'a=Digest%20x',
   ];
   for (const query of [...values, 'a={"t":"eyJh.eyJi.c"}']) await ask(gateway.port, get(`/v1/a?${query}`));
-  for (const path of ['a;jsessionid=1', 'token=1/a', 'a;badge=1', 'reset/eyJh.eyJi.c'])
+  for (const path of ['a;jsessionid=1', 'token=1/a', 'a;badge=1', 'reset/eyJh.eyJi.c', 'key/AKIA0123456789AB'])
     await ask(gateway.port, get(`/v1/${path}`));
   await ask(gateway.port, get('/v1/old'));
-  await droppedFor(gateway, { secret: 13, 'no-counterpart': 1 });
+  await droppedFor(gateway, { secret: 18, 'no-counterpart': 1 });
   expect(gateway.v2.requests).toEqual([]);
 });

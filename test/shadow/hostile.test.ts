@@ -140,16 +140,12 @@ describe('keys', () => {
 
   it('of maps are not written down, whatever they look like', () => {
     const map = { type: 'object', additionalProperties: { type: 'integer' } };
-    const free = { type: 'object' };
     const listed = {
       type: 'object',
       properties: { ada: { type: 'integer' } },
       additionalProperties: { type: 'integer' },
     };
-    for (const schema of [map, free]) {
-      const contracts = [contract(schema), contract(schema)] as const;
-      expect(pathsOf({ ada: 1, grace: 2 }, { ada: 1 }, contracts)).toEqual(['', '/*']);
-    }
+    expect(pathsOf({ ada: 1, grace: 2 }, { ada: 1 }, [contract(map), contract(map)])).toEqual(['', '/*']);
     expect(pathsOf({ ada: 1, grace: 2 }, { ada: 1 }, [contract(listed), contract(listed)])).toEqual(['', '/ada', '/*']);
     const pattern = { type: 'object', patternProperties: { '^x-': { type: 'integer' } } };
     expect(pathsOf({ 'x-a': 1 }, { 'x-b': 2 }, [contract(pattern), contract(pattern)])).toEqual(['', '/*']);

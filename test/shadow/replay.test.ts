@@ -324,6 +324,16 @@ describe('replay', () => {
     ['an unknown key', { ...ok, request: [] }, 'unknown key request'],
     ['a missing route', { format: 1, requests: [{}] }, 'requests[0]: `route` is missing'],
     ['POST', { format: 1, requests: [{ route: 'POST /a' }] }, 'requests[0].route: only GET and HEAD are sent'],
+    [
+      '_method',
+      { format: 1, requests: [{ route: 'GET /a?_method=DELETE' }] },
+      'requests[0]: remove the field or parameter',
+    ],
+    [
+      'X-HTTP-Method-Override',
+      { format: 1, requests: [{ route: 'GET /a', headers: { 'X-HTTP-Method-Override': 'PUT' } }] },
+      'requests[0]: remove the field or parameter',
+    ],
     ['no path', { format: 1, requests: [{ route: 'GET drinks' }] }, 'requests[0].route: the path must begin with /'],
     [
       'a path that leads out',
