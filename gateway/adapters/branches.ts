@@ -110,7 +110,8 @@ export function joined(branches: readonly SubSchema[]): SubSchema {
   if (more.length > 0) return { anyOf: isNullable ? [...others, { type: 'null' }] : others };
   if (!isNullable || typeof only !== 'object') return only;
   const types = typesOf(only);
-  if (types === undefined || types.includes('null')) return only;
+  if (types?.includes('null')) return only;
+  if (types === undefined) return Object.keys(only).length === 0 ? only : { anyOf: [only, { type: 'null' }] };
   const { const: constant, ...rest } = only;
   const values = constant === undefined ? only['enum'] : [constant];
   return { ...rest, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };

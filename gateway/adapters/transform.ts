@@ -45,8 +45,18 @@ interface ObjectPlan {
   readonly fields: Map<string, FieldPlan>;
   /** By the name that a field has after the operations so far: its name before the pass. */
   readonly names: Map<string, string>;
+  /** By a name that a rename has given: what is done with a field that has this name before the pass. */
+  readonly aliases: Map<string, Alias>;
   /** Fields that are set after the pass. */
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
+}
+
+interface Alias {
+  readonly field: FieldPlan;
+  /** The first step after the rename. */
+  readonly from: number;
+  /** The names before. The field is replaced if the object has one of them. */
+  readonly earlier: readonly string[];
 }
 
 interface FieldPlan {
@@ -71,6 +81,7 @@ function grouped(operations: readonly Operation[]): (Operation | ObjectPlan)[] {
       parent: operation.at.slice(0, -1),
       fields: new Map(),
       names: new Map(),
+      aliases: new Map(),
       added: new Map(),
     };
     addTo(plan, name, operation);
@@ -84,15 +95,15 @@ function isSame(a: Keys, b: Keys): boolean {
 }
 
 /** False: the operation needs a pass of its own, because an earlier one has used a name that it uses. */
-function addTo({ fields, names, added }: ObjectPlan, name: string, operation: Operation): boolean {
-  const isUsed = (one: string): boolean => fields.has(one) || names.has(one) || added.has(one);
+function addTo({ fields, names, aliases, added }: ObjectPlan, name: string, operation: Operation): boolean {
+  const isUsed = (one: string): boolean => fields.has(one) || names.has(one) || aliases.has(one) || added.has(one);
   if (operation.kind === 'default' || operation.kind === 'const') {
     if (isUsed(name)) return false;
     added.set(name, operation);
     return true;
   }
   const original = names.get(name) ?? name;
-  if (added.has(name) || (!names.has(name) && fields.has(name))) return false;
+  if (added.has(name) || (!names.has(name) && (fields.has(name) || aliases.has(name)))) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;
   const field = fields.get(original) ?? { target: name, steps: [] };
   fields.set(original, field);
@@ -100,7 +111,11 @@ function addTo({ fields, names, added }: ObjectPlan, name: string, operation: Op
   if (operation.kind === 'rename' || operation.kind === 'drop') {
     field.target = operation.kind === 'rename' ? operation.to.at(-1) : undefined;
     names.delete(name);
-    if (field.target !== undefined) names.set(field.target, original);
+    if (field.target !== undefined) {
+      names.set(field.target, original);
+      const earlier = [original, ...[...aliases].flatMap(([one, alias]) => (alias.field === field ? [one] : []))];
+      aliases.set(field.target, { field, from: field.steps.length, earlier });
+    }
   } else field.steps.push(valueStepOf(operation));
   return true;
 }
@@ -136,10 +151,9 @@ function copyOf(constant: JsonValue): JsonValue {
   return typeof constant === 'object' ? structuredClone(constant) : constant;
 }
 
-function passOf({ fields, names, added }: ObjectPlan): Step {
+function passOf({ fields, aliases, added }: ObjectPlan): Step {
   const keepsNames = [...fields].every(([name, { target }]) => target === name);
-  // A text: the field is replaced if the object has the field with this name.
-  const actions = new Map<string, FieldPlan | string>([...names, ...fields]);
+  const actions = new Map<string, FieldPlan | Alias>([...aliases, ...fields]);
   return (value) => {
     if (!isMembers(value)) return value;
     const result = keepsNames ? changeFields(value, fields) : renamedCopy(value, actions);
@@ -161,14 +175,17 @@ function changeFields(members: JsonMembers, fields: ObjectPlan['fields']): JsonM
 }
 
 /** A copy with other names. A renamed field keeps its position, and replaces one that had its new name before. */
-function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPlan | string>): JsonMembers {
+function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPlan | Alias>): JsonMembers {
   const copy: JsonMembers = {};
   for (const name of Object.keys(members)) {
     const member = members[name] as JsonValue;
     const action = actions.get(name);
     if (action === undefined) setMember(copy, name, member);
-    else if (typeof action === 'string') {
-      if (!Object.hasOwn(members, action)) setMember(copy, name, member);
+    else if ('earlier' in action) {
+      const { field, from, earlier } = action;
+      if (field.target === undefined || earlier.some((one) => Object.hasOwn(members, one))) continue;
+      const after = changed(member, field.steps.slice(from));
+      if (after !== undefined) setMember(copy, field.target, after);
     } else if (action.target !== undefined) {
       const after = changed(member, action.steps);
       if (after !== undefined) setMember(copy, action.target, after);
@@ -259,9 +276,10 @@ export function mapKey(value: JsonValue): string | undefined {
 }
 
 function mapped(value: JsonValue, mapping: Mapping): JsonValue {
+  if (value !== null && mapsOnlyNull(mapping)) return value;
   const after = mapping.values.get(mapKey(value) ?? '');
   if (after !== undefined && mapKey(value) !== undefined) return after;
-  if (value === null || mapsOnlyNull(mapping)) return value;
+  if (value === null) return value;
   throw new AdaptationError(mapping.at);
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { joined } from '../../gateway/adapters/branches.ts';
 import { parseExact } from '../../gateway/adapters/exactJson.ts';
 import { AdaptationError, compileOperations } from '../../gateway/adapters/transform.ts';
 import type { AdaptedRoute } from '../../gateway/config/adapterSettings.ts';
@@ -30,6 +31,13 @@ it.each([
   ['[{ rename: { b: x } }]', '{"x":9,"b":2}', '{"x":2}'],
   ['[{ rename: { a: b } }, { rename: { b: c } }]', '{"a":1}', '{"c":1}'],
   ['[{ rename: { a: c, b: a, c: b } }]', '{"a":1,"b":2}', '{"b":1,"a":2}'],
+  // What follows a rename also applies to a field that has the new name already, as in one alternative of a choice.
+  ['[{ rename: { a: b } }, { map: { b: { x: y, y: x } } }]', '{"a":"x"}', '{"b":"y"}'],
+  ['[{ rename: { a: b } }, { map: { b: { x: y, y: x } } }]', '{"b":"x"}', '{"b":"y"}'],
+  ['[{ rename: { a: b } }, { map: { b: { x: y, y: x } } }]', '{"b":"x","a":"y"}', '{"b":"x"}'],
+  ['[{ rename: { a: b } }, { drop: b }]', '{"b":1,"c":2}', '{"c":2}'],
+  ['[{ rename: { a: b } }, { rename: { b: c } }]', '{"b":1}', '{"c":1}'],
+  ['[{ rename: { a: b } }, { wrap: b }, { rename: { b: c } }]', '{"c":1}', '{"c":1}'],
   ['[{ drop: [a, /b/c] }]', '{"a":1,"b":{"c":2,"d":3}}', '{"b":{"d":3}}'],
   ['[{ drop: /b/c }]', '{"b":[1]}', '{"b":[1]}'],
   ['[{ move: { /a/b: c } }]', '{"a":{"b":1}}', '{"a":{},"c":1}'],
@@ -44,6 +52,7 @@ it.each([
   ['[{ map: { a: { x: y } } }]', '{"a":null}', '{"a":null}'],
   ['[{ map: { a: { "null": none } } }]', '{"a":null}', '{"a":"none"}'],
   ['[{ map: { a: { "null": none } } }]', '{"a":"any"}', '{"a":"any"}'],
+  ['[{ map: { a: { "null": none } } }]', '{"a":"null"}', '{"a":"null"}'],
   ['[{ map: { a: { 12345678901234567890: big } } }]', '{"a":12345678901234567890}', '{"a":"big"}'],
   ['[{ each: { a: [{ rename: { b: c } }] } }]', '{"a":[{"b":1},{"b":2}]}', '{"a":[{"c":1},{"c":2}]}'],
   ['[{ each: { a: [{ wrap: "" }] } }]', '{"a":{"x":1,"__proto__":2}}', '{"a":{"x":[1],"__proto__":[2]}}'],
@@ -144,4 +153,10 @@ describe('untouched parts', () => {
     expect(run('[{ move: { a: /__proto__/b } }]', '{"a":1}')).toBe('{"__proto__":{"b":1}}');
     expect(Object.hasOwn(Object.prototype, 'b')).toBe(false);
   });
+});
+
+it('null stays possible in a schema without a type', () => {
+  const other = { $ref: '#/components/schemas/Drink' };
+  expect(joined([other, { type: 'null' }])).toEqual({ anyOf: [other, { type: 'null' }] });
+  expect(joined([{}, { type: 'null' }])).toEqual({});
 });
