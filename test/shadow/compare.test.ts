@@ -154,6 +154,30 @@ describe('a contract that says nothing about the fields of an object', () => {
   });
 });
 
+describe('a discriminator', () => {
+  const animal = (name: string) => ({
+    type: 'object',
+    required: ['t', name],
+    properties: { t: { type: 'string' }, [name]: { type: 'string' } },
+  });
+  const schemas = { Cat: animal('purr'), Dog: animal('bark') };
+  const oneOf = [{ $ref: '#/components/schemas/Cat' }, { $ref: '#/components/schemas/Dog' }];
+  const choice = (mapping: object) =>
+    contract({ oneOf, discriminator: { propertyName: 't', ...mapping } }, { schemas, openapi: '3.0.3' });
+  const pairs = (t: string) =>
+    Array.from({ length: 30 }, () => pairOf(json({ t: 'Cat', purr: 'x' }), json({ t, purr: 'x' })));
+  const cat = { mapping: { cat: 'Cat' } };
+
+  it('allows the names of the alternatives and of its mapping only', () => {
+    const alarms = (contracts: ContractResponses, t: string) => assessed(contracts, contracts, pairs(t)).alarms;
+    expect(alarms(choice(cat), 'cat')).toEqual([]);
+    expect(alarms(choice(cat), 'Dog')).toEqual([]);
+    expect(alarms(choice(cat), 'lizard')).toEqual(['/t enum']);
+    expect(alarms(choice({}), 'lizard')).toEqual(['/t enum']);
+    expect(alarms(choice({ defaultMapping: 'Cat' }), 'lizard')).toEqual([]);
+  });
+});
+
 describe('a new version that requires another parameter', () => {
   const responses = { 200: jsonResponse(true), 400: jsonResponse(true) };
   const base = (required: boolean) => ({ name: 'base', in: 'query', required, schema: { type: 'string' } });

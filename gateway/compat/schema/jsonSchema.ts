@@ -114,6 +114,8 @@ export class JsonSchemas {
       const alternatives = itemsOf(below(located, keyword)).map((one) => ({ $ref: this.#reference(one) }));
       if (alternatives.length > 0) all.push({ anyOf: alternatives });
     }
+    const names = namesOfAlternatives(located);
+    if (names !== undefined) all.push({ properties: names });
     if (all.length > 0) into['allOf'] = all;
   }
 
@@ -130,6 +132,21 @@ export class JsonSchemas {
       return ![property, target].some((one) => isMap(one?.value) && one.value['writeOnly'] === true);
     });
   }
+}
+
+/**
+ * The values that a discriminator allows in its field, by which clients choose an alternative: the keys of its mapping, and the names
+ * of the schemas. Undefined: it allows others.
+ */
+function namesOfAlternatives(located: Located): Record<string, unknown> | undefined {
+  const { value: discriminator } = below(located, 'discriminator');
+  const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => itemsOf(below(located, keyword)));
+  const refs = alternatives.map(({ value }) => (isMap(value) ? refOf(value) : undefined));
+  if (!isMap(discriminator) || refs.length === 0 || !refs.every((ref) => ref !== undefined)) return undefined;
+  const { propertyName, mapping, defaultMapping } = discriminator;
+  if (typeof propertyName !== 'string' || defaultMapping !== undefined) return undefined;
+  const names = [...Object.keys(isMap(mapping) ? mapping : {}), ...refs.map((ref) => ref.split('/').at(-1))];
+  return ownEntries([[propertyName, { enum: [...new Set(names)] }]]);
 }
 
 /** Adds null to what a schema accepts. */
