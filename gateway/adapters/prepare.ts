@@ -11,7 +11,7 @@ interface AdapterSides {
   readonly other: AdapterSide;
 }
 
-/** What requests need of an adapter. `digests`: of both contracts. */
+/** Prepares what the gateway needs to serve requests by an adapter. `digests`: those of both contracts. */
 export function prepare(adapter: AdapterSettings, sides: AdapterSides, digests: readonly string[]): PreparedAdapter {
   const { routes, names, $defs } = checkedResponses(adapter, sides);
   const { from, body, routes: rows } = adapter;
@@ -25,7 +25,7 @@ export function prepare(adapter: AdapterSettings, sides: AdapterSides, digests: 
 /** The schemas that adapted responses have to satisfy. */
 interface CheckedResponses {
   readonly routes: PreparedAdapter['routes'];
-  /** The names of their schemas in `$defs`, which also has those that they refer to. */
+  /** The names of their schemas in `$defs`. There are also the schemas that these refer to. */
   readonly names: readonly string[];
   readonly $defs: Readonly<Record<string, unknown>>;
 }
@@ -43,7 +43,7 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
       const schemas = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
         if (!mayBeJson(type) || schema === undefined) return [];
-        // No name of a component begins so.
+        // With a hyphen, because the names of components do not usually begin with one.
         const key = `-${Object.keys(defs).length}`;
         defs[key] = withDefs(schema);
         return [[bareType(type), key]];
@@ -62,8 +62,8 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
 export interface Negotiation {
   /** The media types for `Accept`. Undefined: the clients decide, because bodies are passed on unchanged. */
   readonly accept: readonly string[] | undefined;
-  /** The media types that operations would have to change and cannot, with the status and whether the row is empty. */
-  readonly unadaptable: readonly { readonly status: string; readonly type: string; readonly isChecked: boolean }[];
+  /** The media types that operations would have to change and cannot. `hasEmptyRow`: the row of the status has no operations. */
+  readonly unadaptable: readonly { readonly status: string; readonly type: string; readonly hasEmptyRow: boolean }[];
 }
 
 /** `others`: the responses of the other version. */
@@ -94,7 +94,7 @@ export function negotiationOf(
     const types = typesOf(others, status);
     const isAvoided = isNegotiated && types.some(mayBeJson);
     const left = types.filter((type) => !mayBeJson(type) && !(isAvoided && !typesOf(own, status).includes(type)));
-    return left.map((type) => ({ status, type, isChecked: rowFor(status)?.length === 0 }));
+    return left.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
   });
   return { accept: isNegotiated && json.length > 0 ? [...new Set(json)] : undefined, unadaptable };
 }

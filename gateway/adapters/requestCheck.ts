@@ -16,7 +16,7 @@ import { contentOf, type RequestParts } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import type { SchemaValidator } from './validator.ts';
 
-// What the schemas of a request do not show: parameters are written as texts, and bodies have several media types.
+// Checks what schemas do not show: how parameters are written as texts, and which media types a body may have.
 
 interface RequestFault {
   /** In routes.yaml. */
@@ -95,7 +95,7 @@ function formsByName(from: PlainSchema, where: ParameterPlace, named: Named): Ma
   return new Map(Object.entries(propertiesOf(from)).map(([name, schema]) => [name, formOf(schema, where, named)]));
 }
 
-const wholeParameter: ReadonlySet<Operation['kind']> = new Set(['rename', 'move', 'drop', 'const']);
+const kindsOnWholeParameters: ReadonlySet<Operation['kind']> = new Set(['rename', 'move', 'drop', 'const']);
 
 /** Operations on parameters that they cannot read, and values that cannot be written. */
 function operationFaults(
@@ -123,7 +123,7 @@ function operationFaults(
       const message = `The fields of the object ${name} are parameters of their own, which operations do not see.`;
       return fault(message, 'Remove the operation, or write gone: with the reason.');
     }
-    if (form === 'opaque' && !(wholeParameter.has(kind) && below.length === 0)) {
+    if (form === 'opaque' && !(kindsOnWholeParameters.has(kind) && below.length === 0)) {
       const message = `${name} is written as one text that ${kind} cannot read.`;
       return fault(message, 'Use rename, drop or const, or write gone: with the reason.');
     }
@@ -131,7 +131,7 @@ function operationFaults(
   });
 }
 
-/** `fault`: at the operation that routes.yaml lists. */
+/** `fault` makes a fault at the operation of the list in routes.yaml, also for one within an `each`. */
 function valueFaults(
   operations: readonly Operation[],
   where: ParameterPlace,
@@ -248,7 +248,7 @@ function writtenBy(
   const kinds = formsByName(from, where, named);
   const texts = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(values)) {
-    // No operation looks into a text that it cannot read.
+    // Operations do not read the other parameters, so any text will do for them.
     const isRead = typeof kinds.get(name) === 'object';
     const items = isRead ? [value].flat().flatMap((one) => (one === null ? [] : [textOf(one)])) : ['x'];
     const written = writtenOrNone(items, forms.own.get(`${where} ${name}`));

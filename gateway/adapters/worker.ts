@@ -21,7 +21,7 @@ function replyTo({ number, hash, settings, job }: BodyRequest): BodyReply {
     if (adapters.size > maxAdapters && oldest !== undefined) adapters.delete(oldest);
   }
   const adapter = adapters.get(hash);
-  if (!adapter) return { number, fault: { pointer: '', cause: 'the thread has forgotten the adapter' } };
+  if (!adapter) return { number, fault: { pointer: '', cause: 'the thread no longer has the adapter' } };
   try {
     const result = adapter.adapt({ ...job, bytes: Buffer.from(job.bytes.buffer, 0, job.bytes.length) });
     // A copy, because a buffer of Node's pool cannot be transferred.

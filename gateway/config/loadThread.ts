@@ -75,7 +75,8 @@ export interface StartSnapshot {
 
 /**
  * Loads a routes.yaml and its contracts in a thread, so that requests are served meanwhile: a contract of a few MiB takes
- * seconds to parse. The thread sends back the path templates of each contract and the ends of its routes, and nothing else of it.
+ * seconds to parse. The thread sends back what requests need of a contract, such as its path templates,
+ * and not the parsed document.
  */
 export class LoadThread {
   readonly #options: LoadThreadOptions;

@@ -30,7 +30,7 @@ export function runningWaivers(version: Dated & Pick<Version, 'waivers'>, now: n
   return version.waivers.filter(({ until }) => now < until).sort((a, b) => a.until - b.until);
 }
 
-/** The stage for the other gateways of a fleet: they must not take a version that serves waived clients for one that ended. */
+/** The stage that other gateways of a fleet see: `sunset` instead of `retired` while waived clients are still served. */
 export function servedStage(version: Dated & Pick<Version, 'waivers'>, now: number): Stage {
   return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);
 }
@@ -84,7 +84,8 @@ export function latestVersion(snapshot: Snapshot, now: number): Version | undefi
 
 /**
  * The path of the same resource in the next major: the one that `moved` maps it to, or the same path. `path` has no version
- * and no query: `/drinks/7`. Undefined if `moved` maps it to null or the contract of the next major does not have it.
+ * and no query: `/drinks/7`. Undefined if `moved` maps it to null, or if both majors have a contract and that of the
+ * next one does not have the path.
  */
 export function counterpart(path: string, version: Version, next: Version): string | undefined {
   const row = version.moved.find(path);

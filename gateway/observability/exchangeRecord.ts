@@ -6,7 +6,7 @@ import type { OpenRequest } from '../usage/counting/collector.ts';
 /** One exchange, recorded when it ends, whether it succeeded or failed. Durations in ms; bytes count bodies and tunnels. */
 export interface ExchangeRecord {
   readonly id: string;
-  /** When the request head had arrived, epoch ms. */
+  /** When the request was started, epoch ms. A pipelined request starts once the earlier ones are answered. */
   readonly at: number;
   /** When the exchange ended, epoch ms. */
   readonly endedAt: number;
@@ -93,7 +93,7 @@ export interface AttemptRecord {
   endedAfter: number | undefined;
   /** Undefined if no response has begun. */
   status: number | undefined;
-  /** Why it failed, such as `unreachable` or `lost`. Undefined and no status: the exchange ended before. */
+  /** Why it failed, such as `unreachable` or `lost`. Undefined without a status: the exchange ended before a response began. */
   failure: string | undefined;
   /** Error text for operators. */
   cause: string | undefined;
@@ -110,8 +110,8 @@ const batchSize = 128;
 const longestWaitMs = 100;
 
 /**
- * Passes records on in batches. A record in a batch costs a fraction of a single one: for single records, the processor would
- * load the counting and logging code into its caches each time.
+ * Passes records on in batches. A record in a batch costs less than a single one: for each single record, the processor would
+ * load the counting and logging code into its caches again.
  */
 export class RecordBatches implements Recorder {
   readonly #take: (exchange: ExchangeRecord) => void;

@@ -36,7 +36,7 @@ import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
 export interface GatewayContext {
   /** Replaced by a reload. An exchange that has begun keeps the former one. */
   active: ActiveSnapshot;
-  /** Replaced when the operating side decides again. */
+  /** Replaced when the restrictions of clients change. */
   restrictionState: RestrictionState;
   readonly now: () => number;
   /** Our name in Via: random, so that it identifies this process only. */

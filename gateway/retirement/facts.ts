@@ -219,7 +219,7 @@ async function pastClients(
   now: number,
 ) {
   const isIgnored = ignoredBy(ignoreClients);
-  // Pauses are computed from days.
+  // The ledger has the days of calls only, so shorter pauses are not known.
   const shortestPause = rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
   const past = (await queries.pastClients(version, since, now, shortestPause)).filter((one) => !isIgnored(one));
   const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;

@@ -8,8 +8,8 @@ import { declaredAt, type Observation } from './shapes.ts';
 const mostRows = 20_000;
 // Routes with a status that are remembered.
 const mostBegun = 20_000;
-// Routes that the contract does not list and that are counted by name. Those that both versions have only answered 404 are limited
-// separately: to the number of the former, or to 50 if that is more.
+// Routes that the contract does not list and that are counted by name. Those that both versions only answered with 404 have
+// their own limit: the number of the other ones, and at least 50.
 const mostFound = 1_000;
 const fewestMissing = 50;
 

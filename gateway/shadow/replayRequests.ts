@@ -23,7 +23,7 @@ export class ReplayedContract {
   readonly #schemas: Schemas | undefined;
   readonly #bundle: Bundle | undefined;
 
-  /** `version`: a prefix of paths in the contract that is removed. @throws CompareError */
+  /** `version`: removed from the start of the paths of the contract. @throws CompareError */
   constructor(documents: Documents | undefined, version: string) {
     this.documents = documents;
     this.responses = new ContractResponses(documents, version);
@@ -86,7 +86,7 @@ export class ReplayedContract {
     const [schema] = parameter ? this.#schemaOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
     const sampler = new SchemaSampler(this.#bundle?.named ?? {}, 1, 'request');
-    const limited = plainly(typeof bundled === 'object' ? bundled : {}, type);
+    const limited = withSimpleValues(typeof bundled === 'object' ? bundled : {}, type);
     return () => {
       try {
         return sampler.next(limited);
@@ -104,7 +104,7 @@ export class ReplayedContract {
 }
 
 /** Short words and small numbers are more probably accepted than any text and any number. */
-function plainly(schema: PlainSchema, type: ParameterType): PlainSchema {
+function withSimpleValues(schema: PlainSchema, type: ParameterType): PlainSchema {
   const isTyped = ['$ref', 'type', 'enum', 'const', 'allOf', 'oneOf', 'anyOf'].some((key) => key in schema);
   const own: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };
   const isFree = !['pattern', 'format', 'enum', 'const', 'minLength', 'maxLength'].some((key) => key in own);
@@ -126,7 +126,7 @@ export interface ReplayedRequest {
   /** Paths with query, without the base of a URL. */
   readonly oldTarget: string;
   readonly newTarget: string;
-  /** Whether they belong below a path that ends with the version. */
+  /** Whether the version is added to the URLs of the servers, unless they end with it. */
   readonly isVersioned: RecordedRequest['isVersioned'];
   readonly fields: readonly HeaderField[];
 }
@@ -176,7 +176,7 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     one.name,
     valuesFor(one, old, findHeader(inHeader, one.name), false),
   ]);
-  const made = (round: number): ReplayedRequest | undefined => {
+  const requestOf = (round: number): ReplayedRequest | undefined => {
     const concrete = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
       encoded(inPath.get(name)?.(round)[0] ?? ''),
     );
@@ -197,9 +197,9 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
       }),
     };
   };
-  const first = made(0);
+  const first = requestOf(0);
   if (first === undefined) return { route, why: 'it has no counterpart in the new version' };
-  // Such a request is an error in the new version, as its contract says.
+  // The new version would refuse a request without a parameter that its contract requires.
   const inNewQuery = versions.new.parametersOf(versions.new.routeOf(method, first.toTemplate), 'query');
   const [missing] = withRequired(
     query.map(([name]) => named(name)),
@@ -210,7 +210,7 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
       route,
       why: `the new version requires the query parameter ${missing.name}, and the request does not have it`,
     };
-  return (round) => made(round) ?? first;
+  return (round) => requestOf(round) ?? first;
 }
 
 /** The values of a parameter in one round. Empty: it is not sent. */
@@ -254,7 +254,7 @@ function valuesFor(
   return () => serialized(sample(), parameter);
 }
 
-/** What the contract requires, and the request does not have, is added. */
+/** Adds the parameters that the contract requires and the request does not have. */
 function withRequired(given: readonly NamedParameter[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
   const names = new Set(given.map(({ name }) => name.toLowerCase()));
   const missing = [...parameters].filter(
@@ -271,7 +271,7 @@ function findHeader(parameters: ReadonlyMap<string, Located>, name: string): Loc
   return [...parameters].find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-/** The style `form` of OpenAPI. A value of an object is not sent. */
+/** The style `form` of OpenAPI. Objects are not sent. */
 function serialized(value: unknown, parameter: Located | undefined): string[] {
   if (isScalar(value)) return [String(value)];
   if (!isList(value)) return [];

@@ -3,10 +3,16 @@ import type { BodyPath } from './paths.ts';
 import { typeOf } from './validation.ts';
 
 /**
- * What an observation is about. `pair`: the two were compared; detail: how far. `status`, `media`: detail is the status or media
- * type. `syntax`: the body is not JSON. `value`: a field, an item or an entry exists and is not null. `null`. `type`: detail is the type.
- * `invalid`: a body violates the contract of its version; `changed`: the old contract, where the new one allows it; `narrowed`: a type
- * that the new contract does not allow; detail: see `Violation`.
+ * What an observation is about:
+ * - `pair`: there is one for each pair; detail: how far it was compared
+ * - `status`, `media`: detail is the status or the media type
+ * - `syntax`: the body is not JSON
+ * - `value`: a field, an item or an entry exists and is not null
+ * - `null`: it exists and is null
+ * - `type`: detail is the type
+ * - `invalid`: a body violates the contract of its version; here and below, detail is the `rule` of the `Violation`
+ * - `changed`: a body violates the old contract; left out for a new body that violates the new contract at the same path
+ * - `narrowed`: the old body has a type that the new contract does not allow
  */
 export type ObservedProperty =
   | 'pair'

@@ -29,7 +29,10 @@ export const addTag: AddCommand = (program, io, finish) => {
       identifierArgument,
     )
     .addOption(configOption(io.cwd))
-    .option('--store <file>', 'usage ledger (default: usage.tag_key of --config, or usage.store without one)')
+    .option(
+      '--store <file>',
+      'take the salt of the tags from this ledger (default: from usage.tag_key, or else from the ledger in usage.store)',
+    )
     .addHelpText('after', '\nExample:\n  version-gateway tag x-api-key < key\n')
     .action(async (by: Identifier, options: TagOptions, command: Command) =>
       finish(await tag(by, command.args[0] ?? '', options, io)),

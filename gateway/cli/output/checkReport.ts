@@ -21,7 +21,7 @@ export interface ComposeFacts {
   readonly project: string;
   readonly gateway: string | null;
   readonly running: readonly string[] | null;
-  /** What is as it should be, but may be unexpected. */
+  /** Facts that are correct, but that the operator may not expect. */
   readonly notes: readonly Fault[];
 }
 
@@ -143,7 +143,7 @@ function indented(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split('\n').map((line) => `  ${printable(line)}`));
 }
 
-/** Of a fault, a warning and a note. */
+/** The style of a fault, of a warning and of a note. */
 type FindingStyle = 'red' | 'yellow' | 'dim';
 
 function block(fault: Fault, text: string, paint: Paint, style: FindingStyle): string[] {
@@ -227,7 +227,7 @@ function continuesSecret(lines: readonly string[], index: number): boolean {
   return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (isWebhook && isSecret(['notify', 0, key]));
 }
 
-/** Whether the line belongs to `notify`: no key with the same indentation or less follows that one. */
+/** Whether the line belongs to `notify`: no other key with the same indentation or less lies in between. */
 function isNotify(lines: readonly string[], index: number): boolean {
   const before = lines.slice(0, index + 1);
   const start = before.findLastIndex((line) => /(?<![\w-])notify["']?\s*:/.test(line));

@@ -35,8 +35,8 @@ const narrowest = 12;
 const gap = 2;
 
 /**
- * Rows as aligned columns, indented by two spaces. Empty columns are omitted. If the table is wider than `width`, its
- * widest text columns are truncated with an ellipsis; numbers, dates and charts never are.
+ * Rows as aligned columns, indented by two spaces. Empty columns are omitted. If the table is wider than `width`, the
+ * widest of its columns with letters are truncated with an ellipsis. Numbers, days and charts have no letters.
  */
 export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
   const natural = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -25,7 +25,7 @@ export function compareContent(
   into: Comparison,
 ): void {
   const [before, after] = [mediaTypesOf(old), mediaTypesOf(now)];
-  const isOnly = before.size < 2 && after.size < 2;
+  const isOnlyType = before.size < 2 && after.size < 2;
   for (const [type, media] of before) {
     const kept = after.get(type) ?? entryIncluding(type, after);
     // A response range that was narrowed to some of its types. The loop below compares each of them with the range.
@@ -34,7 +34,7 @@ export function compareContent(
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
     else {
       const comparison = compareMedia(type, media, kept, direction, contracts);
-      addPart(into, isOnly ? undefined : { kind: 'media_type', type }, comparison);
+      addPart(into, isOnlyType ? undefined : { kind: 'media_type', type }, comparison);
     }
   }
   for (const [type, media] of after) {

@@ -35,7 +35,7 @@ export const shadow = section({
   values: oneOf(['on', 'off'])
     .prefault('off')
     .describe(
-      'on: values of sampled requests are kept in memory, so that `shadow export --values` can write them to a file. off: only the names and types of parameters are.',
+      'on: values of sampled requests are kept in memory, so that `shadow export --values` can write them to a file. off: only the names and types of parameters are kept.',
     ),
   routes: routes.prefault({}).describe('Which routes are copied. By default, all.'),
   until: instant.optional().describe('From then on nothing is copied; at most a year ahead. Required.'),

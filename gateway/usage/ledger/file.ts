@@ -127,7 +127,7 @@ export function copyName(file: string, label: string, now: number): string {
   return `${file}.${label}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
 }
 
-/** Renames a damaged ledger, so that a new one can be created. @returns the new name, or why it has kept its name, as a sentence */
+/** Renames a damaged ledger, so that a new one can be created. @returns the new name, or a sentence that tells why it could not be renamed */
 export function renameDamaged(file: string, now: number): { readonly renamed: string } | { readonly failure: string } {
   const renamed = copyName(file, 'corrupt', now);
   try {

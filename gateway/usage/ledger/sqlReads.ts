@@ -41,7 +41,7 @@ export class SqlReads {
 
   /** Since when gateways have run without a pause longer than `maxGap` ms. `until`: only the time before it counts. */
   async coveredSince(maxGap: number, until?: number): Promise<number | undefined> {
-    // The run that ended last first. Runs may overlap.
+    // Sorted by the end, the latest first. Runs may overlap.
     const runs = await this.#database.all<{ began: number; seen: number }>(
       'SELECT began, seen FROM runs ORDER BY seen DESC',
     );
