@@ -7,7 +7,7 @@ export default defineConfig({
     include: [
       'test/soak/**/*.test.ts',
       'test/compat/{rewrites,mutations,garbage}.test.ts',
-      'test/{grease,adapters}/generated.test.ts',
+      'test/grease/generated.test.ts',
       'test/browser/crowd.test.ts',
       'test/load/aborts.test.ts',
     ],
