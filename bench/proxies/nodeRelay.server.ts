@@ -1,7 +1,7 @@
 // node nodeRelay.server.ts PORT BACKEND_PORT [CERT KEY]: passes the requests of the workload on to pooled connections. It does
-// nothing else: no parser, checks, limits, timeouts or errors. It takes for granted that a read contains a whole request, and
-// that a response has the body of the workload. A thread has a SQLite file open, as the ledger of the gateway needs it. So this
-// is about the least that a proxy on node:net or node:tls can cost.
+// nothing else: no parser, checks, limits, timeouts or errors. It assumes that a read contains a whole request, and
+// that a response has the body of the workload. A thread has a SQLite file open, as the ledger of the gateway needs it. Its
+// cost is close to the least that a proxy on node:net or node:tls can have.
 import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { connect, createServer, type Socket } from 'node:net';
@@ -48,7 +48,7 @@ function onClient(client: Socket): void {
   client.on('data', (chunk: Buffer) => {
     const socket = idle.pop() ?? open();
     waiting.set(socket, client);
-    // The method is moved over the prefix.
+    // `GET /v1/x` becomes `GET /x`: the bytes before the prefix move to its end.
     const method = chunk.indexOf(prefix);
     chunk.copyWithin(prefix.length, 0, method);
     socket.write(chunk.subarray(prefix.length));

@@ -99,7 +99,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return this.#hold(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;
   }
 
-  /** Sets the bytes that count for this exchange. False: all bodies together take too much memory. */
+  /** Sets the bytes that count for this exchange. False: all bodies together would take too much memory. */
   #hold(expected: number, kept: number): boolean {
     if (this.#isReleased) return true;
     const isWithinLimit = this.#use.change(expected - this.#expected, kept - this.#kept);

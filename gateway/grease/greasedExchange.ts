@@ -62,7 +62,7 @@ export class ActiveGrease {
     return withUnknownMembers(body, node, this.#taken);
   }
 
-  /** False: the bodies of all responses together would take too much memory. */
+  /** Counts `bytes` of a body. False: they are not counted, because all bodies together would take too much memory. */
   reserve(bytes: number): boolean {
     if (this.#kept + bytes > maxBodies) return false;
     this.#kept += bytes;

@@ -138,8 +138,8 @@ export class NodeTable {
   }
 
   /**
-   * The node of a value within values of `alternatives`. Nothing is known of it if an alternative does not mention it, except for an
-   * alternative that `leavesOut` other values.
+   * The node of a value within values of `alternatives`. -1 (nothing is known) if an alternative does not describe it. Alternatives
+   * for which `leavesOut` is true are skipped, because their values are assumed not to contain it.
    */
   #below(
     alternatives: readonly Alternative[],

@@ -89,7 +89,7 @@ export interface KnownClients {
   readonly lines: ReadonlyMap<string, string>;
 }
 
-/** Identifies a freeze in `RestrictionState.known`. With the date, because a freeze from another date has other known clients. */
+/** The key of a freeze in `RestrictionState.known`. It contains the date of the freeze, because that decides which clients are known. */
 export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>): string {
   return `${version} ${from}`;
 }

@@ -2,8 +2,8 @@ import type { ConfigResult } from '../config/validate.ts';
 
 /**
  * Completes a configuration from the contracts of its versions: checks their adapters, and plans where `grease` adds members. The
- * modules for it are loaded only if a version needs them. `samples`: generated values for each route; undefined: as many as at each
- * load.
+ * modules for it are loaded only if a version needs them. `samples`: how many values are generated for each route; undefined: as
+ * many as a start generates.
  */
 export async function withAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   let checked = result;

@@ -39,7 +39,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {
     const isSampled = dataPlane.current.byMajor.some((version) => version.shadow ?? version.drift);
-    // Without a shadow or drift in the configuration, the module is not even loaded.
+    // The module is loaded only if a version has a shadow or drift.
     if (shadow && isSampled) sampler ??= new (await import('../shadow/sampler.ts')).Sampler(shadow);
     sampler?.configure(dataPlane.current, dataPlane.identification.fields);
     context.shadow = isSampled ? sampler : undefined;

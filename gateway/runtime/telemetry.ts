@@ -166,7 +166,7 @@ export class Telemetry {
     this.#collector?.configure(current.usage, identification);
   }
 
-  /** Without `telemetry` in the configuration, the module is not even loaded. */
+  /** The module is loaded only if the configuration has `telemetry`. */
   async #configureOtlp(): Promise<void> {
     const { current } = this.#source;
     if (this.#sendOtlp && current.telemetry)

@@ -8,8 +8,8 @@ const periodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
- * The JSON of `GET /versions/me`: the calls of one client in the last 30 days to versions whose deprecation is announced, and to
- * single routes that end. Undefined: no backend has ever accepted the client. `now`: epoch ms.
+ * The JSON of `GET /versions/me`: the calls of one client in the last 30 days. It lists the versions whose deprecation is announced, and
+ * the single routes that end. Undefined: no backend has ever accepted the client. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse'>,

@@ -52,9 +52,9 @@ export interface ReplayOutcome {
   readonly sent: ReadonlyMap<string, string | undefined>;
   /** Whether the old version answered a request with something else than an error. */
   readonly hasSuccess: boolean;
-  /** Why something was not compared. */
+  /** The routes that were not compared, each with the reason. */
   readonly uncompared: readonly UncomparedRoute[];
-  /** Set if the other requests were not sent, because a server does not answer any more. */
+  /** The server that stopped answering, so that the other requests were not sent. */
   readonly gone: SilentSide | undefined;
 }
 

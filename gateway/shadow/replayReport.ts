@@ -98,7 +98,7 @@ export interface ReplaySarifOptions extends WorkingTree {
   readonly file: string;
 }
 
-/** For code scanning. A result points to the route in the contract of the new version, else of the old one. */
+/** For code scanning. A result points to the route in the contract of the new version, or of the old one if the new one lacks it. */
 export function replayAsSarif(report: ReplayReport, options: ReplayOptions, base: ReplaySarifOptions): SarifLog {
   const results = report.routes.flatMap((route) => {
     const location = locationIn(route, options, base);

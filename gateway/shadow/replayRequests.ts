@@ -38,7 +38,7 @@ export class ReplayedContract {
     return this.#paths.entries().map(([template]) => template);
   }
 
-  /** `path`: a path, or another template of the same route. Undefined: the contract has none. */
+  /** The template in the contract that matches `path`, which may be a template with other names. Undefined: there is none. */
   templateOf(path: string): string | undefined {
     return this.#paths.find(path)?.template;
   }

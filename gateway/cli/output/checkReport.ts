@@ -227,7 +227,7 @@ function continuesSecret(lines: readonly string[], index: number): boolean {
   return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (isWebhook && isSecret(['notify', 0, key]));
 }
 
-/** Whether the line belongs to `notify`: no other key with the same indentation or less lies in between. */
+/** Whether the line is below `notify`: every key between the two is indented more than `notify`. */
 function isNotify(lines: readonly string[], index: number): boolean {
   const before = lines.slice(0, index + 1);
   const start = before.findLastIndex((line) => /(?<![\w-])notify["']?\s*:/.test(line));

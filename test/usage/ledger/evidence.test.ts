@@ -100,7 +100,7 @@ it('makes room for a comparison by deleting former evidence, then whole routes o
   ledger.saveEvidence(many(500, { hash: 'b', path: '/more' }, 500));
   expect(await sizes()).toEqual({ b: 1_400, d: 18_000 });
   ledger.saveEvidence([...many(2_000, { hash: 'b', kind: 'control' }), ...many(1, { hash: 'b', path: '/last' })]);
-  // Eight routes of 180 rows are the fewest that make room.
+  // Only whole routes are deleted, here with 180 rows each. Seven would not make enough room.
   expect(await sizes()).toEqual({ b: 3_401, d: 18_000 - 8 * 180 });
   const routes = new Set((await read(store)).filter(({ hash }) => hash === 'd').map(({ route }) => route));
   expect([routes.size, routes.has('GET /0'), routes.has('GET /99')]).toEqual([92, false, true]);

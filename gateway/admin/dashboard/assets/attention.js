@@ -12,8 +12,8 @@ export const triggers = {
 };
 
 /**
- * What an operator has to act on, most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers,
- * unavailable backends, adapters that fail, ledger problems, inactive freezes, overridden guards.
+ * The problems that an operator has to solve, the most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers,
+ * unavailable backends, adapters that fail, ledger problems, inactive freezes and overridden guards.
  * @param {Status} status
  */
 export function attention({ config, usage, versions, workers, freezes = [], fleet }) {

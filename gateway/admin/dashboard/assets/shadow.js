@@ -34,7 +34,7 @@ class ComparisonCard {
 
   /**
    * @param {'shadow' | 'drift'} kind
-   * @param {(report: Report) => boolean} hasEvidence
+   * @param {(report: Report) => boolean} hasEvidence - without evidence, the card is hidden
    * @param {(report: Report) => HTMLElement} content
    */
   constructor(kind, hasEvidence, content) {
