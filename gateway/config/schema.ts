@@ -19,7 +19,7 @@ export const routesFile = section({
   compat: compat.prefault({}).describe('Levels and exemptions of the contract check.'),
   fleet: fleet.prefault({}).describe('Several gateways that share one ledger.'),
   log: log.prefault({}).describe('The access log.'),
-  notify: notify.prefault([]).describe('Webhooks that are told about the end of versions.'),
+  notify: notify.prefault([]).describe('Webhooks that receive events about the end of versions.'),
   telemetry: telemetry.prefault({}).describe('Export to an OpenTelemetry collector. Off without `otlp`.'),
 });
 
@@ -33,6 +33,8 @@ export interface SchemaNode {
   readonly additionalProperties?: boolean | SchemaNode;
   readonly items?: SchemaNode;
   readonly anyOf?: readonly SchemaNode[];
+  readonly description?: string;
+  readonly default?: unknown;
   readonly [keyword: string]: unknown;
 }
 
@@ -44,7 +46,7 @@ export function jsonSchema(): SchemaNode {
   return cached;
 }
 
-/** The content of gateway/routes.schema.json, for editors: the schema of the file with its variables not yet expanded. */
+/** The content of gateway/routes.schema.json, for editors: the schema of a file whose variables are not yet expanded. */
 export function schemaText(): string {
   const { $schema, properties, ...rest } = forEditors(jsonSchema());
   const routes = { ...properties?.['routes'], propertyNames: { pattern: '^/v(0|[1-9][0-9]*)$' } };
@@ -86,16 +88,6 @@ function withChildren(node: SchemaNode): SchemaNode {
   };
 }
 
-/** The keywords that the reference page uses. */
-interface Node {
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly additionalProperties?: Node | boolean;
-  readonly items?: Node;
-  readonly anyOf?: readonly Node[];
-}
-
 const introduction = `# routes.yaml, key by key
 
 Generated from the schema that checks the file. \`gateway/routes.schema.json\` is the same schema for editors.
@@ -105,13 +97,13 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
 - Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
 - \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
   default is a fault.
-- Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, that is the folder of its target.
-- A route may contain the keys of \`defaults\`. They then apply to that version only.
+- Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, they are resolved from the folder of its target.
+- A route may contain the keys of \`defaults\`. In a route they apply to that version only.
 `;
 
 /** The content of docs/routes.md: every key with its default and its meaning. */
 export function referencePage(): string {
-  const root = jsonSchema() as Node;
+  const root = jsonSchema();
   const { routes, ...sections } = root.properties ?? {};
   const route = mapForm(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
   const tables = [table('routes./vN', route?.properties ?? {}, ['timeouts', 'limits', 'retries', 'health', 'tls'])];
@@ -121,11 +113,11 @@ export function referencePage(): string {
 }
 
 /** `folded`: maps that another table describes; they get one row here. */
-function table(title: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string {
+function table(title: string, properties: Readonly<Record<string, SchemaNode>>, folded: readonly string[]): string {
   return `## ${title}\n\n| key | default | meaning |\n|---|---|---|\n${rows('', properties, folded).join('\n')}\n`;
 }
 
-function rows(path: string, properties: Readonly<Record<string, Node>>, folded: readonly string[]): string[] {
+function rows(path: string, properties: Readonly<Record<string, SchemaNode>>, folded: readonly string[]): string[] {
   return Object.entries(properties).flatMap(([name, node]) => {
     const inner = folded.includes(name) ? undefined : mapForm(node)?.properties;
     const key = `${path}${name}`;
@@ -142,17 +134,17 @@ function rows(path: string, properties: Readonly<Record<string, Node>>, folded: 
   });
 }
 
-function row(key: string, { default: value, description = '' }: Node): string {
+function row(key: string, { default: value, description = '' }: SchemaNode): string {
   const shown = value === undefined || typeof value === 'object' ? JSON.stringify(value) : String(value);
   return `| \`${key}\` | ${shown === undefined || shown === '{}' ? '' : `\`${shown}\``} | ${description} |`;
 }
 
 /** The form of a value that is a map, if any. */
-function mapForm(node: Node | undefined): Node | undefined {
+function mapForm(node: SchemaNode | undefined): SchemaNode | undefined {
   if (node?.properties) return node;
   return node?.anyOf?.find((form) => form.properties !== undefined);
 }
 
-function isNode(value: Node | boolean | undefined): value is Node {
+function isNode(value: SchemaNode | boolean | undefined): value is SchemaNode {
   return typeof value === 'object';
 }

@@ -38,7 +38,7 @@ export function valueAt(tree: unknown, path: Path): unknown {
   return at;
 }
 
-export function has(source: Source, path: Path): boolean {
+export function hasValue(source: Source, path: Path): boolean {
   return valueAt(source.tree, path) !== undefined;
 }
 

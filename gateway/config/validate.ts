@@ -97,7 +97,7 @@ const unspecificIssue: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct i
 
 /**
  * Checks types and fills in defaults. A wrong value is reported and left out, so that the rules can find further faults;
- * with `has(source, path)` a rule can distinguish a missing key from a wrong value.
+ * with `hasValue(source, path)` a rule can distinguish a missing key from a wrong value.
  */
 export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
   const faults: Fault[] = [];

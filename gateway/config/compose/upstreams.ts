@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { Snapshot } from '../snapshot.ts';
-import { faultAt, has, placeKey, type Source, valueAt } from '../source.ts';
+import { faultAt, hasValue, placeKey, type Source, valueAt } from '../source.ts';
 import {
   allTexts,
   brief,
@@ -58,7 +58,7 @@ function pathOf(source: Source, key: string, index: number): Path {
     [...route, 'upstream', index],
     [...route, 'upstream'],
   ];
-  const isText = (path: Path): boolean => has(source, path) && !Array.isArray(valueAt(source.tree, path));
+  const isText = (path: Path): boolean => hasValue(source, path) && !Array.isArray(valueAt(source.tree, path));
   return forms.find(isText) ?? route;
 }
 

@@ -2,7 +2,7 @@ import type { AdapterRoute, AdapterSettings, Operation } from '../adapterSetting
 import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, hasValue } from '../source.ts';
 import { isRoute, routeIn, shapeOf } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
@@ -58,7 +58,7 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
     const known = others.map((other) => other.key).join(', ');
     const remedy = known === '' ? 'Add a version with an upstream, or remove the adapter.' : `Write one of ${known}.`;
     if (from === undefined) {
-      if (has(source, at)) return [];
+      if (hasValue(source, at)) return [];
       return [faultAt(source, at, 'The adapter has no from.', `Name the version whose backend answers. ${remedy}`)];
     }
     if (from === key) return [faultAt(source, at, `${key} cannot be adapted from itself.`, remedy)];
@@ -73,7 +73,7 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
 export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }) =>
   withAdapter(entries).flatMap(({ key, adapter: { from } }) => {
     const named = [key, from].filter((name) => entries.some((other) => other.key === name)) as string[];
-    const missing = named.find((name) => !has(source, ['routes', name, 'contract']));
+    const missing = named.find((name) => !hasValue(source, ['routes', name, 'contract']));
     if (missing !== undefined) {
       const message = `The adapter is checked with the contracts of ${named.join(' and ')}, and ${missing} has none.`;
       return [faultAt(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`, 'key')];
@@ -104,7 +104,7 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
     const seen = new Map<string, string>();
     const rows = Object.entries(adapter.routes);
     const at = ['routes', key, 'adapter', 'routes'];
-    if (rows.length === 0 && !has(source, at)) {
+    if (rows.length === 0 && !hasValue(source, at)) {
       const remedy = `Write routes of ${key}, such as "GET /drinks/{id}": { to: GET /cocktails/{id} }.`;
       return [faultAt(source, at, 'The adapter has no routes.', remedy)];
     }
@@ -135,14 +135,14 @@ function rowFaults(
   { from }: DraftAdapter,
   { source, contracts }: Pick<RuleContext, 'source' | 'contracts'>,
 ): Fault[] {
-  const [hasTo, hasGone] = [has(source, [...at, 'to']), has(source, [...at, 'gone'])];
+  const [hasTo, hasGone] = [hasValue(source, [...at, 'to']), hasValue(source, [...at, 'gone'])];
   if (hasTo && hasGone)
     return [faultAt(source, [...at, 'gone'], `${name} has both to and gone.`, 'Keep one of the two.')];
   if (!hasTo && !hasGone) {
     const remedy = 'Write to: with a route of the other version, or gone: with the reason.';
     return [faultAt(source, at, `${name} has neither to nor gone.`, remedy, 'key')];
   }
-  const stray = ['request', 'response'].find((part) => hasGone && has(source, [...at, part]));
+  const stray = ['request', 'response'].find((part) => hasGone && hasValue(source, [...at, part]));
   if (stray !== undefined)
     return [faultAt(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.', 'key')];
   if (row.to === undefined) return [];
@@ -158,7 +158,7 @@ function rowFaults(
       faultAt(source, [...at, 'to'], message, `Name a route with ${route.method}, or write gone: with the reason.`),
     ];
   }
-  if (route.method === 'GET' && has(source, [...at, 'request', 'body']))
+  if (route.method === 'GET' && hasValue(source, [...at, 'request', 'body']))
     return [faultAt(source, [...at, 'request', 'body'], 'A GET has no body.', 'Remove it.', 'key')];
   const unknown = from === undefined ? undefined : unknownRoute(row.to, from, contracts);
   if (unknown) return [faultAt(source, [...at, 'to'], ...unknown)];

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { isUnusable } from '../contracts.ts';
 import type { Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, hasValue } from '../source.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
 /** A contract must exist and be an OpenAPI document. */
@@ -57,7 +57,7 @@ export const guideNeedsSuccessor: ConfigRule = (context) =>
 /** A migration guide is generated from two contracts. */
 export const guideNeedsContracts: ConfigRule = (context) =>
   guidePairs(context).flatMap(({ entry: { key }, pair }) => {
-    const missing = pair.find((one) => !has(context.source, ['routes', one.key, 'contract']));
+    const missing = pair.find((one) => !hasValue(context.source, ['routes', one.key, 'contract']));
     if (!missing) return [];
     const message = `The guide is generated from the contracts of ${pair.map((one) => one.key).join(' and ')}, and ${missing.key} has none.`;
     return [

@@ -1,14 +1,14 @@
 import { contractMethods, endDates, isUnusable, type UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, hasValue } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
   entries
-    .filter(({ key, route }) => route.sunset !== undefined && !has(source, ['routes', key, 'deprecation']))
+    .filter(({ key, route }) => route.sunset !== undefined && !hasValue(source, ['routes', key, 'deprecation']))
     .map(({ key }) => {
       const remedy = 'Add the date from which the version is deprecated: deprecation: YYYY-MM-DD.';
       return faultAt(source, ['routes', key, 'sunset'], 'A sunset needs a deprecation.', remedy);
@@ -27,7 +27,7 @@ export const sunsetNotBeforeDeprecation: ConfigRule = ({ source, entries }) =>
 /** A successor must be a version of this file. */
 export const successorExists: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route: { successor } }) => {
-    if (successor === undefined || has(source, ['routes', successor])) return [];
+    if (successor === undefined || hasValue(source, ['routes', successor])) return [];
     const others = routeKeys(source).filter((other) => other !== key && isPrefix(other));
     const remedy = others.length > 0 ? `Write one of ${others.join(', ')}, or remove it.` : 'Remove it.';
     return [faultAt(source, ['routes', key, 'successor'], `${successor} is not a version of this file.`, remedy)];

@@ -4,7 +4,7 @@ import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import type { Identifier } from '../snapshot.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, hasValue } from '../source.ts';
 import { isRoute, routeIn } from './lifecycle.ts';
 import {
   type ConfigRule,
@@ -59,7 +59,7 @@ export const waiversEndLater: ConfigRule = ({ source, entries }) =>
 
 export const freezeNeedsDate: ConfigRule = ({ source, entries }) =>
   entries
-    .filter(({ key, route: { freeze } }) => freeze && !has(source, ['routes', key, 'freeze', 'from']))
+    .filter(({ key, route: { freeze } }) => freeze && !hasValue(source, ['routes', key, 'freeze', 'from']))
     .map(({ key }) => {
       const remedy = 'Add the date from which clients are new: from: YYYY-MM-DD.';
       return faultAt(source, ['routes', key, 'freeze'], 'The freeze has no from.', remedy, 'key');

@@ -1,5 +1,5 @@
 import type { Fault } from '../fault.ts';
-import { faultAt, has, type Source, valueAt } from '../source.ts';
+import { faultAt, hasValue, type Source, valueAt } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 
 /** The file needs at least one version. */
@@ -74,7 +74,8 @@ export const needsTarget: ConfigRule = ({ source, entries }) =>
   entries
     .filter(({ route }) => route.adapter?.mode !== 'serve')
     .filter(
-      ({ key, route }) => (!route.retired || route.waivers.length > 0) && !has(source, ['routes', key, 'upstream']),
+      ({ key, route }) =>
+        (!route.retired || route.waivers.length > 0) && !hasValue(source, ['routes', key, 'upstream']),
     )
     .filter(
       ({ key, route }) => route.upstream === undefined && !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])),

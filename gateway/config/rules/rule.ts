@@ -13,7 +13,7 @@ export interface RuleContext {
   readonly source: Source;
   /** The JSON Schema of the whole file. */
   readonly schema: SchemaNode;
-  /** Values of a wrong type are left out. `has(source, path)` is true for them as well. */
+  /** Values of a wrong type are left out. `hasValue(source, path)` is true for them as well. */
   readonly draft: Draft;
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];

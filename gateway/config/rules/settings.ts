@@ -3,7 +3,7 @@ import type { Path } from '../fault.ts';
 import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
 import type { HostPort } from '../snapshot.ts';
-import { faultAt, has, valueAt } from '../source.ts';
+import { faultAt, hasValue, valueAt } from '../source.ts';
 import { type ConfigRule, isInService, type WarningRule } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
@@ -27,7 +27,7 @@ export const listenersDiffer: ConfigRule = ({ source, draft: { gateway } }) => {
   const { listen, admin } = gateway;
   const sameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
   if (listen.port !== admin.port || listen.port === 0 || !sameHost) return [];
-  const key = has(source, ['gateway', 'admin']) ? 'admin' : 'listen';
+  const key = hasValue(source, ['gateway', 'admin']) ? 'admin' : 'listen';
   const message = `listen ${format(listen)} and admin ${format(admin)} are the same port.`;
   return [faultAt(source, ['gateway', key], message, 'Give one of them another port.')];
 };
@@ -53,7 +53,7 @@ export const storePasswordIsNotWritten: ConfigRule = ({ source, draft: { fleet }
 /** One late heartbeat must not make a gateway silent. */
 export const silentAfterHeartbeats: ConfigRule = ({ source, draft: { fleet } }) => {
   if (fleet.silent_after >= 2 * fleet.heartbeat) return [];
-  const key = has(source, ['fleet', 'silent_after']) ? 'silent_after' : 'heartbeat';
+  const key = hasValue(source, ['fleet', 'silent_after']) ? 'silent_after' : 'heartbeat';
   const message = 'A gateway would be silent before its second heartbeat is due.';
   return [faultAt(source, ['fleet', key], message, 'Make silent_after at least twice as long as heartbeat.')];
 };
@@ -88,7 +88,7 @@ export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
 /** A webhook with an empty variable as its URL is off; one without a URL is a mistake. */
 export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
   notify.flatMap((_one, index) => {
-    if (has(source, ['notify', index, 'url'])) return [];
+    if (hasValue(source, ['notify', index, 'url'])) return [];
     const remedy = `Write url: \${HOOK}, or remove the entry.`;
     return [faultAt(source, ['notify', index], 'The entry has no url.', remedy)];
   });
@@ -136,7 +136,7 @@ export const nothingInService: WarningRule = (context, now) => {
 /** Without a URL nothing is exported. Whoever writes the other keys expects an export. */
 export const telemetryNeedsCollector: ConfigRule = ({ source }) => {
   const keys = Object.keys(valueAt(source.tree, ['telemetry']) ?? {});
-  if (keys.length === 0 || has(source, ['telemetry', 'otlp'])) return [];
+  if (keys.length === 0 || hasValue(source, ['telemetry', 'otlp'])) return [];
   return [faultAt(source, ['telemetry'], 'telemetry has no otlp.', 'Write otlp: http://localhost:4318, or remove it.')];
 };
 

@@ -1,7 +1,7 @@
 import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { DriftSettings, ShadowSettings } from '../shadowSettings.ts';
-import { faultAt, has } from '../source.ts';
+import { faultAt, hasValue } from '../source.ts';
 import { isRoute, routeIn } from './lifecycle.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
@@ -39,7 +39,7 @@ function eachShadow(
     if (found === undefined) return [];
     const [key, message, remedy] = found;
     const path = ['routes', entry.key, 'shadow'];
-    return [faultAt(source, has(source, [...path, key]) ? [...path, key] : path, message, remedy)];
+    return [faultAt(source, hasValue(source, [...path, key]) ? [...path, key] : path, message, remedy)];
   });
 }
 
@@ -51,7 +51,7 @@ export const shadowHasTarget: ConfigRule = (context) =>
     const remedy =
       others.length === 0 ? 'Add a version with an upstream.' : `Write ${others.map((one) => one.key).join(' or ')}.`;
     // A value of a wrong type is a fault of its own.
-    if (to === undefined && has(source, ['routes', key, 'shadow', 'to'])) return undefined;
+    if (to === undefined && hasValue(source, ['routes', key, 'shadow', 'to'])) return undefined;
     if (to === undefined) return ['to', `The shadow of ${key} does not name the version that gets the copies.`, remedy];
     if (route.upstream === undefined)
       return ['to', `${key} has no upstream, so there are no responses to compare.`, 'Remove shadow.'];
@@ -64,7 +64,7 @@ export const shadowHasTarget: ConfigRule = (context) =>
 /** A forgotten shadow must not send copies forever. */
 export const shadowNeedsEnd: ConfigRule = (context, now) =>
   eachShadow(context, ({ until }, { key }) => {
-    if (until === undefined && has(context.source, ['routes', key, 'shadow', 'until'])) return undefined;
+    if (until === undefined && hasValue(context.source, ['routes', key, 'shadow', 'until'])) return undefined;
     const latest = dateText(Math.floor((now + yearMs) / 86_400_000) * 86_400_000);
     const remedy = `Write a date of the next months, at most ${latest}.`;
     if (until === undefined) return ['until', `The shadow of ${key} has no end.`, remedy];
@@ -128,14 +128,17 @@ export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
     const end = `Write a date of the next months, at most ${latest}.`;
     const faults: Fault[] = [];
     const add = (name: string, message: string, remedy: string): void => {
-      faults.push(faultAt(source, name !== '' && has(source, [...at, name]) ? [...at, name] : at, message, remedy));
+      faults.push(
+        faultAt(source, name !== '' && hasValue(source, [...at, name]) ? [...at, name] : at, message, remedy),
+      );
     };
     if (route.upstream === undefined)
       add('', `${key} has no upstream, so there are no responses to compare.`, 'Remove drift.');
     if (route.contract === undefined)
       add('', `${key} has no contract to compare its responses with.`, 'Add contract, or remove drift.');
     // A value of a wrong type is a fault of its own.
-    if (drift.until === undefined && !has(source, [...at, 'until'])) add('', `The drift of ${key} has no end.`, end);
+    if (drift.until === undefined && !hasValue(source, [...at, 'until']))
+      add('', `The drift of ${key} has no end.`, end);
     if (drift.until !== undefined && drift.until > now + yearMs)
       add('until', `${dateText(drift.until)} is more than a year ahead.`, end);
     if (drift.body > largestBody) add('body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.');

@@ -3,11 +3,11 @@ import { conversions, type JsonValue, type Keys, type Operation } from '../adapt
 import { Expanded } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
-import { nameOfType, type ScalarIssue, section, withoutExpansion } from './scalar.ts';
+import { nameOfType, nullToEmptyMap, type ScalarIssue, section, withoutExpansion } from './scalar.ts';
 import { size } from './units.ts';
 import { integer, oneOf, text, versionName } from './words.ts';
 
-/** One operation per line: its key in routes.yaml and what it does. */
+/** The operations: the key in routes.yaml, and what the operation does. */
 const meanings = {
   rename: 'Gives a field another name: { old: new }.',
   move: 'Moves a field to another object: { /address/city: /city }.',
@@ -48,8 +48,6 @@ const operations = z
     },
   });
 
-const nullToMap = (input: unknown): unknown => (withoutExpansion(input) === null ? {} : withoutExpansion(input));
-
 const adapterRoute = section({
   to: text('a route of the other version such as "GET /cocktails/{id}"')
     .optional()
@@ -63,11 +61,13 @@ const adapterRoute = section({
     body: operations.optional().describe('Operations on the body of a POST.'),
   })
     .optional()
-    .describe('How a request becomes one of the other version.'),
+    .describe('How a request to this version is changed into a request to the other version.'),
   response: z
-    .preprocess(nullToMap, z.record(z.string(), operations))
+    .preprocess(nullToEmptyMap, z.record(z.string(), operations))
     .optional()
-    .describe('How a response of the other version becomes one of this version, by status: 200, 4XX or default.'),
+    .describe(
+      'How a response of the other version is changed into a response of this version, by status: 200, 4XX or default.',
+    ),
 });
 
 /** How a version is served from the backend of another one. */
@@ -76,17 +76,17 @@ export const adapter = section({
   mode: oneOf(['off', 'shadow', 'serve'])
     .prefault('off')
     .describe(
-      "off: checked, and not used. shadow: adapted responses are compared with those of this version's own backend. serve: clients get adapted responses; a reload accepts it after clean comparisons.",
+      "off: the adapter is checked, but not used. shadow: adapted responses are compared with those of this version's own backend. serve: clients get adapted responses; a reload accepts this mode only after clean comparisons.",
     ),
   body: size.prefault('1MiB').describe('The largest body that is adapted, after decoding.'),
   pairs: integer(1, 1_000_000)
     .prefault(200)
-    .describe('How many clean comparisons of each route in use `mode: serve` requires.'),
+    .describe('The number of clean comparisons that `mode: serve` requires for each route in use.'),
   routes: z
-    .preprocess(nullToMap, z.record(z.string(), adapterRoute))
+    .preprocess(nullToEmptyMap, z.record(z.string(), adapterRoute))
     .prefault({})
     .describe(
-      'The routes of this version, such as "GET /drinks/{id}", each with `to` or `gone`. Requests to others are answered 410.',
+      'The routes of this version, such as "GET /drinks/{id}", each with `to` or `gone`. Requests to other routes are answered 410.',
     ),
 }).describe(
   'Serves this version from the backend of another one, by operations on requests and responses. See docs/adapters.md.',
@@ -127,24 +127,28 @@ class OperationReader {
       return this.#wrong(path, `has the unknown operation ${name}`, remedy);
     }
     const value = withoutExpansion(input[name]);
-    const at = [...path, kind];
-    if (kind === 'drop' || kind === 'wrap' || kind === 'head') return this.#fields(kind, value, at);
+    const place = [...path, kind];
+    if (kind === 'drop' || kind === 'wrap' || kind === 'head') return this.#fields(kind, value, place);
     if (!isMap(value) || Object.keys(value).length === 0)
-      return this.#wrong(at, isMap(value) ? 'is empty' : `is ${nameOfType(value)}`, `Write a map. ${meanings[kind]}`);
+      return this.#wrong(
+        place,
+        isMap(value) ? 'is empty' : `is ${nameOfType(value)}`,
+        `Write a map. ${meanings[kind]}`,
+      );
     return Object.entries(value).flatMap(([field, argument]) => {
-      const keys = this.#keys(field, [...at, field]);
-      return keys ? this.#withArgument(kind, keys, argument, [...at, field], depth) : [];
+      const keys = this.#keys(field, [...place, field]);
+      return keys ? this.#withArgument(kind, keys, argument, [...place, field], depth) : [];
     });
   }
 
-  #fields(kind: 'drop' | 'wrap' | 'head', value: unknown, at: Path): Operation[] {
+  #fields(kind: 'drop' | 'wrap' | 'head', value: unknown, place: Path): Operation[] {
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-    if (list.length === 0) return this.#wrong(at, 'is empty', `Write a field. ${meanings[kind]}`);
+    if (list.length === 0) return this.#wrong(place, 'is empty', `Write a field. ${meanings[kind]}`);
     return list.flatMap((item, index) => {
-      const place = Array.isArray(value) ? [...at, index] : at;
-      const keys = this.#keys(item, place);
-      if (keys?.length === 0 && kind === 'drop') return this.#wrong(place, 'is the whole value', 'Name a field.');
-      return keys ? [{ kind, at: keys, place }] : [];
+      const itemPlace = Array.isArray(value) ? [...place, index] : place;
+      const keys = this.#keys(item, itemPlace);
+      if (keys?.length === 0 && kind === 'drop') return this.#wrong(itemPlace, 'is the whole value', 'Name a field.');
+      return keys ? [{ kind, at: keys, place: itemPlace }] : [];
     });
   }
 
@@ -232,7 +236,7 @@ class OperationReader {
     if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
     if (typeof value === 'number') {
       if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return value;
-      this.#wrong(path, 'is a number that cannot be held exactly', 'Write a smaller number, or a text.');
+      this.#wrong(path, 'is a number that cannot be represented exactly', 'Write a smaller number, or a text.');
       return undefined;
     }
     if (Array.isArray(value)) {

@@ -31,7 +31,7 @@ const membersUrl = scalar({
 /** Several gateways that share one ledger. */
 export const fleet = section({
   store: optionalOrEmpty(storeUrl).describe(
-    'The PostgreSQL database that all gateways share. Without it, or if its variable is empty, this gateway is on its own. A change takes effect at the next start.',
+    'The PostgreSQL database that all gateways share. Without it, or with an unquoted variable that is empty, the gateway is not part of a fleet. A change takes effect at the next start.',
   ),
   password_file: filePath
     .optional()
@@ -40,15 +40,17 @@ export const fleet = section({
     .optional()
     .describe('The name of this gateway in reports. It must be unique in the fleet. Default: the host name.'),
   heartbeat: timer.prefault('2s').describe('How often a gateway writes its state to the store.'),
-  silent_after: timer.prefault('10s').describe('A gateway that was not heard for this long is silent.'),
+  silent_after: timer
+    .prefault('10s')
+    .describe('A gateway counts as silent if it has not written its state for this long.'),
   members: membersUrl
     .optional()
     .describe(
-      'A DNS name with the addresses of all gateways that should run, and their admin port. A silent gateway that is not among them counts as gone.',
+      'A DNS name that resolves to the addresses of all gateways that should run, and their admin port. A silent gateway whose address is not among these counts as gone.',
     ),
   spool: size
     .prefault('512MiB')
     .describe(
-      'The size that counts may take up on disk while the store cannot be reached. Beyond it, routes and then clients are counted together.',
+      'The largest disk space for counts that wait while the store cannot be reached. If they need more, routes are counted together, the oldest hours first, and then clients.',
     ),
 });

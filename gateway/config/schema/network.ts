@@ -12,10 +12,9 @@ function origin(expected: string) {
       const url = parseUrl(input);
       if (url instanceof Wrong) return url;
       if (url.pathname !== '/') return new Wrong('has a path', 'Leave out what follows the host and the port.');
-      const bare = !input.includes('?') && !input.includes('#');
-      return bare
-        ? url.origin
-        : new Wrong('has a query or a fragment', 'Leave out what follows the host and the port.');
+      return /[?#]/.test(input)
+        ? new Wrong('has a query or a fragment', 'Leave out what follows the host and the port.')
+        : url.origin;
     },
   });
 }
@@ -46,7 +45,7 @@ export const webhookUrl = scalar({
   },
 });
 
-/** A collector. The paths of the signals are appended to the URL. */
+/** An OpenTelemetry collector. The path of each signal, such as `/v1/traces`, is appended to the URL. */
 export const collectorUrl = scalar({
   accepts: ['string'],
   expected: 'a URL such as http://collector:4318',
@@ -140,7 +139,7 @@ function isIPv4(text: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(text) && !/(^|\.)0\d/.test(text);
 }
 
-/** '' for `/`, else `/api` without a trailing slash. */
+/** Parsed without a trailing slash: `/api/` to `/api`, and `/` to an empty text. */
 export const basePath = scalar({
   accepts: ['string'],
   expected: 'a path such as / or /api',

@@ -5,7 +5,7 @@ import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
 import { oneOf } from './words.ts';
 
 // Standard Webhooks: keys have 24 to 64 bytes.
-const [leastKeyBytes, mostKeyBytes] = [24, 64];
+const [minKeyBytes, maxKeyBytes] = [24, 64];
 
 /** A signing key in the form of Standard Webhooks: `whsec_` and base64. Parsed to the base64 text. */
 const signingSecret = scalar({
@@ -18,8 +18,8 @@ const signingSecret = scalar({
     const bytes = Buffer.from(text, 'base64');
     // Buffer skips characters that are not base64.
     if (bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) return new Wrong('is not base64');
-    if (bytes.length < leastKeyBytes) return new Wrong(`has fewer than ${leastKeyBytes} bytes`);
-    return bytes.length > mostKeyBytes ? new Wrong(`has more than ${mostKeyBytes} bytes`) : text;
+    if (bytes.length < minKeyBytes) return new Wrong(`has fewer than ${minKeyBytes} bytes`);
+    return bytes.length > maxKeyBytes ? new Wrong(`has more than ${maxKeyBytes} bytes`) : text;
   },
 });
 
@@ -31,7 +31,7 @@ const receiver = section({
     .prefault('json')
     .describe('json: an object with type, timestamp and data. slack: a message for an incoming webhook of Slack.'),
   secret: optionalOrEmpty(signingSecret).describe(
-    'Signs each request as Standard Webhooks describes. An unquoted variable that is empty means no signature.',
+    'The key that signs each request, as Standard Webhooks describes. An unquoted variable that is empty means no signature.',
   ),
   events: z
     .array(oneOf(notifyEvents))
@@ -40,5 +40,5 @@ const receiver = section({
   digest: oneOf(['off', 'weekly']).prefault('off').describe('weekly: a summary is sent every Monday, 06:00 UTC.'),
 });
 
-/** The webhooks that are told about the end of versions. */
+/** The webhooks that receive events about the end of versions. */
 export const notify = z.array(receiver);

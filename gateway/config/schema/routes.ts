@@ -6,7 +6,7 @@ import { drift, shadow } from './shadow.ts';
 import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
 
-// Each key is declared once. In `defaults` it has a default value; in a route it is optional and overrides `defaults`.
+// Each key is declared once. In `defaults` the key has a default value; in a route it is optional and overrides `defaults`.
 
 const connect = timerOrOff.describe('The longest time to establish a connection to a target.');
 const firstByte = timerOrOff.describe('The longest time until the first byte of the response.');
@@ -14,7 +14,7 @@ const idle = timerOrOff.describe('The longest pause between two parts of a respo
 const streamIdle = timerOrOff.describe('The longest pause in a text/event-stream or an upgraded connection.');
 const writeIdle = timerOrOff.describe('The longest time that a client may leave its response unread.');
 const keepAlive = timerOrOff.describe(
-  'The longest idle time of a pooled connection to a target. A shorter Keep-Alive of the target is respected.',
+  'The longest idle time of a pooled connection to a target. If a target announces a shorter time in Keep-Alive, that time is used.',
 );
 
 export const timeouts = section({
@@ -75,7 +75,7 @@ const timeout = timer.describe('The longest time until the response to a probe.'
 const healthyAfter = countInARow.describe('Successful probes in a row that make a target healthy.');
 const unhealthyAfter = countInARow.describe('Failed probes in a row that make a target unhealthy.');
 const passiveFailures = countInARow.describe(
-  'Failed requests in a row that eject a target; two, if no connection could be made.',
+  'Failed requests in a row that eject a target. Two are enough if no connection could be made.',
 );
 const eject = timer.describe('How long a target is ejected. Repeated ejections last longer.');
 const onNoneHealthy = oneOf(['try', 'refuse']).describe(
@@ -129,7 +129,9 @@ export const defaults = section({
 const oneTarget = targetUrl.transform((url) => ({ url, weight: 1 }));
 const weightedTarget = section({
   url: targetUrl,
-  weight: integer(1, 1000).prefault(1).describe('Its share of the requests, relative to the other targets.'),
+  weight: integer(1, 1000)
+    .prefault(1)
+    .describe('The share of the requests that this target gets, relative to the weights of the other targets.'),
 });
 const targetList = z.array(z.union([oneTarget, weightedTarget], { error: 'a URL, or { url, weight }' })).min(1);
 const upstream = z.union([oneTarget.transform((target) => [target]), targetList], {
@@ -159,7 +161,11 @@ const template = z.union(
 
 const routeEnd = section({
   deprecation: instant.optional().describe('The date from which the route is deprecated. Required.'),
-  sunset: instant.optional().describe('When the route ends. Nothing is refused: the next major does not have it.'),
+  sunset: instant
+    .optional()
+    .describe(
+      'When the route ends. The gateway refuses no requests after this time: the next major does not have the route.',
+    ),
 });
 
 const brownoutWindow = section({
@@ -168,13 +174,13 @@ const brownoutWindow = section({
   clients: share
     .prefault('100%')
     .describe(
-      'The share of clients that are refused. A client is refused for the whole window or not at all. A larger share includes the clients of a smaller one.',
+      'The share of clients that are refused. A client is refused for the whole window or not at all. A larger share includes all clients of a smaller share.',
     ),
   routes: z
     .array(text('a route such as "GET /drinks/{id}"'))
     .min(1)
     .optional()
-    .describe('The routes that are refused, such as "GET /drinks/{id}". Without it: all.'),
+    .describe('The routes that are refused, such as "GET /drinks/{id}". By default, all.'),
 });
 
 /** The windows in which some requests of a version are refused. */
@@ -182,29 +188,31 @@ const brownouts = z
   .array(brownoutWindow)
   .prefault([])
   .describe(
-    'Announced periods in which requests of some clients are refused on purpose, so that they notice the end of the version. They lie between its deprecation and its sunset.',
+    'Announced periods in which requests of some clients are refused on purpose, so that these clients notice the end of the version. Each period lies between the deprecation and the sunset of the version.',
   );
 
 const maxWaivers = 100;
 const waiver = section({
   client: text('the name of a client').describe(
-    'A name of `usage.names`, or a name of the ledger such as x-api-key:#4f2a91c07be05d3a.',
+    'A name in `usage.names`, or a name in the ledger such as x-api-key:#4f2a91c07be05d3a.',
   ),
   until: instant.describe('When the waiver ends. A date without a time means the start of that day, midnight UTC.'),
   reason: text('the reason').describe('Why this client is still served.'),
 });
 
 const freeze = section({
-  from: instant.optional().describe('Clients that first call the version then or later are new. Required.'),
+  from: instant
+    .optional()
+    .describe('A client is new if its first call to the version is at this time or later. Required.'),
   mode: oneOf(['report', 'refuse'])
     .prefault('report')
-    .describe('report: new clients are served, and named to the operator. refuse: they are answered 403.'),
+    .describe('report: new clients are served, and reported to the operator. refuse: new clients are answered 403.'),
   allow: z
     .array(text('the name of a client'))
     .prefault([])
-    .describe('Clients that are never new: names of `usage.names`, or names in the ledger.'),
+    .describe('Clients that are never new: names in `usage.names`, or names in the ledger.'),
 }).describe(
-  'Keeps new clients out of a version that is to end. The clients are known from the usage ledger; one that is known by its user agent or address only is never new. See docs/restrictions.md.',
+  'Keeps new clients out of a version that will end. The usage ledger shows which clients are new. A client that is identified only by its user agent or address is never new. See docs/restrictions.md.',
 );
 
 /** One route in its long form. */
@@ -232,18 +240,20 @@ export const route = section({
     .preprocess((input) => (input === null ? {} : input), z.record(z.string(), template))
     .optional()
     .describe(
-      'Routes with another path in the successor: the old template, and the new template or null if there is no counterpart.',
+      'Routes with another path in the successor. Maps the old template to the new template, or to null if there is no counterpart.',
     ),
   ends: z
     .preprocess((input) => (input === null ? {} : input), z.record(z.string(), routeEnd))
     .optional()
     .describe(
-      'Single routes that end before the next major, such as "GET /legacy-search". Their responses announce it in headers. An entry replaces `deprecated: true` with `x-deprecated-since` and `x-sunset` of that operation in the contract.',
+      'Single routes that end before the next major, such as "GET /legacy-search". Their responses announce it in headers. An entry takes precedence over `deprecated: true`, `x-deprecated-since` and `x-sunset` of that operation in the contract.',
     ),
   contract: contract.optional().describe('The OpenAPI document of this version.'),
   guide: flag
     .prefault(false)
-    .describe('Serves a migration guide to the successor, generated from both contracts, at /guides/vN-to-vM.'),
+    .describe(
+      'Whether a guide for the migration to the successor is served at /guides/vN-to-vM. It is generated from both contracts.',
+    ),
   retired: flag
     .prefault(false)
     .describe('Makes the version a tombstone: its requests are answered 410, and it needs no upstream.'),
@@ -254,12 +264,12 @@ export const route = section({
     .max(maxWaivers)
     .prefault([])
     .describe(
-      `Clients that are still served after the version is retired, each until a date and with a reason; at most ${maxWaivers}. The version keeps its upstream. A waiver is a policy and not access control.`,
+      `Clients that are still served after the version is retired, each until a date and with a reason; at most ${maxWaivers}. A retired version with waivers keeps its upstream. A waiver is a policy, not access control.`,
     ),
   grease: oneOf(['off', 'request'])
     .prefault('off')
     .describe(
-      'request: responses to requests with `Prefer: grease` contain unknown members, so that clients can test whether they ignore these. Requires a contract. See docs/grease.md.',
+      'request: responses to requests with `Prefer: grease` contain unknown members, so that clients can test that they ignore such members. Requires a contract. See docs/grease.md.',
     ),
   adapter: adapter.optional(),
   shadow: shadow.optional(),
@@ -274,8 +284,8 @@ export const route = section({
 
 export type DraftRoute = z.output<typeof route>;
 
-const empty: DraftRoute = route.parse({});
-const shortRoute = oneTarget.transform((target): DraftRoute => ({ ...empty, upstream: [target] }));
+const emptyRoute: DraftRoute = route.parse({});
+const shortRoute = oneTarget.transform((target): DraftRoute => ({ ...emptyRoute, upstream: [target] }));
 
 /** All routes, by their keys as written. */
 export const routes = z.preprocess(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Expanded } from '../expand.ts';
 
-/** Why a scalar is wrong: a predicate that follows its value, such as `has no unit`, and what to write instead. */
+/** Why a scalar is wrong: a predicate that follows the value, such as `has no unit`, and what to write instead. */
 export class Wrong {
   readonly predicate: string;
   readonly remedy: string | undefined;
@@ -12,7 +12,7 @@ export class Wrong {
   }
 }
 
-/** The content of a fault. `mismatch`: the type is wrong, so another form of the value may be meant. */
+/** The content of a fault. `mismatch`: the type is wrong, so the value may be meant as another form, such as a map. */
 export interface ScalarIssue {
   readonly predicate: string;
   readonly remedy: string;
@@ -53,7 +53,7 @@ export function scalar<Name extends keyof ScalarTypes, Value>(kind: ScalarKind<N
     .meta({ ...kind.json });
 }
 
-// An expanded variable is read as the accepted type: a token `${TOKEN}` of digits only stays a string.
+// An expanded variable is read as the accepted type: a token `${TOKEN}` that consists of digits stays a string.
 function asAccepted<Name extends keyof ScalarTypes>(
   accepts: readonly Name[],
   input: unknown,
@@ -81,8 +81,8 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(nullToEmptyMap, z.strictObject(shape));
 }
 
-// A missing map is not replaced: the key may be required.
-function nullToEmptyMap(input: unknown): unknown {
+/** An empty map for a key without a value. A missing key is not replaced, because it may be required. */
+export function nullToEmptyMap(input: unknown): unknown {
   const value = withoutExpansion(input);
   return value === null ? {} : value;
 }
@@ -92,12 +92,12 @@ export function withoutExpansion(input: unknown): unknown {
   return input instanceof Expanded ? input.value : input;
 }
 
-/** Whether this is `${NAME:-}` of a variable that is unset or empty. */
+/** Whether the input is a variable without quotes whose value is empty, such as `${NAME:-}`. */
 export function isEmptyVariable(input: unknown): boolean {
   return input instanceof Expanded && input.text === '';
 }
 
-/** An optional key that counts as missing if its variable is empty, so that one file works with and without the variable. */
+/** An optional key. It counts as missing if its variable is empty, so that one file works with and without the variable. */
 export function optionalOrEmpty<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess((input) => (isEmptyVariable(input) ? undefined : input), schema.optional()).optional();
 }

@@ -27,7 +27,7 @@ export const gateway = section({
   listen: hostPort.prefault('127.0.0.1:8080').describe('The address for clients.'),
   admin: hostPort.prefault('127.0.0.1:9901').describe('The address for operators.'),
   admin_token: optionalOrEmpty(token).describe(
-    'The token for the admin listener. Calls from this machine need it too. Required if `admin` is not a loopback address. An unquoted variable that is empty means no token.',
+    'The token for the admin listener. Calls from this machine need it too, unless `admin_loopback` is open. Required if `admin` is not a loopback address. An unquoted variable that is empty means no token.',
   ),
   admin_loopback: oneOf(['token', 'open'])
     .prefault('token')
@@ -38,7 +38,7 @@ export const gateway = section({
   public_url: publicOrigin
     .optional()
     .describe(
-      'The origin that clients use. Links in the index, the calendar, the feed, the catalog, guides and problem bodies begin with it. Without it they are relative.',
+      'The origin that clients use. Links in the index, the calendar, the feed, the catalog, guides and problem bodies begin with it. Without it, the links are relative.',
     ),
   trusted_proxies: z
     .array(network)
@@ -55,7 +55,7 @@ export const gateway = section({
   self_service: oneOf(['on', 'off'])
     .prefault('off')
     .describe(
-      'on: at {base_path}/versions/me, a client with a key that a backend has accepted sees its own calls to versions and routes that end.',
+      'on: {base_path}/versions/me shows a client its own calls to versions and routes that end. The client needs a key that a backend has accepted.',
     ),
   fast_lane: oneOf(['auto', 'off'])
     .prefault('auto')
@@ -68,14 +68,14 @@ export const gateway = section({
   h2c: oneOf(['on', 'off'])
     .prefault('off')
     .describe(
-      'on: clients without TLS can use HTTP/2 with prior knowledge. The first bytes of a connection select the protocol. For a proxy in front that speaks HTTP/2. With `tls` it has no effect.',
+      'on: clients without TLS can use HTTP/2 with prior knowledge. The first bytes of a connection select the protocol. Use it if a proxy in front of the gateway speaks HTTP/2 without TLS. It has no effect with `tls`.',
     ),
   timeouts: timeouts.prefault({}).describe('Timeouts of client connections.'),
   limits: limits.prefault({}).describe('Limits that apply before the version of a request is known.'),
   tls: tls.optional().describe('TLS for clients.'),
 });
 
-const words = ['off', 'stdout', 'stderr'] as const;
+const destinationWords = ['off', 'stdout', 'stderr'] as const;
 
 // The name of a file must contain a dot or a slash, so that a misspelt word is not used as a file name.
 const destination = scalar({
@@ -83,7 +83,7 @@ const destination = scalar({
   expected: 'off, stdout, stderr, or a file such as ./access.log',
   json: { type: 'string', pattern: '^(off|stdout|stderr|[^\\u0000]*[./][^\\u0000]*)$' },
   parse: (input): LogSettings['access'] | Wrong => {
-    const word = words.find((one) => one === input);
+    const word = destinationWords.find((one) => one === input);
     if (word !== undefined) return word;
     return /^[^\0]*[./][^\0]*$/.test(input) ? { file: input } : new Wrong('is neither an allowed word nor a file');
   },
@@ -108,7 +108,7 @@ export const log = section({
     .array(text('the name of a query parameter'))
     .prefault([])
     .describe(
-      'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged. shadow.credentials: drop does not copy requests with such parameters, or fields with such names.',
+      'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged. With `shadow.credentials: drop`, requests with such parameters are not copied, and header fields with such names are left out of copies.',
     ),
 });
 
@@ -122,10 +122,10 @@ export const telemetry = section({
     .describe(
       'The share of new traces that are recorded. A trace that the client began is recorded if the client marked it as sampled. By default 1%, unless OTEL_TRACES_SAMPLER is set.',
     ),
-  metrics: flag.prefault(false).describe('Whether the histogram http.server.request.duration is exported as well.'),
+  metrics: flag.prefault(false).describe('Whether the histogram http.server.request.duration is also exported.'),
 });
 
-const orEmpty = (input: unknown): unknown => (input === null ? {} : input);
+const nullToMap = (input: unknown): unknown => (input === null ? {} : input);
 
 /** Limits for a reload that changes or removes a version in use. */
 export const guard = section({
@@ -136,7 +136,7 @@ export const guard = section({
     .prefault('30d')
     .describe('The shortest time from the announcement of a sunset to the sunset itself.'),
   force: z
-    .preprocess(orEmpty, z.record(z.string(), text('the reason')))
+    .preprocess(nullToMap, z.record(z.string(), text('the reason')))
     .prefault({})
     .describe('Versions that the guard does not protect in the next reload, each with the reason.'),
 });
@@ -168,7 +168,7 @@ export const retire = section({
   rhythm: oneOf(['on', 'off'])
     .prefault('on')
     .describe(
-      'on: the verdict waits for the next call of a client that usually pauses for about `quiet` or longer, for at most twice its usual pause.',
+      'on: if a client usually pauses for about `quiet` or longer between calls, the verdict waits for its next call, for at most twice its usual pause.',
     ),
   ignore_clients: z
     .array(text('the name of a client'))
@@ -176,7 +176,7 @@ export const retire = section({
     .describe('Clients whose calls do not count, such as monitors.'),
 });
 
-/** 404 is missing: proxies have turned it into an empty 200. And 429 would tell clients to send the same request again. */
+/** 404 is not allowed, because some proxies turn it into an empty 200. 429 would tell clients to send the request again. */
 const refusalStatus = scalar({
   accepts: ['number'],
   expected: '503 or 410',
@@ -199,12 +199,12 @@ export const brownout = section({
     .array(text('the name of a client'))
     .prefault([])
     .describe(
-      'Clients that brownouts never refuse: names of `usage.names`, or of the ledger. Those of `retire.ignore_clients` are never refused either.',
+      'Clients that brownouts never refuse: names in `usage.names`, or names in the ledger. Clients in `retire.ignore_clients` are never refused either.',
     ),
   unnamed: share
     .prefault('5%')
     .describe(
-      'A brownout is skipped if clients without a name in `usage.names` made a larger share of the requests to the version in the last week: nobody could inform them.',
+      'A brownout is skipped if clients without a name in `usage.names` made a larger share of the requests to the version in the last week, because nobody could inform these clients.',
     ),
   max_share: share
     .prefault('20%')

@@ -10,13 +10,13 @@ const routes = section({
     .describe('Routes whose requests are never copied, such as "GET /export". A GET includes HEAD.'),
 });
 
-/** Copies of the requests of a version to another one. */
+/** Copies requests of a version to another version. */
 export const shadow = section({
   to: versionName.optional().describe('The version that gets the copies, such as /v2. Required.'),
   sample: share
     .prefault('1%')
     .describe('The share of GET and HEAD requests that are copied. Rare clients and routes are preferred.'),
-  rate: rate.prefault('5/s').describe('The maximum of copies, those for `control` included.'),
+  rate: rate.prefault('5/s').describe('The maximum of copies, including those for `control`.'),
   in_flight: integer(1, 1000).prefault(4).describe('The maximum of copies that have no complete response yet.'),
   timeout: timer.prefault('5s').describe('The longest time until the response to a copy is complete; at most 1m.'),
   body: size
@@ -30,7 +30,7 @@ export const shadow = section({
   credentials: oneOf(['drop', 'pass'])
     .prefault('drop')
     .describe(
-      'drop: copies carry only fields that a comparison needs and that identify nobody, such as Accept. pass: they carry all fields, so both backends need the same trust.',
+      'drop: copies carry only fields that a comparison needs and that identify nobody, such as Accept. pass: they carry all fields, so both backends must be equally trusted.',
     ),
   values: oneOf(['on', 'off'])
     .prefault('off')
@@ -38,7 +38,7 @@ export const shadow = section({
       'on: values of sampled requests are kept in memory, so that `shadow export --values` can write them to a file. off: only the names and types of parameters are kept.',
     ),
   routes: routes.prefault({}).describe('Which routes are copied. By default, all.'),
-  until: instant.optional().describe('From then on nothing is copied; at most a year ahead. Required.'),
+  until: instant.optional().describe('The time from which nothing is copied; at most a year ahead. Required.'),
 }).describe(
   'Sends copies of some GET and HEAD requests to another version after the client has its response, and compares the two responses. See docs/shadow.md.',
 );
@@ -54,7 +54,7 @@ export const drift = section({
   body: size
     .prefault('256KiB')
     .describe('The largest response body that is compared, before and after it is decoded; at most 8MiB.'),
-  until: instant.optional().describe('From then on nothing is compared; at most a year ahead. Required.'),
+  until: instant.optional().describe('The time from which nothing is compared; at most a year ahead. Required.'),
 }).describe(
-  'Compares some responses of this version with its own contract, after the client has them. No request is sent. See docs/drift.md.',
+  'Compares some responses of this version with its own contract, after the client has received them. No request is sent. See docs/drift.md.',
 );
