@@ -11,7 +11,10 @@ export interface AdaptedRequest {
   readonly target: string;
 }
 
-/** `path`: below the version. `query`: with its question mark; '' for none. Text: why the request cannot be adapted. */
+/**
+ * `path`: below the version. `query`: with its question mark; '' for none. Returns a text if the request cannot be adapted: the
+ * reason.
+ */
 export function adaptRequest(
   adapter: CompiledAdapter,
   method: string,
@@ -38,7 +41,7 @@ export interface AdaptableResponse {
   readonly body: Buffer;
 }
 
-/** The body for the adapted version. A status without a row, and a response without a body, stay as they are. */
+/** The decoded body for the adapted version. It is not changed if the status has no row, or if the response has no body. */
 export function adaptResponse(
   { settings }: CompiledAdapter,
   route: CompiledRoute,
@@ -49,6 +52,6 @@ export function adaptResponse(
   const isBodiless = body.length === 0 || status === 204 || status === 205 || status === 304;
   if (!Buffer.isBuffer(decoded) || row === undefined || row.isEmpty || isBodiless) return decoded;
   if (!isJson(contentType)) return { pointer: '', cause: 'the body is not JSON in UTF-8' };
-  const changed = changeBody(decoded, { ...row, violation: undefined });
+  const changed = changeBody(decoded, { ...row, findViolation: undefined });
   return isBody(changed) ? bufferOf(changed) : changed;
 }

@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
-import { hasRespelled, parseKeeping } from './exactJson.ts';
+import { hasRespelledNumber, parseKeepingNumbers } from './exactJson.ts';
 import { schemaRegExp } from './patternTexts.ts';
 import { AdaptationError } from './transform.ts';
 
-/** A body cannot be adapted, or the result violates the contract. `pointer`: the place in the result. */
+/** Why a body cannot be adapted, or where the result violates the contract. `pointer`: the place in the body. */
 export interface BodyFault {
   readonly pointer: string;
   /** For the log. Contains no value of the body. */
@@ -17,10 +17,10 @@ export interface BodyFault {
 /** What is done with the JSON of a body. */
 export interface BodyChange {
   readonly transform: (value: JsonValue) => JsonValue;
-  /** The body stays as it is, unless it violates the contract. */
+  /** True: there are no operations, so a body that fits the contract stays as it is. */
   readonly isEmpty: boolean;
-  /** Returns the pointer to a violation of the contract. Undefined: nothing is checked. */
-  readonly violation: ((value: unknown) => string | undefined) | undefined;
+  /** Undefined: nothing is checked. */
+  readonly findViolation: FindViolation | undefined;
 }
 
 /** A body that is too large after decoding. */
@@ -37,7 +37,10 @@ const codings: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLengt
 // A list of more codings has no use, and each costs a pass over the body.
 const maxCodings = 2;
 
-/** Removes the content codings, the last one first (RFC 9110 §8.4). A bomb ends at `limit` bytes of output. */
+/**
+ * Removes the content codings, the last one first (RFC 9110 §8.4). Stops at `limit` bytes of output, because a small body may
+ * decode to a huge one.
+ */
 export function decodeBody(bytes: Buffer, coding: string, limit: number): Buffer | BodyFault {
   const names = coding.split(',').map((name) => name.trim().toLowerCase());
   const applied = names.filter((name) => name !== '' && name !== 'identity');
@@ -64,21 +67,24 @@ export function isJson(contentType: string | undefined): boolean {
   return charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset);
 }
 
-/** A body. Text has one character for each byte (latin1): most bodies are ASCII, and need no copy as a Buffer. */
+/**
+ * A body. A text has one character for each byte (latin1). Most bodies are ASCII, and as text they need not be copied to a
+ * Buffer.
+ */
 export type BodyBytes = Buffer | string;
 
 /** Changes a decoded JSON body. */
-export function changeBody(body: BodyBytes, { transform, isEmpty, violation }: BodyChange): BodyBytes | BodyFault {
+export function changeBody(body: BodyBytes, { transform, isEmpty, findViolation }: BodyChange): BodyBytes | BodyFault {
   const bytes = typeof body === 'string' && isAscii(body) ? undefined : bufferOf(body);
   if (bytes && !isUtf8(bytes)) return { pointer: '', cause: 'the body is not UTF-8' };
   // RFC 8259 §8.1: a byte order mark may be ignored.
   const hasMark = bytes?.[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const text = bytes ? bytes.toString('utf8', hasMark ? 3 : 0) : (body as string);
   try {
-    const keepsNumbers = hasRespelled(text);
-    const value = transform(keepsNumbers ? parseKeeping(text) : (JSON.parse(text) as JsonValue));
+    const keepsNumbers = hasRespelledNumber(text);
+    const value = transform(keepsNumbers ? parseKeepingNumbers(text) : (JSON.parse(text) as JsonValue));
     const adapted = JSON.stringify(value);
-    const pointer = violation && violationIn(value, adapted, keepsNumbers, violation);
+    const pointer = findViolation && violationIn(value, adapted, keepsNumbers, findViolation);
     if (pointer !== undefined) return { pointer, cause: 'the adapted body violates the contract' };
     if (isEmpty && !hasMark) return body;
     const changed = isEmpty ? text : adapted;
@@ -106,15 +112,25 @@ function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length;
 }
 
-/** A number that was kept by its text is an object, which a validator rejects. So the validator gets the value that is parsed from `text`. */
-function violationIn(value: JsonValue, text: string, keepsNumbers: boolean, violation: Violation): string | undefined {
-  const pointer = keepsNumbers ? '' : violation(value);
-  // A conversion may have kept a number, too.
-  return pointer === undefined ? undefined : violation(JSON.parse(text));
+/**
+ * A number whose text is kept (`JSON.rawJSON`) is an object, which a validator rejects. So the validator gets the value that is parsed
+ * from `text`.
+ */
+function violationIn(
+  value: JsonValue,
+  text: string,
+  keepsNumbers: boolean,
+  findViolation: FindViolation,
+): string | undefined {
+  const pointer = keepsNumbers ? '' : findViolation(value);
+  // A conversion may also have kept the text of a number, so a violation is confirmed with the parsed value.
+  return pointer === undefined ? undefined : findViolation(JSON.parse(text));
 }
 
-type Violation = (value: unknown) => string | undefined;
+/** Returns the JSON Pointer of a violation of the contract. Undefined: the value has none. */
+type FindViolation = (value: unknown) => string | undefined;
 
+/** A validation function of ajv. */
 interface Check {
   (value: unknown): boolean;
   readonly errors?: readonly { readonly instancePath: string; readonly params: object }[] | null;
@@ -135,8 +151,8 @@ export class AdaptedBodyValidator {
     return (this.#schemasOf(route, status)?.size ?? 0) > 0;
   }
 
-  /** Undefined: the contract has no schema for such a response, or one that cannot be compiled, so nothing is checked. */
-  for(route: string, status: number, contentType: string | undefined): Violation | undefined {
+  /** Undefined: nothing is checked, because the contract has no schema for such a response, or the schema cannot be compiled. */
+  checkFor(route: string, status: number, contentType: string | undefined): FindViolation | undefined {
     const byType = this.#schemasOf(route, status);
     const type = /^\s*([^;\s]*)/.exec(contentType ?? '')?.[1]?.toLowerCase() ?? '';
     const name = byType?.get(type) ?? byType?.get(`${type.split('/')[0]}/*`) ?? byType?.get('*/*') ?? onlyOf(byType);
@@ -155,7 +171,7 @@ export class AdaptedBodyValidator {
 /** The pointer to the violation. Undefined: there is none. */
 function violationOf(check: Check, value: unknown): string | undefined {
   if (check(value)) return undefined;
-  // The error of a choice follows those of its alternatives.
+  // ajv lists the error of a `oneOf` or `anyOf` after the errors of its alternatives.
   const error = check.errors?.at(-1);
   const { missingProperty } = (error?.params ?? {}) as { readonly missingProperty?: string };
   return `${error?.instancePath ?? ''}${missingProperty === undefined ? '' : `/${pointerToken(missingProperty)}`}`;
@@ -163,14 +179,14 @@ function violationOf(check: Check, value: unknown): string | undefined {
 
 const requireHelper = createRequire(import.meta.url);
 
-/** Runs the module of checks that was made when the configuration was loaded. */
+/** Runs the module of checks that was generated when the configuration was loaded. */
 function checksFrom(code: string): Record<string, Check> {
   const checks: Record<string, Check> = {};
   compileFunction(code, ['exports', 'require', 'regExp'])(checks, requireHelper, schemaRegExp);
   return checks;
 }
 
-/** With one media type, a body of another JSON type has to satisfy its schema, too. */
+/** If the contract has only one media type, its schema also applies to bodies of other JSON types. */
 function onlyOf(byType: ReadonlyMap<string, string> | undefined): string | undefined {
   return byType?.size === 1 ? [...byType.values()][0] : undefined;
 }

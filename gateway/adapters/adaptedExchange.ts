@@ -6,7 +6,7 @@ import type { RequestFields } from '../forwarding/requestHead.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { nextVersion } from '../lifecycle/stage.ts';
 import { type BodyBytes, type BodyFault, isBody, isJson, tooLarge } from './adaptedBody.ts';
-import { adaptedHead, adaptedRequestLines, BackReferences, bodyFieldsOf } from './adaptedHeads.ts';
+import { AdaptedReferences, adaptedHead, adaptedRequestLines, bodyFieldsOf } from './adaptedHeads.ts';
 import type { CompiledRoute } from './compiledAdapter.ts';
 import { AdapterUse, type VersionAdapter } from './versionAdapter.ts';
 
@@ -39,11 +39,11 @@ export class AdaptedExchange implements ExchangeAdaptation {
   readonly #use: AdapterUse;
   readonly #now: number;
   readonly #fields: RequestFields;
-  #sent: RequestFields | undefined;
+  #sentFields: RequestFields | undefined;
   #expected = 0;
   #kept = 0;
   #isReleased = false;
-  /** The bytes of the body that is read now. */
+  /** The bytes received so far of the body that is being read. */
   #arrived = 0;
 
   constructor(route: CompiledRoute, { method, fields, now }: AdaptableRequest, parts: AdapterParts) {
@@ -66,43 +66,43 @@ export class AdaptedExchange implements ExchangeAdaptation {
   }
 
   get readsBody(): boolean {
-    return this.route.transformBody !== undefined && this.method === this.route.settings.to.method;
+    return this.route.transformRequestBody !== undefined && this.method === this.route.settings.to.method;
   }
 
   /** The request fields for the backend. */
   get fields(): RequestFields {
-    if (this.#sent) return this.#sent;
+    if (this.#sentFields) return this.#sentFields;
     const isNewBody = this.body !== undefined;
     const { hash, settings } = this.#adapter.compiled;
     const accept = settings.prepared?.routes.get(this.route.name)?.accept;
     const passed = adaptedRequestLines(this.#fields.passed, { hash, isNewBody, accept });
     const framing = isNewBody ? { contentLength: String(this.body?.length), transferEncoding: undefined } : {};
-    this.#sent = { ...this.#fields, passed, ...framing };
-    return this.#sent;
+    this.#sentFields = { ...this.#fields, passed, ...framing };
+    return this.#sentFields;
   }
 
   /** Called when the request is in flight. Reserves memory for its response. */
   enter(): void {
     const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    if (takesMemory) this.#hold(this.#use.sizeOf(this.route.name, this.bodyLimit), 0);
+    if (takesMemory) this.#countBytes(this.#use.expectedSizeOf(this.route.name, this.bodyLimit), 0);
   }
 
   /** The exchange has ended. Safe to call twice. */
   release(): void {
-    this.#hold(0, 0);
+    this.#countBytes(0, 0);
     this.#isReleased = true;
   }
 
   keep(bytes: number): Failure | undefined {
     this.#arrived += bytes;
     if (this.#arrived > this.bodyLimit) return this.#failureOf(tooLarge);
-    return this.#hold(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;
+    return this.#countBytes(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;
   }
 
-  /** Sets the bytes that count for this exchange. False: all bodies together would take too much memory. */
-  #hold(expected: number, kept: number): boolean {
+  /** Sets the bytes that are counted for this exchange. False: all bodies together take too much memory. */
+  #countBytes(expected: number, kept: number): boolean {
     if (this.#isReleased) return true;
-    const isWithinLimit = this.#use.change(expected - this.#expected, kept - this.#kept);
+    const isWithinLimit = this.#use.addBytes(expected - this.#expected, kept - this.#kept);
     this.#expected = expected;
     this.#kept = kept;
     return isWithinLimit;
@@ -110,9 +110,9 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
     const { passed } = this.#fields;
-    const contentType = lineOf(passed, 'content-type');
-    // The body may be optional. The other version decides.
-    if (bytes.length === 0 && contentType === undefined) return this.#takeBody('');
+    const contentType = fieldValueIn(passed, 'content-type');
+    // The contract may allow requests without a body. The backend decides.
+    if (bytes.length === 0 && contentType === undefined) return this.#setBody('');
     if (!isJson(contentType)) {
       const detail = 'The body is not application/json in UTF-8, which the adapter of this version requires.';
       return {
@@ -122,10 +122,10 @@ export class AdaptedExchange implements ExchangeAdaptation {
         details: { detail },
       };
     }
-    const coding = lineOf(passed, 'content-encoding') ?? '';
+    const coding = fieldValueIn(passed, 'content-encoding') ?? '';
     const job = { route: this.route.name, status: undefined, contentType, coding, bytes };
     const result = this.#adapter.adaptBody(job);
-    return result instanceof Promise ? result.then((one) => this.#takeBody(one)) : this.#takeBody(result);
+    return result instanceof Promise ? result.then((one) => this.#setBody(one)) : this.#setBody(result);
   }
 
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
@@ -134,11 +134,11 @@ export class AdaptedExchange implements ExchangeAdaptation {
     if (status === 206 && this.method !== 'HEAD' && this.#changes(200)) {
       return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
     }
-    // Redirects and errors often have no body, whatever the contract says.
-    const hasNone = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
-    if (hasNone || (contentLength === 0 && status >= 300) || !this.#changes(status)) {
+    // Redirects and errors often have no body, even if the contract describes one.
+    const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
+    if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changes(status)) {
       if (this.#expected > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
-      this.#hold(0, this.#kept);
+      this.#countBytes(0, this.#kept);
       return 'pass';
     }
     if (!bodyFieldsOf(head).isJson) {
@@ -151,9 +151,9 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   adaptHead(head: ResponseHead, length?: number): ResponseHead {
     const { hash } = this.#adapter.compiled;
-    // The fields of a 304 are those of a 200 (RFC 9110 §15.4.5).
-    const described = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
-    const isChanged = described !== undefined && this.#changes(described);
+    // A 304 has the fields that the 200 would have (RFC 9110 §15.4.5).
+    const describedStatus = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
+    const isChanged = describedStatus !== undefined && this.#changes(describedStatus);
     return adaptedHead(head, hash, length ?? (isChanged ? 'unknown' : 'same'));
   }
 
@@ -168,14 +168,15 @@ export class AdaptedExchange implements ExchangeAdaptation {
     if (!isBody(result)) return this.#failureOf(result);
     const size = Math.max(result.length, this.#arrived);
     this.#use.onBody(this.route.name, size, this.bodyLimit);
-    this.#hold(0, size);
+    this.#countBytes(0, size);
     return result;
   }
 
-  #takeBody(result: BodyBytes | BodyFault): Failure | undefined {
+  /** Sets the adapted request body, or returns why there is none. */
+  #setBody(result: BodyBytes | BodyFault): Failure | undefined {
     if (isBody(result)) {
       this.body = typeof result === 'string' ? result : result.toString('latin1');
-      this.#sent = undefined;
+      this.#sentFields = undefined;
       return undefined;
     }
     if (result === tooLarge || result.cause === tooLarge.cause) {
@@ -203,34 +204,34 @@ export class AdaptedExchange implements ExchangeAdaptation {
     };
   }
 
-  /** Whether the body of a response with this status is changed, if it has one. */
+  /** Whether a body of a response with this status would be changed or checked. */
   #changes(status: number): boolean {
     return status >= 200 && this.method !== 'OPTIONS' && this.#adapter.changes(this.route, status);
   }
 }
 
 /** The value of a field in `Name: value` lines. */
-function lineOf(lines: string, name: string): string | undefined {
+function fieldValueIn(lines: string, name: string): string | undefined {
   const match = new RegExp(`^${name}:[ \\t]*(.*)$`, 'im').exec(lines)?.[1];
   return match?.trim();
 }
 
-/** A hash of the settings, for an adapter that was not compared with the contracts. */
+/** A hash of the settings, for an adapter whose contracts were not compared. */
 function hashOf(settings: AdapterSettings): string {
   const text = JSON.stringify(settings, (_key, value: unknown) => (value instanceof Map ? [...value] : value));
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
-/** The adapter of a version in the snapshot in use. */
+/** The adapter of a version in the current snapshot. */
 export class ActiveAdapter {
   readonly use: AdapterUse;
-  readonly references: BackReferences;
+  readonly references: AdaptedReferences;
   readonly #version: string;
   readonly #adapter: VersionAdapter;
-  /** The prefix of paths for the backend: its version, or '' if it expects none. */
+  /** The prefix of the paths that the backend gets: `/v2`, or '' if the backend expects no version. */
   readonly #prefix: string;
 
-  /** `use`: of the former snapshot. */
+  /** `use`: that of the former snapshot, if the version was adapted there. */
   constructor(settings: AdapterSettings, version: Version, snapshot: Snapshot, use = new AdapterUse()) {
     const source = snapshot.versions.get(settings.from);
     const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
@@ -238,7 +239,7 @@ export class ActiveAdapter {
     this.#version = version.name;
     this.#adapter = use.adapterFor({ settings, hash: settings.prepared?.hash ?? hashOf(settings), templates });
     this.#prefix = source?.prefix === 'forward' ? `/${settings.from}` : '';
-    this.references = new BackReferences(this.#adapter.compiled, {
+    this.references = new AdaptedReferences(this.#adapter.compiled, {
       basePath: snapshot.gateway.basePath,
       version: version.name,
       from: settings.from,
@@ -248,7 +249,10 @@ export class ActiveAdapter {
     });
   }
 
-  /** `path`: without version and query. Text: the reason why the route is not adapted; '' if the adapter has no such route. */
+  /**
+   * `method`: '' finds an adapted route of any method. `path`: without version and query. Returns a text if the route is not adapted:
+   * the reason, or '' if the adapter does not list the route.
+   */
   routeFor(method: string, path: string): CompiledRoute | string {
     const { compiled } = this.#adapter;
     const route = method === '' ? compiled.findAny(path) : compiled.find(method, path);

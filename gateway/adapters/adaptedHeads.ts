@@ -8,10 +8,11 @@ import { isJson } from './adaptedBody.ts';
 import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
 import { formDecoded, type QueryPair, queryPairs } from './parameterTexts.ts';
 
-// An adapted body has other bytes than that of the backend. So these request fields would mean something else to the backend:
-// ranges, deltas, and dates, which do not change when the adapter does.
+// Accept-Encoding is replaced. The other fields are about the bytes of a body (ranges, deltas) or about its date. They are dropped,
+// because an adapted body has other bytes than the body of the backend, and its date stays the same when the adapter changes.
 const droppedFromRequests = new Set(['accept-encoding', 'range', 'if-range', 'if-modified-since', 'a-im']);
-const describesRequestBody = new Set(['content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']);
+// Dropped if the request body is changed.
+const requestBodyFields = new Set(['content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']);
 const tagConditions = new Set(['if-none-match', 'if-match']);
 
 /** What `adaptedRequestLines` depends on. */
@@ -32,7 +33,7 @@ export function adaptedRequestLines(lines: string, { hash, isNewBody, accept }: 
     const colon = lines.indexOf(':', start);
     end = lines.indexOf('\r\n', colon) + 2;
     const name = lowerCased(lines.slice(start, colon));
-    if (droppedFromRequests.has(name) || (isNewBody && describesRequestBody.has(name))) continue;
+    if (droppedFromRequests.has(name) || (isNewBody && requestBodyFields.has(name))) continue;
     if (accept && name === 'accept') {
       asked += `,${lines.slice(colon + 1, end).trim()}`;
       continue;
@@ -48,14 +49,17 @@ export function adaptedRequestLines(lines: string, { hash, isNewBody, accept }: 
   if (accept) adapted += `Accept: ${acceptedOf(asked, accept)}\r\n`;
   for (const [name, list] of conditions ?? []) {
     const tags = originalTags(list, hash);
-    // Without a tag of this adapter, If-Match can match nothing, and If-None-Match has no effect.
+    // Without a tag of this adapter, If-None-Match has no effect, and If-Match gets a tag that matches nothing.
     if (tags === '' && name === 'if-none-match') continue;
     adapted += `${name === 'if-match' ? 'If-Match' : 'If-None-Match'}: ${tags === '' ? 'W/""' : tags}\r\n`;
   }
   return adapted;
 }
 
-/** The ranges of `asked` that name one of `types`; if there are none, all types. RFC 9110 §12.5.1 allows to ignore `Accept`. */
+/**
+ * The media ranges of `asked` that name one of `types`. If there are none, all `types`: RFC 9110 §12.5.1 allows a server to
+ * ignore `Accept`.
+ */
 function acceptedOf(asked: string, types: readonly string[]): string {
   const isNamed = (range: string): boolean => types.includes((range.split(';', 1)[0] ?? '').trim().toLowerCase());
   const named = asked.split(',').filter((range) => isNamed(range) && !/;\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(range));
@@ -66,7 +70,9 @@ function acceptedOf(asked: string, types: readonly string[]): string {
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 const oneEntityTag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 
-/** The tags of the backend in a list of tags of clients. A tag without the hash belongs to another body, and is left out. */
+/**
+ * Converts the entity tags of a client to those of the backend. A tag without the hash belongs to another body, and is left out.
+ */
 export function originalTags(list: string, hash: string): string {
   if (list.trim() === '*') return '*';
   const suffix = `-${hash}"`;
@@ -76,7 +82,10 @@ export function originalTags(list: string, hash: string): string {
     .join(', ');
 }
 
-/** Weak, because equal bodies of the backend may be adapted to other bytes. Undefined for a tag that is not valid. */
+/**
+ * Always weak, because another release of the gateway may adapt the same body to other bytes. Undefined for a tag that is not
+ * valid.
+ */
 export function adaptedTag(tag: string, hash: string): string | undefined {
   const opaque = oneEntityTag.exec(tag)?.[1];
   return opaque === undefined ? undefined : `W/"${opaque}-${hash}"`;
@@ -84,7 +93,10 @@ export function adaptedTag(tag: string, hash: string): string | undefined {
 
 const droppedFromResponses = new Set(['accept-ranges', 'digest', 'content-md5', 'content-digest', 'repr-digest']);
 
-/** What was derived from a head. A property of the parsed head, which `ResponseHeads` keeps while the backend repeats it. */
+/**
+ * A property of a parsed head: the values derived from it. `ResponseHeads` reuses a parsed head while the backend sends the same
+ * head.
+ */
 const derived = Symbol('derived');
 
 interface HeadWithDerived extends ResponseHead {
@@ -111,7 +123,10 @@ export function bodyFieldsOf(head: HeadWithDerived): Derived {
   return fields;
 }
 
-/** The length of the new body; `unknown` in a response without a body, whose body would be changed; `same` if it is passed on. */
+/**
+ * The length of the new body. `unknown`: the response has no body (HEAD, 304), and a body would be changed. `same`: the body is
+ * passed on.
+ */
 type AdaptedLength = number | 'unknown' | 'same';
 
 /** The head for the client. The same object for equal arguments, so that `renderHead` renders it once. */
@@ -141,7 +156,7 @@ export interface AdaptedPaths {
 }
 
 /** Maps URLs of the backend's version in responses to URLs of the adapted version: Location, Link, cookies. */
-export class BackReferences implements Rewriting {
+export class AdaptedReferences implements Rewriting {
   readonly prefix: string;
   readonly basePath: string;
   readonly isVersion: (segment: string) => boolean;
@@ -161,13 +176,13 @@ export class BackReferences implements Rewriting {
       return template === undefined ? [] : [[template, route]];
     });
     // A URL is usually fetched, so a GET route is preferred to others with the same path.
-    this.#routes = new PathTable(routes.sort(([, a], [, b]) => Number(isPost(a)) - Number(isPost(b))));
+    this.#routes = new PathTable(routes.sort(([, a], [, b]) => Number(isGet(b)) - Number(isGet(a))));
     this.#moved = new PathTable(
       moved.flatMap(([ours, theirs]): [string, string][] => (theirs ? [[theirs, ours]] : [])),
     );
   }
 
-  /** A URL without a counterpart keeps the version of the backend, which serves it. */
+  /** A URL without a counterpart stays as it is: the version of the backend serves it. */
   mapReference(reference: string): string {
     const [, path = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(reference) ?? [];
     const below = this.#below(path);
@@ -175,7 +190,7 @@ export class BackReferences implements Rewriting {
     const route = this.#routes.find(below);
     if (route) {
       const ours = translatePath(below, route.template, route.value.settings.path);
-      const ourQuery = queryFor(route.value, query);
+      const ourQuery = ownQueryFor(route.value, query);
       if (ourQuery === undefined) return reference;
       if (ours !== undefined) return this.#ours + ours + ourQuery + fragment;
     }
@@ -184,7 +199,9 @@ export class BackReferences implements Rewriting {
     return ours === undefined ? reference : this.#ours + ours + query + fragment;
   }
 
-  /** A path without a counterpart becomes that of the version, so that the client sends the cookie at all. */
+  /**
+   * A path without a counterpart becomes `/v1`, the path of the adapted version. Its clients would otherwise not send the cookie.
+   */
   mapCookiePath(path: string): string {
     const below = this.#below(path.trimEnd());
     if (below === undefined) return path;
@@ -199,15 +216,15 @@ export class BackReferences implements Rewriting {
   }
 }
 
-function isPost({ settings }: CompiledRoute): boolean {
-  return settings.method !== 'GET';
+function isGet({ settings }: CompiledRoute): boolean {
+  return settings.method === 'GET';
 }
 
 /**
- * Undoes the operations that have a reverse, and removes the parameters that the adapter sets. Others stay as they are.
- * Undefined: a client that follows the URL would not get the same resource.
+ * The query of a URL of the adapted version. Undoes the operations that can be undone, and removes the parameters that the adapter
+ * sets. Other parameters stay as they are. Undefined: a client that follows the URL would not get the same resource.
  */
-function queryFor(route: CompiledRoute, query: string): string | undefined {
+function ownQueryFor(route: CompiledRoute, query: string): string | undefined {
   const operations = route.settings.request.query;
   if (query === '' || operations.length === 0) return query;
   let pairs: readonly QueryPair[] = queryPairs(query);

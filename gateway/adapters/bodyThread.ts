@@ -17,7 +17,7 @@ import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
 export interface BodyJob {
   /** `GET /drinks/{id}` */
   readonly route: string;
-  /** Of the response; undefined: the body of a request. */
+  /** The status of the response. Undefined: the body is that of a request. */
   readonly status: number | undefined;
   readonly contentType: string | undefined;
   /** The content codings, `gzip`; '' for none. */
@@ -25,7 +25,7 @@ export interface BodyJob {
   readonly bytes: BodyBytes;
 }
 
-/** Adapts the bodies of one version, in the thread that serves or in one of its own. */
+/** Adapts the bodies of one version, either in the thread that serves requests or in a `BodyThread`. */
 export class BodyAdapter {
   readonly compiled: CompiledAdapter;
   readonly #validator: AdaptedBodyValidator | undefined;
@@ -57,11 +57,11 @@ export class BodyAdapter {
   #changeOf(name: string, status: number | undefined, contentType: string | undefined): BodyChange | undefined {
     const route = this.#routes.get(name);
     if (status === undefined) {
-      const transform = route?.transformBody;
-      return transform && { transform, isEmpty: false, violation: undefined };
+      const transform = route?.transformRequestBody;
+      return transform && { transform, isEmpty: false, findViolation: undefined };
     }
     const row = route?.rowFor(status);
-    return row && { ...row, violation: this.#validator?.for(name, status, contentType) };
+    return row && { ...row, findViolation: this.#validator?.checkFor(name, status, contentType) };
   }
 }
 
@@ -75,33 +75,35 @@ export interface BodyRequest {
 
 export type BodyReply = { readonly number: number } & ({ readonly bytes: Uint8Array } | { readonly fault: BodyFault });
 
-// A body is limited, so a job takes milliseconds. This ends a thread that hangs, for example in a regular expression.
+// The size of a body is limited, so a job takes milliseconds. A thread that takes longer hangs, for example in a regular
+// expression,
+// and is ended.
 const longestJobMs = 10_000;
-// A thread that has nothing to do ends. Node 26 frees its memory at a later garbage collection, not at once.
+// An idle thread is ended. Node 26 frees its memory at a later garbage collection, not at once.
 const idleMs = 30_000;
 const heapMiB = 512;
 
 /** Adapts large bodies in a thread, so that other requests do not wait. One thread for each process, started on demand. */
 export class BodyThread {
   #thread: Worker | undefined;
-  /** The adapters that the thread has, by hash. */
+  /** The hashes of the adapters that the thread has. */
   #known = new Set<string>();
   readonly #jobs = new Map<number, (result: Buffer | BodyFault) => void>();
-  #last = 0;
+  #lastNumber = 0;
   #timer: NodeJS.Timeout | undefined;
 
   run(settings: AdapterSettings, hash: string, { bytes, ...job }: BodyJob): Promise<Buffer | BodyFault> {
     const { promise, resolve } = Promise.withResolvers<Buffer | BodyFault>();
     const thread = this.#started();
-    this.#last += 1;
-    this.#jobs.set(this.#last, resolve);
+    this.#lastNumber += 1;
+    this.#jobs.set(this.#lastNumber, resolve);
     if (this.#jobs.size === 1) this.#setTimer(thread, longestJobMs);
     // A copy, because a buffer of Node's pool cannot be transferred.
     const copy = new Uint8Array(bufferOf(bytes));
     const isNew = !this.#known.has(hash);
     this.#known.add(hash);
     const request: BodyRequest = {
-      number: this.#last,
+      number: this.#lastNumber,
       hash,
       settings: isNew ? settings : undefined,
       job: { ...job, bytes: copy },

@@ -3,10 +3,13 @@ import { PathTable, pathTranslation } from '../shared/pathTable.ts';
 import { type Transform, transformedPath, transformedQuery } from './parameterTexts.ts';
 import { compileOperations } from './transform.ts';
 
-/** The parts of an adapted version that its adapter needs. */
+/**
+ * The parts of an adapted version that its adapter needs. The adapted version is the one that clients call, such as v1. The other
+ * version is the one whose backend answers, such as v2.
+ */
 export interface AdapterScope {
   readonly settings: AdapterSettings;
-  /** Differs after each change of the settings or of a contract. */
+  /** Changes with the settings and with both contracts. */
   readonly hash: string;
   /**
    * All path templates of the adapted version, adapted or not: `/drinks/{id}` must not match `/drinks/mine` if the contract has
@@ -27,14 +30,14 @@ export class CompiledAdapter {
     const byPath = new Map<string, Map<string, CompiledRoute | GoneRoute>>();
     for (const route of settings.routes) {
       const byMethod = byPath.get(route.path) ?? new Map<string, CompiledRoute | GoneRoute>();
-      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, formsOf(settings, route)));
+      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, preparedForms(settings, route)));
       byPath.set(route.path, byMethod);
     }
     for (const template of templates) if (!byPath.has(template)) byPath.set(template, new Map());
     this.#table = new PathTable(byPath);
   }
 
-  /** `path`: without version and query. Undefined: the adapter has no such route. */
+  /** `path`: without version and query. Undefined: the adapter does not list the route. */
   find(method: string, path: string): CompiledRoute | GoneRoute | undefined {
     const byMethod = this.#table.find(path)?.value;
     return byMethod && (byMethod.get(method) ?? (method === 'HEAD' ? byMethod.get('GET') : undefined));
@@ -53,7 +56,7 @@ export class CompiledAdapter {
   }
 }
 
-function formsOf({ prepared }: AdapterSettings, { method, path }: AdaptedRoute): ParameterForms | undefined {
+function preparedForms({ prepared }: AdapterSettings, { method, path }: AdaptedRoute): ParameterForms | undefined {
   return prepared?.routes.get(`${method} ${path}`)?.parameters;
 }
 
@@ -62,7 +65,7 @@ export interface ResponseRow {
   /** The key of the row: `200`, `4XX`, `default`. */
   readonly status: string;
   readonly transform: Transform;
-  /** Whether the row changes nothing: then the body is only validated. */
+  /** Whether the row has no operations. The body is then only validated. */
   readonly isEmpty: boolean;
 }
 
@@ -71,9 +74,9 @@ export class CompiledRoute {
   /** `GET /drinks/{id}` */
   readonly name: string;
   readonly settings: AdaptedRoute;
-  /** Undefined: the body is passed on unchanged. */
-  readonly transformBody: Transform | undefined;
-  /** The path of the other version. Undefined: a parameter has no value. */
+  /** Undefined: the request body is passed on unchanged. */
+  readonly transformRequestBody: Transform | undefined;
+  /** Returns the path of the other version. Undefined: a parameter of that path has no value. */
   readonly #translate: ((path: string) => string) | undefined;
   readonly #transformPath: Transform | undefined;
   readonly #transformQuery: Transform | undefined;
@@ -90,14 +93,17 @@ export class CompiledRoute {
     this.#translate = pathTranslation(renames ? withRenamedParameters(path, renames) : path, settings.to.path);
     this.#transformPath = renames ? undefined : compileOperations(request.path);
     this.#transformQuery = request.query.length === 0 ? undefined : compileOperations(request.query);
-    this.transformBody = request.body.length === 0 ? undefined : compileOperations(request.body);
+    this.transformRequestBody = request.body.length === 0 ? undefined : compileOperations(request.body);
     for (const [status, operations] of responses) {
       const isEmpty = operations.length === 0;
       this.#rows.set(status, { status, isEmpty, transform: compileOperations(operations) });
     }
   }
 
-  /** The template of the other version, with the parameter names of this one. Undefined: the path cannot be mapped back. */
+  /**
+   * The path template of the other version, with the parameter names of the adapted version. Undefined: an operation changes more
+   * than a name, so a path of the other version cannot be mapped back.
+   */
   get templateForReferences(): string | undefined {
     const renames = renamesIn(this.settings.request.path);
     const back = renames && new Map([...renames].map(([from, to]) => [to, from]));
@@ -109,8 +115,8 @@ export class CompiledRoute {
   }
 
   /**
-   * Undefined: the status has no row, so its responses are passed on unchanged. `default` is meant for errors: the body of a
-   * redirect is not read by clients, and is seldom JSON.
+   * Undefined: the status has no row, so its responses are passed on unchanged. The row `default` is not used for redirects: it is
+   * meant for errors, and the body of a redirect is seldom JSON.
    */
   rowFor(status: number): ResponseRow | undefined {
     const rows = this.#rows;
@@ -120,7 +126,7 @@ export class CompiledRoute {
 
   /**
    * Path and query of the other version. `query`: with its question mark; '' for none.
-   * @throws the error of an operation, or Error, if a value of the client has no counterpart
+   * @throws AdaptationError if an operation does not fit a value; Error if the other version has no path or query for the values
    */
   targetOf(path: string, query: string): string {
     return this.pathOf(path) + this.queryOf(query);
@@ -139,7 +145,7 @@ export class CompiledRoute {
       ? transformedPath(path, { from, to: to.path }, this.#transformPath, this.#forms)
       : this.#translate?.(path);
     if (result === undefined) throw new Error('a parameter of the path has no value');
-    // The values of two parameters may make a segment that the client could not send.
+    // A segment with two parameters, such as `{a}{b}`, may become `..` although neither value is `..`.
     if (dotSegment.test(result)) throw new Error('the path has a . or .. segment');
     return result;
   }
@@ -149,7 +155,7 @@ const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 const onlyTexts: ParameterForms = { own: new Map(), other: new Map() };
 
-/** The new name of each renamed member. Undefined if there are other operations. */
+/** The new name of each renamed member, by its original name. Undefined if there are operations other than renames. */
 export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string, string> | undefined {
   const renames = new Map<string, string>();
   for (const operation of operations) {
@@ -157,7 +163,7 @@ export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string,
     const [from, ...below] = operation.at;
     const [to, ...belowTo] = operation.to;
     if (from === undefined || to === undefined || below.length + belowTo.length > 0) return undefined;
-    // An earlier one may have given it this name.
+    // If an earlier rename has given the member this name, look up its original name.
     const [original] = [...renames].find(([, name]) => name === from) ?? [from];
     renames.set(original, to);
   }

@@ -8,11 +8,11 @@ declare global {
   }
 }
 
-// Finds such numbers ten times as fast, and finds others as well.
+// A check before `respelled`: ten times as fast, but it also finds numbers that `respelled` does not find.
 const suspicious = /[0-9](?:\.(?:[0-9]*0(?![0-9])|[0-9]{7})|[eE]|[0-9]{14})|-0(?![\d.])|^-?\d/;
 
 // Numbers that may be written differently after JSON.parse: a fraction that ends with 0, an exponent, -0, and more than 15
-// digits. Text that looks like such a number costs time only.
+// digits. Text in a string may look like such a number. That only costs time.
 const respelled = /[[:,\s]-?\d+(?:\.\d*0(?!\d)|(?:\.\d+)?[eE])|[[:,\s]-?(?:\d\.?){16}|-0(?![\d.])|^-?\d/;
 
 /**
@@ -20,16 +20,16 @@ const respelled = /[[:,\s]-?\d+(?:\.\d*0(?!\d)|(?:\.\d+)?[eE])|[[:,\s]-?(?:\d\.?
  * 12345678901234567890 and 9.50 stay as they are. @throws SyntaxError
  */
 export function parseExact(text: string): JsonValue {
-  return hasRespelled(text) ? parseKeeping(text) : (JSON.parse(text) as JsonValue);
+  return hasRespelledNumber(text) ? parseKeepingNumbers(text) : (JSON.parse(text) as JsonValue);
 }
 
-/** Whether `parseExact` may keep numbers of the text by their text. */
-export function hasRespelled(text: string): boolean {
+/** Whether JSON may have a number that JSON.stringify would write differently after JSON.parse. */
+export function hasRespelledNumber(text: string): boolean {
   return suspicious.test(text) && respelled.test(text);
 }
 
-/** Keeps each number whose text would change. @throws SyntaxError */
-export function parseKeeping(text: string): JsonValue {
+/** Parses JSON, and keeps the text of each number that would be written differently. @throws SyntaxError */
+export function parseKeepingNumbers(text: string): JsonValue {
   return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source;
     if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
@@ -37,7 +37,7 @@ export function parseKeeping(text: string): JsonValue {
   }) as JsonValue;
 }
 
-/** Whether a value is a JSON object. A number that is kept by its text (`JSON.rawJSON`) is an object to JavaScript, but not here. */
+/** Whether a value is a JSON object. A number whose text is kept (`JSON.rawJSON`) is an object to JavaScript, but not here. */
 export function isMembers(value: JsonValue | undefined): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
@@ -48,7 +48,7 @@ export function setMember(members: JsonMembers, name: string, value: JsonValue):
   else Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Ignores inherited members: a field may have the name `constructor`. */
+/** The value of an own member. Inherited members are ignored, because a field may have the name `constructor`. */
 export function memberOf(members: JsonMembers, name: string): JsonValue | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }

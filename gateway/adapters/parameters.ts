@@ -22,7 +22,10 @@ export interface ParameterParts {
   readonly named: Named;
 }
 
-/** The parameters of one place as an object schema. `x-parameter` of a property is how its parameter is written. `template`: of the path. */
+/**
+ * The parameters of one place as an object schema. `x-parameter` of a property is how its parameter is written. `template`: of
+ * the path.
+ */
 export function objectOf({ parameters, named }: ParameterParts, where: ParameterPlace, template: string): PlainSchema {
   const properties = new Map<string, PlainSchema>();
   const required: string[] = [];

@@ -37,7 +37,9 @@ export interface OperationProblem {
 
 type Change = (branch: PlainSchema) => SubSchema;
 
-/** Applies operations to schemas as `compileOperations` does to values. The new schema allows all values that the operations make. */
+/**
+ * Applies operations to schemas as `compileOperations` does to values. The new schema allows all values that the operations make.
+ */
 export class SchemaTransform {
   readonly problems: OperationProblem[] = [];
   readonly #named: Named;
@@ -110,7 +112,9 @@ export class SchemaTransform {
     });
   }
 
-  /** Applies a change to each alternative that is an object. The change returns undefined for an object without the field `name`. */
+  /**
+   * Applies a change to each alternative that is an object. The change returns undefined for an object without the field `name`.
+   */
   #onObjects(
     schema: SubSchema,
     operation: Operation,

@@ -22,7 +22,7 @@ import {
   requestPartsOf,
   responsesIn,
 } from './passages.ts';
-import { negotiationOf, prepare } from './prepare.ts';
+import { negotiationOf, prepareAdapter } from './prepareAdapter.ts';
 import { requestFaults, writingFault } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
@@ -94,7 +94,7 @@ class AdapterCheck {
     }
     if (this.faults.length > 0) return undefined;
     const digests = [version, from].map(({ contract }) => contract?.digest ?? '');
-    return { ...this.#adapter, prepared: prepare(this.#adapter, { own, other }, digests) };
+    return { ...this.#adapter, prepared: prepareAdapter(this.#adapter, { own, other }, digests) };
   }
 
   /** `place`: in routes.yaml. */
@@ -125,7 +125,10 @@ class AdapterCheck {
     }
   }
 
-  /** A status may be written as `4xx`, and a row for all statuses as `default`. If routes.yaml has no such row, this is the place of the route. */
+  /**
+   * A status may be written as `4xx`, and a row for all statuses as `default`. If routes.yaml has no such row, this is the place
+   * of the route.
+   */
   #writtenPlace(place: Path): Path {
     const index = place.indexOf('response');
     if (index === -1) return place;

@@ -99,10 +99,10 @@ describe('the parts of an adapted body', () => {
       ]),
     });
     expect(validator.hasSchema('GET /a', 201)).toBe(true);
-    expect(validator.for('GET /a', 201, 'application/json')).toBeUndefined();
-    expect(validator.for('GET /a', 404, 'application/problem+json')?.(1)).toBe('');
-    expect(validator.for('GET /a', 404, 'application/json; a=b')?.('x')).toBeUndefined();
-    expect(validator.for('GET /b', 404, 'application/json')).toBeUndefined();
+    expect(validator.checkFor('GET /a', 201, 'application/json')).toBeUndefined();
+    expect(validator.checkFor('GET /a', 404, 'application/problem+json')?.(1)).toBe('');
+    expect(validator.checkFor('GET /a', 404, 'application/json; a=b')?.('x')).toBeUndefined();
+    expect(validator.checkFor('GET /b', 404, 'application/json')).toBeUndefined();
   });
 });
 
@@ -117,7 +117,7 @@ describe('a body as text of one character for each byte', () => {
     const bytes = Buffer.from(text);
     for (const isEmpty of [false, true]) {
       const plain = (body: BodyBytes): unknown => {
-        const result = changeBody(body, { transform: (value) => [value], isEmpty, violation: undefined });
+        const result = changeBody(body, { transform: (value) => [value], isEmpty, findViolation: undefined });
         return isBody(result) ? bufferOf(result).toString() : result;
       };
       const after = isEmpty ? text.replace('\ufeff', '') : JSON.stringify([parseExact(text.replace('\ufeff', ''))]);
@@ -127,7 +127,7 @@ describe('a body as text of one character for each byte', () => {
   });
 
   it('has to be UTF-8', () => {
-    const change = { transform: (value: JsonValue) => value, isEmpty: true, violation: undefined };
+    const change = { transform: (value: JsonValue) => value, isEmpty: true, findViolation: undefined };
     expect(changeBody('"\xe9"', change)).toEqual({ pointer: '', cause: 'the body is not UTF-8' });
   });
 });

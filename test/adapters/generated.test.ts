@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
 import type { SubSchema } from '../../gateway/adapters/branches.ts';
 import { AdapterSide, entryFor, responsesIn } from '../../gateway/adapters/passages.ts';
-import { checkedResponses } from '../../gateway/adapters/prepare.ts';
+import { checkedResponses } from '../../gateway/adapters/prepareAdapter.ts';
 import { SchemaSampler } from '../../gateway/adapters/schemaSampler.ts';
 import { compileOperations } from '../../gateway/adapters/transform.ts';
 import { parseFile } from '../../gateway/compat/document/contractFiles.ts';

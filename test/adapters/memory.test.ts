@@ -48,19 +48,20 @@ describe('the memory of adapted bodies', () => {
   it('admits one body, and as many more as their latest size allows', () => {
     const use = new AdapterUse(1000);
     expect(use.hasRoomFor('a', 5000)).toBe(true);
-    use.change(5000, 0);
+    use.addBytes(5000, 0);
     expect(use.hasRoomFor('a', 5000)).toBe(false);
-    use.change(-5000, 0);
+    use.addBytes(-5000, 0);
     for (let round = 0; round < 20; round += 1) use.onBody('a', 100, 5000);
-    expect(use.sizeOf('a', 5000)).toBeLessThan(110);
-    for (let count = 0; use.hasRoomFor('a', 5000) && count < 99; count += 1) use.change(use.sizeOf('a', 5000), 0);
+    expect(use.expectedSizeOf('a', 5000)).toBeLessThan(110);
+    for (let count = 0; use.hasRoomFor('a', 5000) && count < 99; count += 1)
+      use.addBytes(use.expectedSizeOf('a', 5000), 0);
     expect(use.hasRoomFor('b', 100)).toBe(false);
     // Twice the limit, because the sizes are estimates.
-    expect(use.change(0, 900)).toBe(true);
-    expect(use.change(0, 1200)).toBe(false);
-    expect(use.change(0, -2100)).toBe(true);
+    expect(use.addBytes(0, 900)).toBe(true);
+    expect(use.addBytes(0, 1200)).toBe(false);
+    expect(use.addBytes(0, -2100)).toBe(true);
     use.onBody('a', 3000, 5000);
-    expect(use.sizeOf('a', 5000)).toBe(3000);
+    expect(use.expectedSizeOf('a', 5000)).toBe(3000);
   });
 
   it('keeps the latest failure of each route', () => {

@@ -11,8 +11,12 @@ interface AdapterSides {
   readonly other: AdapterSide;
 }
 
-/** Prepares what the gateway needs to serve requests by an adapter. `digests`: those of both contracts. */
-export function prepare(adapter: AdapterSettings, sides: AdapterSides, digests: readonly string[]): PreparedAdapter {
+/** Prepares the data with which the gateway serves requests by an adapter. `digests`: those of both contracts. */
+export function prepareAdapter(
+  adapter: AdapterSettings,
+  sides: AdapterSides,
+  digests: readonly string[],
+): PreparedAdapter {
   const { routes, names, $defs } = checkedResponses(adapter, sides);
   const { from, body, routes: rows } = adapter;
   const hash = fingerprintOf(
@@ -25,7 +29,7 @@ export function prepare(adapter: AdapterSettings, sides: AdapterSides, digests: 
 /** The schemas that adapted responses have to satisfy. */
 interface CheckedResponses {
   readonly routes: PreparedAdapter['routes'];
-  /** The names of their schemas in `$defs`. There are also the schemas that these refer to. */
+  /** The keys of these schemas in `$defs`, which also has the schemas that they refer to. */
   readonly names: readonly string[];
   readonly $defs: Readonly<Record<string, unknown>>;
 }
@@ -43,7 +47,7 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
       const schemas = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
         if (!mayBeJson(type) || schema === undefined) return [];
-        // With a hyphen, because the names of components do not usually begin with one.
+        // The hyphen avoids collisions, because the names of components do not usually begin with one.
         const key = `-${Object.keys(defs).length}`;
         defs[key] = withDefs(schema);
         return [[bareType(type), key]];
@@ -60,7 +64,7 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
 
 /** The media types of the responses of an adapted route. */
 export interface Negotiation {
-  /** The media types for `Accept`. Undefined: the clients decide, because bodies are passed on unchanged. */
+  /** The media types for `Accept`. Undefined: the `Accept` of the client is used, because bodies may be passed on unchanged. */
   readonly accept: readonly string[] | undefined;
   /** The media types that operations would have to change and cannot. `hasEmptyRow`: the row of the status has no operations. */
   readonly unadaptable: readonly { readonly status: string; readonly type: string; readonly hasEmptyRow: boolean }[];
@@ -77,26 +81,28 @@ export function negotiationOf(
     (status) => typesOf(others, status).length > 0,
   );
   const rowFor = (status: string): readonly unknown[] | undefined => {
-    // A row for all statuses is not used for redirects.
-    const isPassed = status.startsWith('3') && !rows.has(status) && !rows.has('3XX');
-    const row = isPassed ? undefined : entryFor(rows, status);
+    // The row `default` is not used for redirects.
+    const isPassedOn = status.startsWith('3') && !rows.has(status) && !rows.has('3XX');
+    const row = isPassedOn ? undefined : entryFor(rows, status);
     return row?.length === 0 && !typesOf(own, status).some(mayBeJson) ? undefined : row;
   };
   const changed = statuses.filter((status) => rowFor(status) !== undefined);
   const successes = statuses.filter((status) => status.startsWith('2'));
   const isNegotiated = changed.length > 0 && successes.every((status) => changed.includes(status));
-  const json = changed.flatMap((status) => {
+  const jsonTypes = changed.flatMap((status) => {
     const types = typesOf(others, status).filter(mayBeJson);
-    const both = types.filter((type) => typesOf(own, status).includes(type));
-    return (both.length > 0 ? both : types).map((type) => (type.includes('*') ? 'application/json' : bareType(type)));
+    const shared = types.filter((type) => typesOf(own, status).includes(type));
+    return (shared.length > 0 ? shared : types).map((type) =>
+      type.includes('*') ? 'application/json' : bareType(type),
+    );
   });
   const unadaptable = changed.flatMap((status) => {
     const types = typesOf(others, status);
     const isAvoided = isNegotiated && types.some(mayBeJson);
-    const left = types.filter((type) => !mayBeJson(type) && !(isAvoided && !typesOf(own, status).includes(type)));
-    return left.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
+    const remaining = types.filter((type) => !mayBeJson(type) && !(isAvoided && !typesOf(own, status).includes(type)));
+    return remaining.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
   });
-  return { accept: isNegotiated && json.length > 0 ? [...new Set(json)] : undefined, unadaptable };
+  return { accept: isNegotiated && jsonTypes.length > 0 ? [...new Set(jsonTypes)] : undefined, unadaptable };
 }
 
 /** A media type without parameters. */
@@ -104,7 +110,7 @@ function bareType(type: string): string {
   return (type.split(';', 1)[0] ?? type).trim();
 }
 
-/** `$ref`s to `$defs` instead of the components of a contract. */
+/** The schema with `$ref`s that lead to `$defs` instead of to the components of a contract. */
 function withDefs(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withDefs);
   if (typeof schema !== 'object' || schema === null) return schema;
