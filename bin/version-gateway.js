@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript that any Node can run: it runs the gateway in this Node, or in a newer one if this is too old.
+// Plain JavaScript that any Node can run. It runs the gateway in this Node, or in a newer one if this one is too old.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,15 +7,15 @@ import { constants } from 'node:os';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const oldest = 24;
-const here = realpathSync(fileURLToPath(import.meta.url));
-const root = dirname(dirname(here));
+const oldestNode = 24;
+const thisFile = realpathSync(fileURLToPath(import.meta.url));
+const root = dirname(dirname(thisFile));
 const isCheckout = !root.split(sep).includes('node_modules');
 
 const entry = entryPoint();
 if (entry === undefined)
   fail(`neither dist/main.js nor gateway/main.ts is in ${root}; build or install the package again`);
-else if (Number(process.versions.node.split('.')[0]) >= oldest) await run(entry);
+else if (Number(process.versions.node.split('.')[0]) >= oldestNode) await run(entry);
 else runInNewerNode(entry);
 
 // A checkout runs its sources, because dist/ may be stale. Below node_modules Node does not run TypeScript.
@@ -26,8 +26,8 @@ function entryPoint() {
 }
 
 async function run(main) {
-  // Enabled before the first TypeScript file: loading the TypeScript parser takes as long as all the rest.
-  // Imported here, because an old Node does not export it and would fail at a static import.
+  // Enabled before the first TypeScript file, because loading the TypeScript parser takes as long as the rest of the start.
+  // Imported here, because an old Node does not export this function and would fail at a static import.
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
   stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));
@@ -37,14 +37,14 @@ async function run(main) {
 function runInNewerNode(main) {
   const node = isCheckout ? checkoutNode() : undefined;
   if (node === undefined) {
-    const orElse = isCheckout ? ', or run npm ci with optional dependencies' : '';
-    fail(`Node ${oldest} or later is needed, and this is ${process.version}; install it${orElse}`);
+    const alternative = isCheckout ? ', or run npm ci with optional dependencies' : '';
+    fail(`Node ${oldestNode} or later is needed, and this is ${process.version}; install it${alternative}`);
     return;
   }
   const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
   const isTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']) {
-    // A terminal signals the child, too, and a second SIGINT would end it at once.
+    // A terminal also signals the child. A second SIGINT would end the child at once.
     const isSentByTerminal = isTerminal && (signal === 'SIGINT' || signal === 'SIGQUIT');
     process.on(signal, () => !isSentByTerminal && child.kill(signal));
   }
@@ -66,12 +66,12 @@ function stopWithNpx(stop) {
   }, 500).unref();
 }
 
-// The Node installed by tools/node. The published package has no such dependency: it would replace the Node of the
-// consumer's npm scripts.
+// The Node installed by tools/node. The published package does not depend on a Node, because npm would then run the scripts
+// of the consumer with it.
 function checkoutNode() {
   try {
     const name = `node-${process.platform}-${process.arch}`;
-    const folder = dirname(createRequire(here).resolve(`${name}/package.json`));
+    const folder = dirname(createRequire(thisFile).resolve(`${name}/package.json`));
     const node = join(folder, 'bin', 'node');
     return existsSync(node) ? node : undefined;
   } catch {

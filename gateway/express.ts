@@ -32,7 +32,7 @@ interface MountedRequest extends IncomingMessage {
  * The version lifecycle for an application that answers or forwards requests itself. Responses of an announced, deprecated
  * or sunset version get `Deprecation`, `Sunset` and `Link`. An unknown version is answered 404, a retired one 410. All other
  * requests are passed to `next`. With `ledger: true`, requests whose path names a version are counted. `config` is the path
- * of a routes.yaml, or an object of the same shape. Its versions need no `upstream`; an existing one is ignored.
+ * of a routes.yaml, or an object of the same shape. Its versions need no `upstream`; if they have one, it is ignored.
  * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
@@ -42,7 +42,7 @@ export function versionLifecycle(config: string | object, options: VersionLifecy
   const upgrade =
     <Stream extends Duplex>(listener: UpgradeListener<Stream>): UpgradeListener<Stream> =>
     (req, socket, head) =>
-      // node:http passes a net.Socket, or a TLSSocket, which is one.
+      // node:http passes a net.Socket, or its subclass TLSSocket.
       interceptUpgrade(req, socket as Duplex as Socket, context, () => listener(req, socket, head));
   return Object.assign(middleware, { upgrade, close });
 }

@@ -20,9 +20,15 @@ export interface VersionGatewayOptions extends EmbeddingOptions {
 export interface VersionGateway {
   /** Answers requests for a version and passes others to `next`; without `next`, others are answered 404. */
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
-  /** For the server's `upgrade` event. Upgrades for other paths are left to its other listeners, if it has any. */
+  /**
+   * For the server's `upgrade` event. Upgrades for other paths are left to the other listeners of this event. If there are
+   * none, these upgrades are refused.
+   */
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** For the `checkContinue` event, so that a refused request sends no body. Only if the gateway owns every path. */
+  /**
+   * For the server's `checkContinue` event, so that a client sends no body if its request is refused. Use it only if the
+   * gateway answers every path of the server.
+   */
   readonly checkContinue: (req: IncomingMessage, res: ServerResponse) => void;
   /** Closes the connections to the backends, the ledger and the watched files. It does not close your server. */
   close(): Promise<void>;
@@ -35,8 +41,8 @@ interface ServerSocket extends Duplex {
 
 /**
  * `config` is the path of a routes.yaml, or an object of the same shape. `gateway.listen`, `gateway.admin` and the limits of
- * a listener are ignored, since the server is yours. Mount it at the root, before middleware that reads bodies, and set
- * `gateway.base_path` if the API is below a path. docs/embedding.md lists what works and what does not.
+ * a listener are ignored, since the server is yours. Mount the gateway at the root, before middleware that reads bodies, and
+ * set `gateway.base_path` if the API is below a path. docs/embedding.md lists what works and what does not.
  * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
@@ -52,9 +58,10 @@ export function createVersionGateway(config: string | object, options: VersionGa
   };
   const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context, true);
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    // Without another listener, upgrades for other paths are refused here.
-    const others = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;
-    if (!others || isGatewayPath(req.url ?? '', context)) handleUpgrade(req, socket as Socket, head, context);
+    // If there is no other listener, upgrades for other paths are refused here.
+    const hasOtherListeners = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;
+    if (!hasOtherListeners || isGatewayPath(req.url ?? '', context))
+      handleUpgrade(req, socket as Socket, head, context);
   };
   return Object.assign(gateway, { upgrade, checkContinue, close });
 }

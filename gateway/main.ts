@@ -2,10 +2,11 @@ import { enableCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-// bin/ does this, too, but main.ts can be started directly. A short command would spend most of its time compiling.
+// bin/ also enables the cache, but main.ts can be started directly. Without the cache, a short command would spend most of its
+// time compiling.
 const { directory } = enableCompileCache();
-// For threads, which otherwise have no cache. When Node runs the .ts files, each thread would load the TypeScript parser, which
-// takes 35 MB.
+// Threads use the cache only if this variable is set. Without the cache, each thread that runs .ts files would load the
+// TypeScript parser, which takes 35 MB.
 if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(directory);
 const { run } = await import('./cli/run.ts');
 const { ignoreClosedPipes } = await import('./cli/io.ts');

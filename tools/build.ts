@@ -4,10 +4,10 @@ import { join, resolve, sep } from 'node:path';
 import { type OutputChunk, rolldown } from 'rolldown';
 import { threads } from '../gateway/shared/packageFiles.ts';
 
-// `npm run build`: writes dist/. Modules are joined in a few files, because a start would spend a third of its CPU time finding
-// and compiling hundreds of small ones.
+// `npm run build`: writes dist/. Modules are joined in a few files. With hundreds of small files, a start would spend a third of
+// its CPU time finding and compiling them.
 
-/** The packages that every start loads. Only the modules and functions in use become part of dist/. */
+/** The packages that become part of dist/, because every start loads them. Unused modules and functions are left out. */
 const bundled = ['commander', 'yaml', 'zod'];
 const entries = ['main', 'index', 'express', ...threads];
 
@@ -32,14 +32,19 @@ const { output } = await build.write({
   chunkFileNames: 'chunks/[name]-[hash].js',
   comments: { jsdoc: false },
 });
-const chunks = output.filter((one): one is OutputChunk => one.type === 'chunk');
+const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk');
 if (!chunks.some(({ fileName }) => fileName.startsWith('chunks/packageFiles-')))
-  throw new Error('packageFiles.ts is not in a file of its own in dist/chunks/: its paths would be wrong.');
+  throw new Error(
+    'packageFiles.ts is not in a file of its own in dist/chunks/: the paths that it returns would be wrong.',
+  );
 for (const { fileName, code } of chunks) writeFileSync(join('dist', fileName), asciiOnly(code));
-const joined = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])));
-writeFileSync('dist/LICENSES.txt', [...joined].sort().map(licenceOf).join('\n'));
+const joinedPackages = new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageOf(id) ?? [])));
+writeFileSync('dist/LICENSES.txt', [...joinedPackages].sort().map(licenceOf).join('\n'));
 
-/** V8 keeps the source of each module in memory, with two bytes per character if one character is not in Latin-1. */
+/**
+ * Escapes all characters outside ASCII. V8 keeps the source of each module in memory, and takes two bytes for every character if
+ * a single one is not in Latin-1.
+ */
 function asciiOnly(code: string): string {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -52,7 +57,7 @@ function packageOf(id: string): string | undefined {
 /** The notice that the licences of joined packages require. */
 function licenceOf(name: string): string {
   const folder = join('node_modules', name);
-  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
   if (file === undefined) throw new Error(`${name} has no licence.`);
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   return `${name} ${version}\n\n${readFileSync(join(folder, file), 'utf8')}`;

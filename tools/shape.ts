@@ -17,12 +17,13 @@ import {
   smallSingleImporterFiles,
 } from '../test/support/importGraph.ts';
 
-// Prints figures about the source files and their imports, and how many files two typical tasks run. `--files` lists them.
+// Prints figures about the source files and their imports, and how many files run in two typical tasks. With `--files`, it also
+// lists the files behind these figures.
 
 const printFiles = process.argv.includes('--files');
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-// The reader may close the pipe early, as in `npm run shape | head`. The remaining output is lost.
+// The reader of the output may close the pipe early, as in `npm run shape | head`. The remaining output is lost.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -60,7 +61,7 @@ function print(label: string, figure: number | string, files: readonly string[] 
   if (printFiles) for (const file of files) process.stdout.write(`    ${file}\n`);
 }
 
-/** The files of the gateway with a function that ran since the last call. */
+/** The files of the gateway in which a function ran since the last call. */
 async function filesRun(): Promise<string[]> {
   const { result } = await profiler.post('Profiler.takePreciseCoverage');
   return (
@@ -68,8 +69,8 @@ async function filesRun(): Promise<string[]> {
       .filter(({ url }) => url.startsWith('file://'))
       .map(({ url, functions }) => ({ file: fileURLToPath(url).slice(root.length), functions }))
       .filter(({ file }) => file.startsWith('gateway/'))
-      // Offset 0 is the module itself.
-      .filter(({ functions }) => functions.some(({ ranges: [all] }) => all && all.startOffset > 0 && all.count > 0))
+      // The range at offset 0 is the module itself. The first range of a function covers all of it.
+      .filter(({ functions }) => functions.some(({ ranges: [body] }) => body && body.startOffset > 0 && body.count > 0))
       .map(({ file }) => file)
       .sort()
   );
@@ -132,7 +133,7 @@ async function filesRunByCompat(): Promise<string[]> {
   return files;
 }
 
-/** The files that run for a GET of a deprecated version on a warm connection. Files that only a timer ran are left out. */
+/** The files that run for a GET of a deprecated version on a warm connection. Files that run only in a timer are left out. */
 async function filesRunByGet(): Promise<string[]> {
   const backend = createServer((_req, res) => res.end('hello')).listen(0, '127.0.0.1');
   await once(backend, 'listening');
@@ -151,18 +152,18 @@ async function filesRunByGet(): Promise<string[]> {
       },
     }),
   );
-  const ask = async (): Promise<void> => {
+  const sendGet = async (): Promise<void> => {
     const request = get(`http://127.0.0.1:${gateway.port}/v1/hello`);
     const [response] = await once(request, 'response');
     response.resume();
     await once(response, 'end');
     if (response.statusCode !== 200) throw new Error(`GET /v1/hello was answered with ${response.statusCode}`);
   };
-  for (let number = 0; number < 20; number += 1) await ask();
+  for (let number = 0; number < 20; number += 1) await sendGet();
   const timesRun = new Map<string, number>();
   for (let number = 0; number < 5; number += 1) {
     await filesRun();
-    await ask();
+    await sendGet();
     for (const file of await filesRun()) timesRun.set(file, (timesRun.get(file) ?? 0) + 1);
   }
   await gateway.close();

@@ -1,11 +1,11 @@
 // `npm start`: runs the gateway and both sample services. A signal, or the end of one of them, stops all three.
-// Plain JavaScript, so that an old Node can run it and print which version is needed.
+// Plain JavaScript, so that an old Node can run this file and print which version of Node is needed.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const oldest = Number(/\d+/.exec(JSON.parse(readFileSync('package.json', 'utf8')).engines.node)[0]);
-// Ctrl+C arrives twice, from the terminal and from npm: two signals within this time count as one.
+// The signal of Ctrl+C arrives twice, from the terminal and from npm. Two signals within this time count as one.
 const sameSignalMs = 1000;
 const flushMs = 1000;
 const running = new Map();
@@ -25,7 +25,7 @@ if (Number(process.versions.node.split('.')[0]) < oldest) {
 } else startAll();
 
 function startAll() {
-  // PORT is the gateway's. The services must not inherit it: they would listen on the same port.
+  // PORT is the port of the gateway. The services must not inherit it, because they would listen on the same port.
   const { PORT = '', V1_PORT = '3001', V2_PORT = '3002', ...env } = process.env;
   const listen = PORT === '' ? [] : ['--listen', `127.0.0.1:${PORT}`];
   start(
@@ -49,7 +49,8 @@ function startAll() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (stoppedAt ? force() : stop()));
   // The reader has closed the pipe, as in `npm start | head`.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', stop);
-  // npm cannot forward SIGKILL. `exec` in the script makes npm the parent process, without a shell between.
+  // npm cannot forward SIGKILL. If npm is killed, the parent of this process changes: `exec` in the script makes npm the parent,
+  // without a shell in between.
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stop(), 500).unref();
 }

@@ -16,7 +16,7 @@ import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
   /** How the versions are used, by the ledger of the fleet. `ending`: those that the configuration ends. */
-  use(ending: readonly string[], freezing: readonly RefusingFreeze[]): Promise<VersionUsage>;
+  readUsage(ending: readonly string[], freezing: readonly RefusingFreeze[]): Promise<VersionUsage>;
   /** Called if the fleet accepts the configuration after it has refused it. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
@@ -130,8 +130,12 @@ export class ConfigAgreement {
     return true;
   }
 
-  async #refusals(before: AcceptedConfig, after: Snapshot, { use, clock }: ConfiguredGateway): Promise<Refusal[]> {
-    const usage = await use(endedVersions(before, after, clock.now()), stricterFreezes(before, after));
+  async #refusals(
+    before: AcceptedConfig,
+    after: Snapshot,
+    { readUsage, clock }: ConfiguredGateway,
+  ): Promise<Refusal[]> {
+    const usage = await readUsage(endedVersions(before, after, clock.now()), stricterFreezes(before, after));
     return guardReload(before, after, usage, clock.now());
   }
 

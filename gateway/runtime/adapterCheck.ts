@@ -1,9 +1,9 @@
 import type { ConfigResult } from '../config/validate.ts';
 
 /**
- * Completes a configuration from the contracts of its versions: checks their adapters, and plans where `grease` adds members. The
- * modules for it are loaded only if a version needs them. `samples`: how many values are generated for each route; undefined: as
- * many as a start generates.
+ * Completes a configuration from the contracts of its versions: checks their adapters, and plans where `grease` adds members.
+ * Modules for adapters and `grease` are loaded only if a version needs them. `samples`: how many values are generated for each
+ * route; undefined: as many as a start generates.
  */
 export async function withAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   let checked = result;

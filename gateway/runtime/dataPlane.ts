@@ -17,7 +17,7 @@ import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
 import { ClientIdentification, namingOf } from '../usage/counting/identification.ts';
 
-// A version can reach its sunset without a reload, so this is checked at intervals.
+// A version can reach its sunset without a reload, so the stages of all versions are checked at intervals.
 const checkMs = 1000;
 
 export interface DataPlaneOptions {
@@ -34,12 +34,12 @@ export interface DataPlaneOptions {
 }
 
 /**
- * The current snapshot with its pools and request pipeline, without a listener. It owns the current snapshot of a process
- * that answers requests; everything else reads it here.
+ * Owns the current snapshot of a process that answers requests, with its pools and its pipeline, but without a listener. All
+ * other code reads the current snapshot here.
  */
 export class DataPlane {
   readonly context: GatewayContext;
-  /** By version name; kept over reloads. */
+  /** By version name; kept across reloads. */
   readonly uses = new Map<string, VersionUse>();
   readonly draining = new Draining(this.uses);
   readonly #registry = new Registry();
@@ -48,7 +48,7 @@ export class DataPlane {
   readonly #forwards: boolean;
   readonly #since: number;
   readonly #timer: NodeJS.Timeout;
-  /** What the operating side sent last. */
+  /** The known clients that the operating side sent last. */
   #known: KnownClients | undefined;
 
   constructor(snapshot: Snapshot, options: DataPlaneOptions = {}) {
@@ -76,7 +76,7 @@ export class DataPlane {
     return this.context.active.snapshot;
   }
 
-  /** See `RestrictionState`. */
+  /** The brownouts that were ended early: see `RestrictionState`. */
   get cancelled(): CancelledBrownouts {
     return this.context.restrictionState.cancelled;
   }
@@ -86,14 +86,14 @@ export class DataPlane {
     return this.context.active.identification;
   }
 
-  /** Replaces the snapshot in one assignment. Exchanges that started with the old one end with it. */
+  /** Replaces the snapshot in one assignment. Exchanges that started with the old snapshot keep it until they end. */
   apply(next: Snapshot): void {
     const { identification } = this;
-    const isKept = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
-    if (!isKept) this.#forgetKnown();
+    const isSameIdentify = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
+    if (!isSameIdentify) this.#forgetKnown();
     this.context.active = this.#activate(
       next,
-      isKept ? identification : new ClientIdentification(next.usage.identify, identification.salt),
+      isSameIdentify ? identification : new ClientIdentification(next.usage.identify, identification.salt),
     );
     this.#check();
   }
@@ -106,13 +106,13 @@ export class DataPlane {
     this.context.active = { ...this.context.active, identification };
   }
 
-  /** What is missing in `update` stays. */
+  /** Replaces the parts of the restriction state that `update` has. */
   async restrict({ known, ...update }: RestrictionUpdate): Promise<void> {
     this.context.restrictionState = { ...this.context.restrictionState, ...update };
     if (known === undefined) return;
     this.#known = known;
     const sets = await knownSets(known);
-    // Clients that this process names in another way would all look new.
+    // If this process names clients in another way than `known` does, all of its clients would look new.
     const { identification, current } = this;
     const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
     if (known !== this.#known) return;

@@ -18,8 +18,8 @@ import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
 import { outcomeLines, Reloader, versionUsage } from './reload.ts';
 import { Telemetry } from './telemetry.ts';
 
-// The exchanges that are kept until the ledger is open, which may take seconds on a slow disk.
-const maxWaiting = 10_000;
+// At most this many exchanges are kept until the ledger is open. On a slow disk, opening it may take seconds.
+const maxWaitingExchanges = 10_000;
 
 /** What an embedded gateway does besides answering requests. All of it is off by default. */
 export interface EmbeddingOptions {
@@ -59,16 +59,16 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
   const reported = new Set<string>();
-  const adapt = (snapshot: Snapshot) => {
+  const prepare = (snapshot: Snapshot) => {
     if (forwards) requireUpstreams(snapshot, typeof config === 'string' ? config : undefined);
     for (const line of ignoredSections(snapshot, settings.ledger === true)) {
-      // Without a function for notices, Node prints it as a warning.
+      // If the caller takes no notices, Node prints the line as a warning.
       if (!reported.has(line)) (settings.notice ?? process.emitWarning)(line);
       reported.add(line);
     }
     return withoutIgnored(discovery ? snapshot : withoutGuides(snapshot));
   };
-  const first = adapt(loaded);
+  const first = prepare(loaded);
   const { tagKey } = first.usage;
   const salt = tagKey === undefined ? undefined : saltFrom(tagKey);
   const dataPlane = new DataPlane(first, { clock, discovery, forwards, salt });
@@ -77,7 +77,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
     reload && typeof config === 'string' && file
       ? new LoadThread({ file: config, path: file, cwd: process.cwd(), env, forwards }, { snapshot: first, digest })
       : undefined;
-  const watched = thread && reloadOnEdits(dataPlane, thread, adapt, ledger, notice);
+  const watched = thread && reloadOnEdits(dataPlane, thread, prepare, ledger, notice);
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     watched?.close();
@@ -102,7 +102,7 @@ interface OpenLedger {
   stopMaintenance(): void;
 }
 
-/** The ledger of an embedded gateway. The host need not wait until its file is open. */
+/** The ledger of an embedded gateway. The host application need not wait until the ledger is open. */
 class EmbeddedLedger {
   readonly #opened: Promise<OpenLedger>;
 
@@ -110,7 +110,7 @@ class EmbeddedLedger {
     const { context, uses } = dataPlane;
     const waiting: ExchangeRecord[] = [];
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
-    context.recorder = { record: (exchange) => void (waiting.length < maxWaiting && waiting.push(exchange)) };
+    context.recorder = { record: (exchange) => void (waiting.length < maxWaitingExchanges && waiting.push(exchange)) };
     this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
       dataPlane.resalt(ledger.salt);
       const telemetry = new Telemetry(dataPlane, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
@@ -152,11 +152,11 @@ class EmbeddedLedger {
 function reloadOnEdits(
   dataPlane: DataPlane,
   thread: LoadThread,
-  adapt: (snapshot: Snapshot) => Snapshot,
+  prepare: (snapshot: Snapshot) => Snapshot,
   ledger: EmbeddedLedger | undefined,
   notice: (line: string) => void,
 ): WatchedFiles {
-  const load = async (content?: Uint8Array) => adapt((await thread.load(content)).snapshot());
+  const load = async (content?: Uint8Array) => prepare((await thread.load(content)).snapshot());
   const serving = {
     report: async () => dataPlane.report(),
     flush: async () => (await ledger?.flush()) ?? false,
@@ -171,7 +171,7 @@ function reloadOnEdits(
       follow(next);
       return [];
     },
-    use: async () => versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now()),
+    readUsage: async () => versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now()),
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {
@@ -188,7 +188,7 @@ function reloadOnEdits(
   return watched;
 }
 
-/** What routes.yaml asks for, and an embedded gateway does not do. */
+/** A line for each section of routes.yaml that an embedded gateway ignores. */
 function ignoredSections(
   { fleet, telemetry, notify, gateway, usage, byMajor }: Snapshot,
   hasLedger: boolean,
@@ -215,7 +215,9 @@ function ignoredSections(
   // The salt of the tags is in the ledger or comes from the key.
   const hasTags = hasLedger || usage.tagKey !== undefined;
   if (!hasTags && byMajor.some(({ waivers }) => waivers.length > 0))
-    lines.push('Waivers do not find clients by a tag: their salt is not known.  Set usage.tag_key, or ledger: true.');
+    lines.push(
+      'Waivers cannot match tags, because the salt of the tags is not known.  Set usage.tag_key, or ledger: true.',
+    );
   return lines;
 }
 
@@ -232,8 +234,8 @@ function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void
 }
 
 /**
- * The server around the gateway may export spans of its own, with an SDK of its own. The index must not list a page that is not
- * answered.
+ * Removes the settings that an embedded gateway ignores. `telemetry`: the server around the gateway exports its spans with its
+ * own SDK. `selfService`: the index must not list a page that is not answered.
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;

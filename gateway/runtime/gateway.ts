@@ -30,7 +30,7 @@ export interface RunningGateway {
   /** The bound ports; they differ from the configured ones if those are 0. */
   readonly port: number;
   readonly adminPort: number;
-  /** Reads the file again, or uses `content` instead, and serves it if it is valid and the guard allows it. */
+  /** Reads the file again, or uses `content` instead. The new configuration is served if it is valid and the guard allows it. */
   reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome>;
   readonly config: ConfigStatus;
   /** Opens the log files again, after they were renamed. */
@@ -44,11 +44,11 @@ export interface RunningGateway {
 export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   /** Records usage. The caller closes it. */
   readonly ledger?: WritableLedger;
-  /** The other gateways, and the store that they share. The caller stops it. */
+  /** The fleet that this gateway belongs to. The caller stops it. */
   readonly fleet?: Fleet | undefined;
   /** Serves the clients; default: this process. */
   readonly serve?: Serve;
-  /** Reads the file again; without it, there is nothing to reload. @throws ConfigError */
+  /** Reads the file again; without this function, there is nothing to reload. @throws ConfigError */
   readonly load?: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
   readonly peek?: (text?: string) => Snapshot | Promise<Snapshot>;
@@ -66,7 +66,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
   let exporter: OtlpExporter | undefined;
   const configureExport = async (next: Snapshot): Promise<void> => {
-    // Not loaded before it is needed.
+    // The module is loaded only if it is needed.
     if (next.telemetry) exporter ??= new (await import('../otlp/exporter.ts')).OtlpExporter(notice);
     await exporter?.configure(next);
   };
@@ -122,7 +122,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
-  const use: ReloadSteps['use'] = (ending, freezing, adapting) =>
+  const readUsage: ReloadSteps['readUsage'] = (ending, freezing, adapting) =>
     versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending, freezing, adapting);
   const reloader = new Reloader({
     source: serving,
@@ -141,7 +141,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       void freezes.apply(next);
       return unconfirmed;
     },
-    use,
+    readUsage,
     clock,
   });
   const brownouts = new BrownoutControl({
@@ -210,7 +210,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await exporter?.close();
     throw error;
   }
-  await member?.join({ source: serving, ready: () => serving.ready, ...reporting, use, onAccepted, clock });
+  await member?.join({ source: serving, ready: () => serving.ready, ...reporting, readUsage, onAccepted, clock });
   await configureNotify();
   const stopRotation = snapshot.gateway.tls
     ? rotateTicketKeys((keys) => void serving.rekey(keys), options.ticketKeysMs)
@@ -220,7 +220,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const stopMaintenance =
     ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
   void freezes.apply(serving.current);
-  void warnOfAdapters(snapshot, use, notice);
+  void warnOfAdapters(snapshot, readUsage, notice);
   return {
     port: serving.port,
     adminPort: portOf(admin),
@@ -242,21 +242,27 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
 }
 
-/** A start serves what a reload would refuse: a lost ledger must not keep a gateway from starting. Never rejects. */
+/**
+ * Warns of adapters that a reload would refuse. A start serves them nevertheless, because a lost ledger must not keep a gateway
+ * from starting. The returned promise never rejects.
+ */
 async function warnOfAdapters(
   snapshot: Snapshot,
-  use: ReloadSteps['use'],
+  readUsage: ReloadSteps['readUsage'],
   notice: (line: string) => void,
 ): Promise<void> {
   const adapters = beginningAdapters({ versions: new Map() }, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;
-  const usage = await use([], [], unforced).catch(() => undefined);
+  const usage = await readUsage([], [], unforced).catch(() => undefined);
   for (const { version } of unforced)
     for (const message of usage ? adapterMessages(version, usage) : []) notice(`warning: ${message}`);
 }
 
-/** Reports when no target of a version can be reached, and when one can be again. Returns a function that stops it. */
+/**
+ * Reports when no target of a version can be reached, and when a target can be reached again. Returns a function that stops the
+ * reports.
+ */
 function monitorStoppedVersions(serving: Serving, clock: Clock, notice: (line: string) => void): () => void {
   let known = new Map<string, boolean>();
   const check = async (): Promise<void> => {

@@ -91,9 +91,9 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     reopenLogs: () => telemetry.reopenLogs(),
     drain: async (ms) => {
       context.draining = true;
-      // Closing the listener resets connections that have not been accepted, so accept those that have arrived.
+      // Closing the listener resets connections that are not accepted yet. So the ones that have arrived are accepted first.
       for (let turn = 0; turn < 2; turn += 1) await setImmediate();
-      // Not close() of node:http: it drops idle connections, although the next request may already be on its way.
+      // Not close() of node:http, which also closes idle connections: the next request on them may already be on its way.
       const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(listener, () => resolve()));
       draining.endAll(ms);
       const deadline = setTimeout(ms, undefined, { ref: false });

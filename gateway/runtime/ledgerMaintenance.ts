@@ -4,7 +4,7 @@ import type { LedgerSettings, WritableLedger } from '../usage/ledger/writableLed
 import { type BrownoutRecord, otherClients, type UsageBatch } from '../usage/usageRow.ts';
 import type { UsageSink } from './serving.ts';
 
-// Written even without requests, so that the ledger shows when the gateway was not running.
+// Heartbeats are written even without requests, so that the ledger shows when the gateway was not running.
 const heartbeatMs = 5000;
 const maintenanceMs = 3_600_000;
 
@@ -47,12 +47,12 @@ export function sinkOf(
   };
 }
 
-/** A tag under an earlier salt would be counted as another client. */
+/** Counts clients with a tag as "other clients". With a tag of an earlier salt, a client would be counted as a second one. */
 function withoutTags(batch: UsageBatch): UsageBatch {
   return batch.map((row) => (row.client.includes(':#') ? { ...row, client: otherClients } : row));
 }
 
-/** Stores decisions about brownouts in the ledger. @returns those that count; undefined: the ledger cannot be written */
+/** Stores decisions about brownouts in the ledger. @returns the decisions in effect; undefined: the ledger cannot be written */
 export async function exchangeBrownouts(
   ledger: WritableLedger,
   records: readonly BrownoutRecord[],

@@ -15,9 +15,9 @@ export class OpenFiles {
   readonly #listener: Server;
   readonly #notice: (line: string) => void;
   readonly #limit = openFileLimit();
-  /** Files open before the first connection. */
+  /** How many files were open before the first connection. */
   readonly #openAtStart = openFileCount();
-  #refused = 0;
+  #timesSinceNotice = 0;
   #lastNotice = Number.NEGATIVE_INFINITY;
 
   constructor(listener: Server, snapshot: Snapshot, notice: (line: string) => void) {
@@ -40,18 +40,18 @@ export class OpenFiles {
     if (problem === 'OVERLOADED' && cause?.includes('MFILE')) this.#onExhausted(cause);
   }
 
-  /** Reports it at once, then at most once a minute. */
+  /** Reports the first time at once, and later times together, at most once a minute. */
   #onExhausted(what: string): void {
-    this.#refused += 1;
+    this.#timesSinceNotice += 1;
     const now = performance.now();
     if (now - this.#lastNotice < noticeEveryMs) return;
-    const times = this.#refused === 1 ? '' : ` (${this.#refused} times since the last notice)`;
+    const times = this.#timesSinceNotice === 1 ? '' : ` (${this.#timesSinceNotice} times since the last notice)`;
     const room = `${this.#listener.maxConnections} client connections`;
     this.#notice(
       `open files are exhausted: ${what}${times}.  The limit of ${this.#limit} leaves room for ${room}.  ${remedy}`,
     );
     this.#lastNotice = now;
-    this.#refused = 0;
+    this.#timesSinceNotice = 0;
   }
 }
 

@@ -22,7 +22,10 @@ import type { Serving } from './serving.ts';
 /** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
 export type ReloadOutcome =
   | { readonly kind: 'reloaded'; readonly changes: readonly string[]; readonly forced: readonly string[] }
-  /** Active, but a worker has not confirmed it. Until it does or is replaced, it may serve the previous configuration. */
+  /**
+   * The new configuration is active, but not every worker has confirmed it. Until such a worker confirms it or is replaced, the
+   * worker may serve the previous configuration.
+   */
   | {
       readonly kind: 'incomplete';
       readonly changes: readonly string[];
@@ -37,7 +40,7 @@ export type ReloadOutcome =
 export interface ReloadSteps {
   /** Holds the current snapshot. */
   readonly source: { readonly current: Snapshot };
-  /** What an edit is compared with, if it is not the current snapshot. */
+  /** The configuration that an edit is compared with, if that is not the current snapshot. */
   readonly announced?: () => AcceptedConfig;
   /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
@@ -46,10 +49,10 @@ export interface ReloadSteps {
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /**
-   * How the versions are used now. `ending`: those that the edit ends. `freezing`: see `stricterFreezes`. `adapting`: see
-   * `beginningAdapters`.
+   * How the versions are used now. `ending`: the versions that the edit ends. `freezing`: see `stricterFreezes`. `adapting`:
+   * see `beginningAdapters`.
    */
-  readonly use: (
+  readonly readUsage: (
     ending: readonly string[],
     freezing: readonly RefusingFreeze[],
     adapting?: readonly BeginningAdapter[],
@@ -151,9 +154,10 @@ export class Reloader {
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const before = this.#steps.announced?.() ?? current;
     const ending = endedVersions(before, next, this.#steps.clock.now());
-    const use = await this.#steps.use(ending, stricterFreezes(before, next), beginningAdapters(current, next));
+    const adapting = beginningAdapters(current, next);
+    const usage = await this.#steps.readUsage(ending, stricterFreezes(before, next), adapting);
     const now = this.#steps.clock.now();
-    const refusals = guardReload(before, next, use, now);
+    const refusals = guardReload(before, next, usage, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
     const changes = changesBetween(current, next, now);
     return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next) } };
@@ -203,9 +207,9 @@ function changeLines({ changes, forced }: Pick<ReloadOutcome & { kind: 'reloaded
 const skewMs = 5_000;
 
 /**
- * How the versions are used now, for the reload guard. The rules are those of `can-retire`, as far as the ledger answers.
- * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions that the edit ends. For these, the function
- * waits a few seconds at most for the calls to other gateways.
+ * How the versions are used now, for the reload guard. It applies the rules of `can-retire`, as far as the ledger answers.
+ * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions that the edit ends. For these versions, the function
+ * waits a few seconds at most until the other gateways have reported their calls.
  */
 export async function versionUsage(
   snapshot: Snapshot,
@@ -240,7 +244,7 @@ export async function versionUsage(
   return {
     lastCalled: (name) => {
       const reported = versions.find((version) => version.name === name);
-      // An open stream is use, no matter when it started.
+      // An open stream counts as a call now, no matter when it started.
       if ((reported?.inFlight ?? 0) + (fleet?.loadElsewhere(name).in_flight ?? 0) > 0) return now;
       const last = recorded.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
@@ -256,8 +260,8 @@ export async function versionUsage(
       if (answer === undefined) return 'there is no usage ledger, so no comparisons are known';
       return problem === undefined ? answer.missingProof.get(name) : `the usage ledger cannot be read: ${problem}`;
     },
-    // `problem`: the query may notice before the next heartbeat that the store is lost. Then the calls to other gateways are
-    // unknown.
+    // `problem`: the query may notice earlier than the next heartbeat that the store is lost. Then it is not known which calls
+    // the other gateways have received.
     gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? missing?.get(name)),
   };
 }

@@ -46,9 +46,12 @@ export interface ServeOptions {
   readonly ownUsage?: AskOwnUsage | undefined;
   /** Takes spans and durations for export; undefined: nothing is exported. */
   readonly otlp?: OtlpSink | undefined;
-  /** Takes requests and responses whose copies are to be sent; undefined: no request is sampled. Resolves when they have left. */
+  /**
+   * Takes sampled requests, with the responses to compare; undefined: no request is sampled. Resolves when this process has
+   * passed them on.
+   */
   readonly shadow?: ((batch: ShadowBatch) => Promise<void> | void) | undefined;
-  /** Whether the access log of `log:` is written. A library does not write files unasked. */
+  /** Whether the access log of `log:` is written. False for a library, which writes no files unasked. */
   readonly logs: boolean;
   /** How `server` listens; default: on a new socket. */
   readonly listen?: (server: Server, address: HostPort) => Promise<void>;
@@ -61,7 +64,7 @@ export interface UsageSink {
   readonly salt: string;
   /**
    * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after the change. `since`: no
-   * request in the batch ended before it, epoch ms.
+   * request in the batch ended before this time, epoch ms.
    */
   take(batch: UsageBatch, salt: string, since: number): void;
 }

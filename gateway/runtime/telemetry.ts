@@ -14,9 +14,9 @@ import type { ServeOptions } from './serving.ts';
 
 // A crash loses at most the usage counts of this time.
 const flushMs = 5000;
-// Open requests counted in one turn of the event loop, which takes about a millisecond.
+// How many open requests are counted in one turn of the event loop. Counting these takes about a millisecond.
 const sliceSize = 500;
-// Beyond this, rows are passed on at once. Copying a message of this many rows takes a few milliseconds.
+// At this number of rows, they are passed on at once. Copying a message of this many rows takes a few milliseconds.
 const maxRows = 2_000;
 
 /** Holds the current snapshot, and the identification of clients by its settings. */
@@ -41,14 +41,14 @@ export class Telemetry {
   readonly #sendOtlp: ServeOptions['otlp'];
   /** Undefined until `telemetry` is first set. */
   #otlp: OtlpRecorder | undefined;
-  /** The calls that ended before this were passed on, epoch ms. */
+  /** All calls that ended before this time were passed on, epoch ms. */
   #passedOnAt: number;
   readonly #timer: NodeJS.Timeout | undefined;
-  // The base path of the previous snapshot, until the exchanges that ended with it are recorded.
+  // After a reload, this stays the base path of the previous snapshot until the exchanges that ended with it are recorded.
   #basePath: string;
   /** The settings that the collector uses, as text to compare. */
   #collectorKey: string;
-  /** What the collector identifies clients by. */
+  /** How the collector identifies clients. */
   #identification: ClientIdentification;
 
   /** `uses`: the open requests of each version. `onRecord`: called for each record. */
@@ -88,7 +88,7 @@ export class Telemetry {
     ];
   }
 
-  /** By version: since when calls have ended whose counts were not passed on yet, epoch ms. */
+  /** For each version with counts that were not passed on yet: no such call ended before this time, epoch ms. */
   unsent(): Readonly<Record<string, number>> {
     this.#batches.flush();
     return Object.fromEntries([...(this.#collector?.versions ?? [])].map((version) => [version, this.#passedOnAt]));
@@ -105,13 +105,13 @@ export class Telemetry {
 
   /** Passes on all counts. Open requests are counted in slices, because there may be thousands of streams. */
   async flush(): Promise<void> {
-    let left = sliceSize;
+    let leftInSlice = sliceSize;
     for (const { inFlight } of this.#uses.values()) {
-      for (const one of inFlight) {
-        this.#countOpen(one);
-        left -= 1;
-        if (left > 0) continue;
-        left = sliceSize;
+      for (const request of inFlight) {
+        this.#countOpen(request);
+        leftInSlice -= 1;
+        if (leftInSlice > 0) continue;
+        leftInSlice = sliceSize;
         this.#batches.flush();
         this.#passOnIfMany(this.#clock.now());
         await setImmediate();
@@ -152,7 +152,7 @@ export class Telemetry {
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
     this.#log?.record(exchange, client);
     this.#otlp?.record(exchange, client);
-    // The exchanges after it in its batch have ended, too, and are not counted yet.
+    // The later exchanges of the same batch have ended, too, but are not counted yet.
     this.#passOnIfMany(exchange.endedAt);
   }
 
@@ -186,12 +186,12 @@ export class Telemetry {
   }
 
   /**
-   * Counts a long request before its end, and records that it is still open: its client is active now, and a crash must not
-   * lose that. A request that ends between two flushes is counted only at its end.
+   * Counts a long request before its end, and records that it is still open. The client is active now, and a crash must not lose
+   * this fact. A request that starts and ends between two flushes is counted only at its end.
    */
-  #countOpen(one: InFlight): void {
+  #countOpen(request: InFlight): void {
     if (!this.#collector) return;
-    one.counted ??= this.#collector.open(one.countedSoFar());
-    this.#collector.refresh(one.counted, this.#clock.now(), one.status);
+    request.counted ??= this.#collector.open(request.countedSoFar());
+    this.#collector.refresh(request.counted, this.#clock.now(), request.status);
   }
 }

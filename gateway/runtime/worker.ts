@@ -24,9 +24,9 @@ import type {
 
 export const { isWorker } = cluster;
 
-/** Runs this process as a worker. It handles the requests of the primary until it has drained, or the primary is gone. */
+/** Runs this process as a worker. It handles the requests of the primary until it has drained, or until the primary is gone. */
 export async function runWorker(): Promise<void> {
-  // A terminal and a service manager signal the whole process group. Only the primary acts on these.
+  // A terminal and a service manager signal the whole process group. Only the primary acts on these signals.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const worker = new Worker();
   // Runs before the listener of node:cluster, which waits for blocked threads, so that no worker outlives the primary.
@@ -35,14 +35,14 @@ export async function runWorker(): Promise<void> {
   await once(process, 'disconnect');
 }
 
-type OwnUsageAnswer = Extract<WorkerRequest, { kind: 'own' }>['answer'];
+type OwnUsageAnswer = Extract<WorkerRequest, { kind: 'ownUsage' }>['answer'];
 
 class Worker {
   #serving: Serving | undefined;
-  /** What has arrived before this process serves. At least as new as what the request to serve contains. */
+  /** Updates that arrived before this process serves. They are at least as new as the restrictions in the `serve` request. */
   #earlyRestrictions: RestrictionUpdate = {};
   #salt = '';
-  /** The questions that the primary has not answered, by number. `SelfService` limits how many there are. */
+  /** The questions that the primary has not answered, by number. `SelfService` limits how many wait. */
   readonly #questions = new Map<number, (answer: OwnUsageAnswer) => void>();
   #lastQuestion = 0;
   /** The listening socket, if this worker has opened it, until it is sent to the primary. */
@@ -52,7 +52,7 @@ class Worker {
     const { number } = request;
     try {
       const answer = await this.#answer(request, handle);
-      // A restriction may be confirmed while the listener is being opened. The socket must be sent once.
+      // Another request may be answered while the listener is being opened. Only the reply to `serve` sends the socket.
       const opened = request.kind === 'serve' ? this.#opened : undefined;
       await send({ kind: 'reply', number, ...answer }, opened);
       if (opened) this.#opened = undefined;
@@ -99,7 +99,7 @@ class Worker {
     }
     if (request.kind === 'rekey') await serving.rekey(Buffer.from(request.ticketKeys));
     if (request.kind === 'restrict') await serving.restrict(request.update ?? {});
-    if (request.kind === 'own') {
+    if (request.kind === 'ownUsage') {
       this.#questions.get(request.question)?.(request.answer);
       this.#questions.delete(request.question);
     }
@@ -110,7 +110,7 @@ class Worker {
     if (request.kind === 'drain') {
       await serving.drain(request.ms);
       await serving.close();
-      // After closing, so that interrupted exchanges are counted as well.
+      // After closing, so that interrupted exchanges are also counted.
       return { report: await serving.report(true) };
     }
     return { done: true };
@@ -144,7 +144,7 @@ async function listenOn(handle: SendHandle, server: Server, { host, port }: Host
   await once(server, 'listening');
 }
 
-/** The socket itself, for process.send(). If the server were sent, the primary would accept connections as well. */
+/** The socket itself, for process.send(). If the server were sent, the primary would also accept connections. */
 function handleOf(server: Server): SendHandle {
   return (server as Server & { readonly _handle?: SendHandle })._handle;
 }
@@ -155,7 +155,7 @@ function send(
   handle?: SendHandle,
 ): Promise<void> {
   return new Promise((resolve) => {
-    // If the primary is gone, this process ends as well.
+    // If the primary is gone, this process also ends.
     if (process.connected) process.send?.(message, handle, undefined, () => resolve());
     else resolve();
   });

@@ -15,9 +15,9 @@ import type {
   WorkerUsage,
 } from './workerMessages.ts';
 
-/** What all workers share, and what may change while they run. */
+/** State that all workers share and that may change while they run. */
 export interface SharedState extends Pick<ServeOptions, 'restrictions'> {
-  /** A client can resume its TLS session with another worker. */
+  /** The same in all workers, so that a client can resume its TLS session with another worker. */
   readonly ticketKeys: Buffer;
 }
 
@@ -32,12 +32,15 @@ interface PendingRequest {
 const exitMs = 2000;
 // For requests that a worker carries out at once.
 const answerMs = 5000;
-// An operator waits for this answer. It may lack the last counts of a slow worker.
+// Short, because an operator waits for the result. The last counts of a slow worker may be missing.
 const flushMs = 1000;
 const startMs = 60_000;
 /** A worker that leaves this many heartbeats unanswered is unresponsive. */
 const maxUnanswered = 3;
-/** An unresponsive worker gets these requests, but their answers are not awaited. It carries them out when it recovers. */
+/**
+ * The answers of an unresponsive worker to these requests are not awaited. When the worker recovers, it carries out the requests
+ * that were sent.
+ */
 const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
   'report',
   'apply',
@@ -50,7 +53,7 @@ const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
 /** Controls one worker process from the primary. */
 export class WorkerHandle {
   readonly since: number;
-  /** Resolves with the worker's port once it serves. */
+  /** Resolves with the port of the worker once the worker serves. */
   readonly started: Promise<number>;
   isServing = false;
   readonly exited: Promise<unknown>;
@@ -61,7 +64,7 @@ export class WorkerHandle {
   readonly #options: ServeOptions;
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingRequest>();
-  #count = 0;
+  #lastNumber = 0;
   /** When the unanswered heartbeat was sent, epoch ms. */
   #heartbeatSent: number | undefined;
   #unanswered = 0;
@@ -116,8 +119,8 @@ export class WorkerHandle {
 
   async #answer({ question, client }: WorkerQuestion): Promise<void> {
     const answer = (await this.#options.ownUsage?.(client).catch(() => undefined)) ?? { kind: 'failed' };
-    // A worker that does not confirm it has exited, or has told its client already that there is no answer in time.
-    await this.#request({ kind: 'own', question, answer }, answerMs).catch(() => {});
+    // If the worker does not confirm the answer, it has exited, or it has already told the client that there is no answer.
+    await this.#request({ kind: 'ownUsage', question, answer }, answerMs).catch(() => {});
   }
 
   /** The last known report if the worker does not answer; undefined if it has not started to serve, or has stopped. */
@@ -127,13 +130,13 @@ export class WorkerHandle {
       ? await this.#request({ kind: 'report', metrics }, answerMs).then(reportIn, () => undefined)
       : undefined;
     if (report) this.#lastVersions = report.versions;
-    // It may have drained or exited in the meantime.
+    // The worker may have drained or exited in the meantime.
     if (!this.#canReport) return undefined;
     const { pid, since, unresponsiveSince = requestedAt } = this;
     return report ?? { versions: this.#lastVersions, workers: [{ pid, since, unresponsiveSince }] };
   }
 
-  /** The worker sends its counts before its answer. */
+  /** Resolves when the worker has sent its counts. */
   async flush(): Promise<void> {
     if (this.#canReport) await this.#request({ kind: 'flush' }, flushMs);
   }
@@ -149,7 +152,7 @@ export class WorkerHandle {
     await this.#request({ kind: 'rekey', ticketKeys }, answerMs);
   }
 
-  /** Does not wait for a worker that is starting: it applies the update before it serves. */
+  /** Does not wait for a worker that is starting: such a worker applies the update before it serves. */
   async restrict(update: ServeOptions['restrictions']): Promise<void> {
     const confirmed = this.#request({ kind: 'restrict', update }, answerMs);
     if (this.isServing) await confirmed;
@@ -161,8 +164,9 @@ export class WorkerHandle {
   }
 
   /**
-   * Sends a heartbeat, unless the last one is still unanswered. Returns the number of calls since then, 0 if it was answered.
-   * The pool calls this at regular intervals. A measured time would include the time in which the primary was suspended.
+   * Sends a heartbeat, unless the last one is still unanswered. Returns how often this method was called since the unanswered
+   * heartbeat; 0 if the last heartbeat was answered. The pool calls this method at regular intervals. Calls are counted,
+   * because a measured time would include the time in which the primary was suspended.
    */
   heartbeat(): number {
     if (!this.#canReport) return 0;
@@ -179,7 +183,7 @@ export class WorkerHandle {
     return 0;
   }
 
-  /** Lets the worker finish its exchanges within `ms`, and waits for its exit. `onFinal` gets its last report. */
+  /** Lets the worker finish its exchanges within `ms`, and waits for it to exit. `onFinal` gets its last report. */
   async drain(ms: number, onFinal: (report: ServingReport) => void): Promise<void> {
     const last = reportIn(await this.#request({ kind: 'drain', ms }, ms + exitMs));
     this.#hasDrained = true;
@@ -187,14 +191,14 @@ export class WorkerHandle {
     await this.end(exitMs);
   }
 
-  /** Waits for its exit, and kills it after `ms`. SIGKILL also ends a stopped process. */
+  /** Waits for the worker to exit, and kills it after `ms`. SIGKILL also ends a process that is stopped by SIGSTOP. */
   async end(ms: number): Promise<void> {
     const timer = setTimeout(() => this.#worker.process.kill('SIGKILL'), ms);
     await this.exited;
     clearTimeout(timer);
   }
 
-  /** Open requests and streams, as of its last report. */
+  /** Open requests and streams, as of the last report of the worker. */
   get inFlight(): number {
     return this.#lastVersions.reduce((sum, { inFlight }) => sum + inFlight, 0);
   }
@@ -242,8 +246,8 @@ export class WorkerHandle {
     const isUnresponsive = this.unresponsiveSince !== undefined;
     // A late report is useless, and requests to a worker that does not answer would pile up.
     if (isUnresponsive && request.kind === 'report') return Promise.reject(new Error(this.#noAnswer));
-    this.#count += 1;
-    const number = this.#count;
+    this.#lastNumber += 1;
+    const number = this.#lastNumber;
     return new Promise((resolve, reject) => {
       const late = new Error(`no answer within ${(ms ?? 0) / 1000} s`);
       const timer = ms === undefined ? undefined : setTimeout(() => settle(() => reject(late)), ms);

@@ -6,7 +6,7 @@ import type { OwnUsageAnswer } from '../selfService/selfService.ts';
 import type { ShadowBatch } from '../shadow/shadowBatch.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
-/** From the primary to a worker. Each is answered by one `WorkerReply` with its number. */
+/** From the primary to a worker. The worker answers each request by one `WorkerReply` with the same number. */
 export type WorkerRequest =
   /** Sent with the listening socket, unless the worker has to open it. */
   | {
@@ -18,7 +18,7 @@ export type WorkerRequest =
       readonly ticketKeys: Buffer;
     }
   /** The answer to a `WorkerQuestion`. */
-  | { readonly number: number; readonly kind: 'own'; readonly question: number; readonly answer: OwnUsageAnswer }
+  | { readonly number: number; readonly kind: 'ownUsage'; readonly question: number; readonly answer: OwnUsageAnswer }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
   | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
   /** Answered by a report without metrics. */
@@ -50,7 +50,7 @@ export interface WorkerUsage {
   readonly batch: UsageBatch;
   /** The salt of the tags in the batch. */
   readonly salt: string;
-  /** No request in the batch ended before it, epoch ms. */
+  /** No request in the batch ended before this time, epoch ms. */
   readonly since: number;
 }
 
@@ -58,7 +58,7 @@ export interface WorkerUsage {
 export interface WorkerQuestion {
   readonly kind: 'question';
   readonly question: number;
-  /** Its name in the ledger. */
+  /** The name of the client in the ledger. */
   readonly client: string;
 }
 

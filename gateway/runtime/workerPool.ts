@@ -12,8 +12,8 @@ const heartbeatMs = 1000;
 
 /**
  * Several processes that serve the same snapshot and accept from one listening socket. The primary keeps the socket open, so
- * workers can exit and start without refused connections. The primary does not distribute connections itself: one that is
- * sent to a dying worker would hang for ever.
+ * workers can exit and start without refused connections. The primary does not distribute connections itself: a connection
+ * that is sent to a dying worker would hang for ever.
  */
 export class WorkerPool implements Serving {
   readonly #options: ServeOptions;
@@ -23,7 +23,7 @@ export class WorkerPool implements Serving {
   readonly #leaving = new WeakSet<WorkerHandle>();
   readonly #totals = new WorkerTotals();
   #ticketKeys = newTicketKeys();
-  /** The listener settings of the start, which a reload does not change, except for `tls.hsts`. */
+  /** The listener settings of the start. All workers use them, also after a reload, which changes only `tls.hsts`. */
   readonly #listener: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
   /**
    * The listening socket of all workers. The first worker opens it. From then on the primary holds it without accepting:
@@ -187,9 +187,9 @@ export class WorkerPool implements Serving {
 
   /** Starts a successor of `old`, then ends `old`. @throws the error that keeps the successor from serving */
   async #replaceRunning(old: WorkerHandle): Promise<void> {
-    // It may have exited and been replaced in the meantime, or the gateway stops.
+    // The old worker may have exited and been replaced in the meantime, or the gateway stops.
     if (this.#isEnding || !this.#workers.has(old)) return;
-    // If it exits before its successor serves, no second successor is needed.
+    // If the old worker exits before its successor serves, no second successor is needed.
     this.#leaving.add(old);
     const next = this.#startWorker();
     try {
@@ -223,7 +223,7 @@ export class WorkerPool implements Serving {
     this.#socket.catch(() => {});
     this.#workers.add(worker);
     void worker.exited.then(() => this.#workers.delete(worker));
-    // Marked as handled; the caller awaits it later.
+    // A rejection is marked as handled here. The caller awaits the promise later.
     worker.started.catch(() => {});
     return worker;
   }
@@ -265,9 +265,9 @@ const stableMs = 10_000;
 export class BackOff {
   #quickExits = 0;
 
-  /** The delay in ms after an exit at the age of `lived` ms. */
-  after(lived: number): number {
-    this.#quickExits = lived >= stableMs ? 0 : this.#quickExits + 1;
+  /** The delay in ms after the exit of a worker that ran for `uptimeMs`. */
+  after(uptimeMs: number): number {
+    this.#quickExits = uptimeMs >= stableMs ? 0 : this.#quickExits + 1;
     return this.#quickExits === 0 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (this.#quickExits - 1));
   }
 }

@@ -1,8 +1,8 @@
 import { aggregated, type MetricValues } from '../observability/exposition.ts';
 import { mergeReports, type ServingReport, type WorkerReport } from '../observability/report.ts';
 
-// The metrics of this many absent processes are kept separately: a worker that only missed a request comes back. The metrics
-// of older ones are merged.
+// The metrics of this many absent processes are kept separately, because a worker that only missed a request comes back. The
+// metrics of older processes are merged.
 const maxSeparate = 32;
 
 /**
@@ -21,7 +21,7 @@ export class WorkerTotals {
     this.#past = withoutCurrentState(mergeReports([report, this.#past]));
   }
 
-  /** The merged report of all workers. `metrics`: with all that was ever counted. */
+  /** The merged report of all workers. `metrics`: with the metrics of all workers since the start. */
   async merge(reports: readonly Promise<ServingReport | undefined>[], metrics: boolean): Promise<ServingReport> {
     const answers = await Promise.all(
       reports.map(async (pending) => {
@@ -34,7 +34,7 @@ export class WorkerTotals {
     const sum = mergeReports([...answers.flat(), this.#past]);
     this.#past = withoutCurrentState(sum);
     if (!metrics) return sum;
-    // A worker that does not answer is in the report without metrics, so its last known ones are added.
+    // A worker that does not answer is in the report without metrics, so its last known metrics are added.
     return { ...sum, absent: await this.#absent(sum.workers.filter((worker) => worker.metrics)) };
   }
 
@@ -48,7 +48,7 @@ export class WorkerTotals {
     const absent = [...this.#lastMetrics].filter(([key]) => !keys.has(key));
     const old = absent.splice(0, Math.max(0, absent.length - maxSeparate));
     if (old.length > 0) {
-      // Before the first await, so that of two concurrent calls only one merges a process.
+      // Deleted before the first await, so that only one of two concurrent calls merges a process.
       for (const [key] of old) this.#lastMetrics.delete(key);
       const parts = old.map(([, metrics]) => cumulative(metrics));
       this.#mergedMetrics = this.#mergedMetrics.then((merged) => aggregated([merged, ...parts]));
@@ -58,7 +58,7 @@ export class WorkerTotals {
   }
 }
 
-/** Start time included, because pids are reused. */
+/** The start time is included, because pids are reused. */
 function keyOf({ pid, since }: WorkerReport): string {
   return `${pid} ${since}`;
 }

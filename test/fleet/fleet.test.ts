@@ -121,7 +121,7 @@ it('reports once that it cannot compare its configuration with that of the fleet
   // It does not wait for the store: the first comparison is a later one.
   await fleet.member.join({
     source: { current },
-    use: async () => {
+    readUsage: async () => {
       questions += 1;
       if (questions < 3) throw new Error('no worker answers');
       return { lastCalled: () => undefined };

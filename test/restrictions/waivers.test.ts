@@ -258,7 +258,7 @@ it('applies in a gateway inside another server', async () => {
     async (id) => (await fetch(`${url}/v1/x`, { headers: { 'x-client-id': id } })).status,
   );
   expect(await Promise.all(statuses)).toEqual([200, 410]);
-  expect(notices).toEqual([expect.stringMatching(/^Waivers do not find clients by a tag/)]);
+  expect(notices).toEqual([expect.stringMatching(/^Waivers cannot match tags/)]);
   await gateway.close();
 });
 
