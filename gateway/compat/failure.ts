@@ -13,8 +13,8 @@ export class CompareError extends Error {
   }
 }
 
-/** Runs `work`. @throws CompareError if it overflows the stack, as on schemas nested thousands of levels deep */
-export function checkStackDepth<T>(where: string, work: () => T): T {
+/** Runs `work`. @throws CompareError if `work` overflows the stack, as on schemas nested thousands of levels deep */
+export function catchingStackOverflow<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -22,7 +22,7 @@ export function checkStackDepth<T>(where: string, work: () => T): T {
     throw new CompareError(
       where,
       'is nested too deeply to be compared',
-      'Give its inner parts names of their own.',
+      'Move inner schemas to `components`, and refer to them by `$ref`.',
       cause,
     );
   }

@@ -282,7 +282,7 @@ function headersOf(located: Located, documents: Documents): Readonly<Record<stri
 /** The media type of a part without `contentType` (OpenAPI, Encoding Object); undefined: it depends on the value. */
 function defaultContentType(schema: Schema, isOpenApi30: boolean, isItem = false): string | undefined {
   const { items, limits } = schema.view;
-  const [mediaType] = limits.texts.get('contentMediaType')?.is ?? [];
+  const [mediaType] = limits.texts.get('contentMediaType')?.value ?? [];
   if (mediaType !== undefined) return normalizedType(String(JSON.parse(mediaType)));
   if (isBinary(schema.view, { direction: 'request', wire: 'multipart' })) return octets;
   if (limits.texts.has('contentEncoding')) return isOpenApi30 ? 'text/plain' : octets;

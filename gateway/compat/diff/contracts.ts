@@ -1,7 +1,7 @@
 import type { Documents } from '../document/documents.ts';
 import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
 import { below, type Located } from '../document/located.ts';
-import { checkStackDepth } from '../failure.ts';
+import { catchingStackOverflow } from '../failure.ts';
 import { addChange, type Comparison, compareAsDocs, compareDocs, emptyComparison, type SeverityOf } from './change.ts';
 import { ContractPair } from './contractPair.ts';
 import { compareOperations } from './operations.ts';
@@ -42,7 +42,7 @@ export function compareContracts(
   versions: Versions = {},
   identical: SubtreeEquality = new IdenticalSubtrees(old, now),
 ): ContractComparison {
-  return checkStackDepth(now.root.place.file.name, () =>
+  return catchingStackOverflow(now.root.place.file.name, () =>
     compareAll(new ContractPair(old, now, identical, severityOf), versions),
   );
 }

@@ -120,7 +120,7 @@ export function compareItems(pair: SchemaPair): void {
 
 /** Adds a change if `minItems` guaranteed an item of a response and no longer does. */
 function comparePresence(pair: SchemaPair, index: number, before?: SubschemaRef, after?: SubschemaRef): void {
-  const [least = 0, leastNow = 0] = [pair.old, pair.new].map(({ limits }) => limits.counts.get('minItems')?.is ?? 0);
+  const [least = 0, leastNow = 0] = [pair.old, pair.new].map(({ limits }) => limits.counts.get('minItems')?.value ?? 0);
   const isKept = after !== undefined && leastNow > index;
   if (pair.isRequest || before === undefined || least <= index || isKept) return;
   const [old, now] = [before.at, after?.at];

@@ -71,9 +71,9 @@ function compareEnds(
 ): void {
   const order =
     old && now
-      ? compareBounds(inclusive(old.is, pair.old, sign), inclusive(now.is, pair.new, sign), sign)
+      ? compareBounds(inclusive(old.value, pair.old, sign), inclusive(now.value, pair.new, sign), sign)
       : Number(now !== undefined) - Number(old !== undefined);
-  if (order > 0 && now && oldValuesSatisfy(pair, (value) => isWithinEnd(value, now.is, sign))) return;
+  if (order > 0 && now && oldValuesSatisfy(pair, (value) => isWithinEnd(value, now.value, sign))) return;
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
@@ -90,9 +90,9 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
   // The defaults: 1 for `minContains`, 0 for other minimums.
   const unlimited = sign === 1 ? (keyword === 'minContains' ? 1 : 0) : Number.POSITIVE_INFINITY;
   // If both are infinite, their difference is NaN, which becomes 0.
-  const order = sign * ((now?.is ?? unlimited) - (old?.is ?? unlimited)) || 0;
+  const order = sign * ((now?.value ?? unlimited) - (old?.value ?? unlimited)) || 0;
   if (keyword === 'minProperties' && isImpliedByRequired(pair, order)) return;
-  if (order > 0 && now && oldValuesSatisfy(pair, (value) => hasCount(value, keyword, now.is))) return;
+  if (order > 0 && now && oldValuesSatisfy(pair, (value) => hasCount(value, keyword, now.value))) return;
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
@@ -101,20 +101,20 @@ function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: nu
   const [view, other] = order > 0 ? [old, now] : [now, old];
   const excluding = isRequest ? 'readOnly' : 'writeOnly';
   const sent = [...view.required.keys()].filter((name) => view.properties.get(name)?.has(excluding) !== true);
-  return sent.length >= (other.limits.counts.get('minProperties')?.is ?? 0);
+  return sent.length >= (other.limits.counts.get('minProperties')?.value ?? 0);
 }
 
 function compareTexts(pair: SchemaPair, keyword: string): void {
   const [old, now] = [pair.old.limits.texts.get(keyword), pair.new.limits.texts.get(keyword)];
-  const allKept = [...(old?.is ?? [])].every((text) => now?.is.has(text));
-  const noneNew = [...(now?.is ?? [])].every((text) => old?.is.has(text));
+  const allKept = [...(old?.value ?? [])].every((text) => now?.value.has(text));
+  const noneNew = [...(now?.value ?? [])].every((text) => old?.value.has(text));
   if (allKept && noneNew) return;
-  if (now && !noneNew && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.is))) return;
+  if (now && !noneNew && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.value))) return;
   if (allKept || noneNew) {
     addLimitChange(pair, keyword, allKept ? 1 : -1, old?.at, now?.at);
     return;
   }
-  const order = keyword === 'multipleOf' ? compareDivisors(firstNumber(old?.is), firstNumber(now?.is)) : 0;
+  const order = keyword === 'multipleOf' ? compareDivisors(firstNumber(old?.value), firstNumber(now?.value)) : 0;
   if (order !== 0) addLimitChange(pair, keyword, order, old?.at, now?.at);
   else pair.addChange('limit', 'changed', keyword, old?.at, now?.at);
 }

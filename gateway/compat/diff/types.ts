@@ -82,7 +82,7 @@ const widenings: ReadonlySet<string> = new Set(['int32>int64', 'float>double']);
 
 function compareFormats(pair: SchemaPair): void {
   const [old, now] = [pair.old.limits.texts.get('format'), pair.new.limits.texts.get('format')];
-  const [before, after] = [formatKey(old?.is), formatKey(now?.is)];
+  const [before, after] = [formatKey(old?.value), formatKey(now?.value)];
   if (before === after) return;
   const isWider = now === undefined || widenings.has(`${before}>${after}`);
   const isNarrower = old === undefined || widenings.has(`${after}>${before}`);
@@ -104,7 +104,7 @@ export function compareNotations(pair: SchemaPair): void {
   // A value in base64 instead of plain text breaks requests and responses.
   for (const keyword of ['contentEncoding', 'contentMediaType']) {
     const [before, after] = [old.limits.texts.get(keyword), now.limits.texts.get(keyword)];
-    const isSame = [...(before?.is ?? [])].sort().join() === [...(after?.is ?? [])].sort().join();
+    const isSame = [...(before?.value ?? [])].sort().join() === [...(after?.value ?? [])].sort().join();
     if (!isSame) pair.addChange('structure', 'changed', keyword, before?.at, after?.at);
   }
 }
@@ -119,10 +119,10 @@ export function isBinary(view: View, { wire }: SchemaUse): boolean {
   if (wire !== 'bytes' && wire !== 'multipart') return false;
   const { texts } = view.limits;
   if (texts.has('contentEncoding') || view.values) return false;
-  const mediaTypes = [...(texts.get('contentMediaType')?.is ?? [])];
+  const mediaTypes = [...(texts.get('contentMediaType')?.value ?? [])];
   // A whole body has its own media type. The default of a part is application/octet-stream.
   if (wire === 'multipart' && mediaTypes.some((type) => type !== octets)) return false;
-  if (texts.get('format')?.is.has('"binary"')) return true;
+  if (texts.get('format')?.value.has('"binary"')) return true;
   if (mediaTypes.length > 0) return view.types === undefined || view.types.has('string');
   return acceptsAnyType(view) && texts.size === 0;
 }

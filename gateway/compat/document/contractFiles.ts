@@ -8,7 +8,7 @@ import { findJsonError } from './jsonSyntax.ts';
 import { addressOf, type ContractFile, type ContractPlace, isList, isMap, ownValue, refOf } from './located.ts';
 import { textPositionAt } from './positions.ts';
 
-/** The files of one contract. Each is read and parsed once; local ones when they are first needed. */
+/** The files of one contract. Each is read and parsed once. Local files are read when they are first needed. */
 export class ContractFiles {
   readonly #source: FileSource;
   readonly #web: WebDocuments;
@@ -45,7 +45,7 @@ export class ContractFiles {
 
   /**
    * Fetches every web document that can be reached from `entry`. An error is reported only when the comparison follows the
-   * `$ref` to the document: a `$ref` inside an example is plain data.
+   * `$ref` to the document, because a `$ref` inside an example is plain data.
    */
   async fetchFrom(entry: ContractFile): Promise<void> {
     const { limits } = this.#web;
@@ -90,7 +90,7 @@ export class ContractFiles {
     return this.add(found, parseFile(this.#source.nameOf(found.base), text));
   }
 
-  /** Reads all files that `from` refers to: if one of them is needed, the others probably are, too. */
+  /** Reads all files that `from` refers to: if one of them is needed, the others are probably needed too. */
   #prefetch(from: ContractFile, base: string): void {
     if (!this.#source.prefetch) return;
     const keys = [...fileReferencesIn(from)].flatMap((reference) => {
@@ -105,7 +105,7 @@ export class ContractFiles {
   }
 }
 
-/** The web documents of one contract. All are fetched before the comparison begins, which is synchronous. */
+/** The web documents of one contract. All are fetched before the comparison, because the comparison is synchronous. */
 class WebDocuments {
   readonly limits: WebLimits | undefined;
   readonly #results = new Map<string, ContractFile | Error>();

@@ -28,7 +28,7 @@ export class Documents {
   readonly #ids = new SchemaIds();
   /** The targets of `$ref`s that were followed, by the value that they are relative to: a file or a schema with `$id`. */
   readonly #targets = new Map<unknown, Map<string, Located>>();
-  /** The anchors by name, by the file or the schema with `$id` that they are in. */
+  /** The anchors of each file and of each schema with `$id`, by name. */
   readonly #anchors = new Map<unknown, Map<string, Located>>();
 
   constructor(file: ContractFile, openFile: OpenFile) {
@@ -46,7 +46,7 @@ export class Documents {
   resolve(located: Located): Located {
     let at = located;
     for (let hops = 0; refOf(at.value) !== undefined; hops += 1) {
-      if (hops > 100) throw errorAt(located, 'is a circular $ref', 'Let one of its $refs refer to a value.');
+      if (hops > 100) throw errorAt(located, 'is a circular $ref', 'Replace one of the $refs in the circle.');
       at = this.follow(at);
     }
     return at;
@@ -91,7 +91,7 @@ export class Documents {
     return keys.reduce((at, key) => below(at, key.replaceAll('~1', '/').replaceAll('~0', '~')), start);
   }
 
-  /** Treats `$dynamicAnchor` as `$anchor`: in practice a contract has only one anchor of a name. */
+  /** Treats `$dynamicAnchor` as `$anchor`: in practice, no two anchors of a contract have the same name. */
   #findAnchor(name: string, start: Located): Located {
     let anchors = this.#anchors.get(start.value);
     if (!anchors) {
@@ -133,14 +133,14 @@ class SchemaIds {
   }
 
   #of(file: ContractFile): ReadonlyMap<string, IdentifiedSchema> {
-    const known = this.#byFile.get(file) ?? findAll(file);
+    const known = this.#byFile.get(file) ?? identifiedSchemasIn(file);
     this.#byFile.set(file, known);
     return known;
   }
 }
 
-/** By URI. If two schemas have the same one, the first counts. */
-function findAll(file: ContractFile): Map<string, IdentifiedSchema> {
+/** By URI. If two schemas have the same URI, the first counts. */
+function identifiedSchemasIn(file: ContractFile): Map<string, IdentifiedSchema> {
   const found = new Map<string, IdentifiedSchema>();
   // A text search is many times faster than a walk over the file, and most files have no `$id`.
   if (file.text?.includes('$id') === false) return found;

@@ -84,7 +84,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
     }
     // A discriminator selects schemas that may be anywhere in the contract.
     if (a['discriminator'] !== undefined) return false;
-    // A `$ref` below an `$id` is relative to it, so its target depends on the place of the map.
+    // A `$ref` below an `$id` is relative to this `$id`, so its target depends on the place of the map.
     if (a['$id'] !== undefined && a !== pair.old.value) return false;
     return refOf(a) === undefined || this.#haveSameTarget(pair, a, b, open);
   }

@@ -38,9 +38,9 @@ interface MainDocument {
 }
 
 /**
- * Opens a contract. `reference` is a file, `-` for standard input, or `REVISION:path`. A local `$ref` may lead to any file of
- * the git working tree that contains the contract, or of the contract's folder if there is none; a `$ref` in a commit, to
- * any file of that commit.
+ * Opens a contract. `reference` is a file, `-` for standard input, or `REVISION:path`. A `$ref` in a commit may lead to any
+ * file of that commit. Any other local `$ref` may lead to any file of the git working tree that contains the contract, or of
+ * the contract's folder if there is no working tree.
  * @throws CompareError
  */
 export async function openContract(reference: string, options: OpenOptions): Promise<Documents> {
@@ -85,7 +85,7 @@ function mainFromInput(input: string, cwd: string, maxBytes: number): MainDocume
   return { source, file: { key: '-', base }, text: input.replace(/^\uFEFF/, '') };
 }
 
-const remedy = 'Name an OpenAPI document of version 3.0, 3.1 or 3.2.';
+const documentRemedy = 'Name an OpenAPI document of version 3.0, 3.1 or 3.2.';
 
 /** Other kinds of document, and a key that only they have. */
 const otherKinds: readonly (readonly [key: string, kind: string])[] = [
@@ -98,16 +98,19 @@ const otherKinds: readonly (readonly [key: string, kind: string])[] = [
 /** @throws CompareError unless the file is a complete OpenAPI 3 document */
 function assertOpenApi(file: ContractFile): void {
   const { root, name, text = '' } = file;
-  if (!isMap(root)) throw new CompareError(name, `${describeNonMap(root, text)}, not an OpenAPI document`, remedy);
+  if (!isMap(root))
+    throw new CompareError(name, `${describeNonMap(root, text)}, not an OpenAPI document`, documentRemedy);
   const { openapi, swagger } = root as { openapi?: unknown; swagger?: unknown };
   if (openapi === undefined && swagger !== undefined) {
     const convert = 'Convert it to OpenAPI 3 first.';
     throw new CompareError(name, `is Swagger ${versionText(swagger)}, not OpenAPI 3`, convert);
   }
-  if (openapi === undefined) throw new CompareError(name, `${describeMap(root)}, not an OpenAPI document`, remedy);
+  if (openapi === undefined)
+    throw new CompareError(name, `${describeMap(root)}, not an OpenAPI document`, documentRemedy);
   // YAML reads an unquoted 3.0 as the number 3.
   if (!/^3(?:\.[012](?:\.|$)|$)/.test(String(openapi))) {
-    throw new CompareError(`${name}#/openapi`, `is OpenAPI ${versionText(openapi)}, which is not supported`, remedy);
+    const message = `is OpenAPI ${versionText(openapi)}, which is not supported`;
+    throw new CompareError(`${name}#/openapi`, message, documentRemedy);
   }
 }
 

@@ -57,7 +57,7 @@ function advance(text: string, offset: number, from: { line: number; start: numb
   return { line, start };
 }
 
-/** The places to find in one file, as a tree of keys: one pass finds them all and skips everything else. */
+/** The places to find in one file, as a tree of keys. With it, one pass over the file finds all places and skips the rest. */
 interface SearchTree {
   readonly inner: Map<string, SearchTree>;
   /** The offset of the place in the text; undefined until it is found. */
@@ -114,7 +114,7 @@ function findInYaml({ root, aliases }: YamlText, wanted: SearchTree): void {
     for (const { key, value } of pairs) if (isMergeKey(key)) findMerged(targetOf(value), into);
   };
 
-  /** A merged map adds only the keys that the map itself, and the maps merged before it, lack. */
+  /** A merged map adds only keys that are missing in the map itself and in the maps merged before. */
   const findMerged = (node: Node | null, into: SearchTree): void => {
     if (isSeq(node)) for (const item of node.items) findMerged(targetOf(item as Node | null), into);
     const open = [...into.inner].filter(([, { offset }]) => offset === undefined);

@@ -65,7 +65,7 @@ function checkRoot({ documents: { root } }: ContractToCheck): ContractFault[] {
     faults.push(faultAt(info, 'must have a title and a version, both strings', 'Add them to `info`.'));
   }
   if (!['paths', 'webhooks'].some((key) => isMap(below(root, key).value))) {
-    faults.push(faultAt(root, 'has neither `paths` nor `webhooks`', 'Describe the API.'));
+    faults.push(faultAt(root, 'has neither `paths` nor `webhooks`', 'Add one of the two.'));
   }
   for (const [path, item] of entriesOf(below(root, 'paths'))) {
     if (path.startsWith('/') || path.startsWith('x-')) continue;

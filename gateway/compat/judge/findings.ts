@@ -3,7 +3,7 @@ import type { Change, ChangeDetail, Comparison, PathStep, Severity } from '../di
 import type { ContractComparison, RouteComparison } from '../diff/contracts.ts';
 import type { Route, RouteName } from '../diff/routes.ts';
 import { below, type ContractPlace, type Located, pointerOf } from '../document/located.ts';
-import { checkStackDepth } from '../failure.ts';
+import { catchingStackOverflow } from '../failure.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
 import { labelOf, routeInWords, subjectOf } from '../rules/words.ts';
 import { canonical, substance } from '../schema/keywords.ts';
@@ -43,7 +43,7 @@ const order = { error: 0, warn: 1, info: 2 } as const;
 /** The findings of a comparison, worst level first, then in the order of the contract. */
 export function findingsOf(comparison: ContractComparison, levels: LevelOverrides = new Map()): Finding[] {
   const [first] = comparison.routes;
-  return checkStackDepth(first?.route.operation.place.file.name ?? '', () => {
+  return catchingStackOverflow(first?.route.operation.place.file.name ?? '', () => {
     const renames = renamesIn(comparison);
     const findings = collectChanges(comparison).flatMap((collected) => {
       const rule = ruleFor(collected.change);

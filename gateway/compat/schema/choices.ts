@@ -2,7 +2,7 @@ import { below, entriesOf, itemsOf, type Located, refOf } from '../document/loca
 import { inapplicableKeywords, isDocs, isWithin, type JsonType, substance } from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
-/** The `oneOf`s and `anyOf`s of a schema. One with a single alternative is merged into the schema instead. */
+/** The `oneOf`s and `anyOf`s of a schema. Left out: a choice with one alternative, which is merged into the schema. */
 export function choicesOf(schema: Schema, lookup: SchemaLookup): readonly Choice[] {
   return schema.parts.flatMap((part) =>
     (['oneOf', 'anyOf'] as const).flatMap((keyword) => {
@@ -19,7 +19,10 @@ function alternativeOf(at: Located, lookup: SchemaLookup): Alternative {
   return { schema, at, ref: refOf(at.value), title: typeof title === 'string' && title !== '' ? title : undefined };
 }
 
-/** The values of a choice between constants: an `enum` with descriptions. Undefined for any other choice. */
+/**
+ * The values of a choice whose alternatives are all constants. Contracts write such a choice instead of an `enum` to describe
+ * each value. Undefined for any other choice.
+ */
 export function enumValuesOf({ alternatives }: Choice): Located[] | undefined {
   const values: Located[] = [];
   for (const { schema } of alternatives) {
@@ -74,14 +77,14 @@ export function acceptsAnyType({ types, choices, rejectsAll }: View): boolean {
   return types === undefined && choices.length === 0 && !rejectsAll;
 }
 
-/** Whether null is valid, for the schema itself or for alternatives. `seen`: see `unionOfTypes`. */
+/** Whether null is valid, by the schema itself or by its alternatives. `seen`: see `unionOfTypes`. */
 export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): boolean {
   const known = seen.get(schema);
   if (known !== undefined) return known;
   const { view } = schema;
-  const isOwn = view.nullable || acceptsAnyType(view);
-  seen.set(schema, isOwn);
-  if (isOwn || view.types !== undefined) return isOwn;
+  const acceptsItself = view.nullable || acceptsAnyType(view);
+  seen.set(schema, acceptsItself);
+  if (acceptsItself || view.types !== undefined) return acceptsItself;
   const accepts = view.choices.every(({ alternatives }) => alternatives.some((one) => acceptsNull(one.schema, seen)));
   seen.set(schema, accepts);
   return accepts;
@@ -89,7 +92,7 @@ export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): 
 
 // Several choices in an `allOf` multiply.
 const mostCombinations = 64;
-// Nested choices multiply as well, and a recursive choice never ends.
+// Nested choices also multiply, and the expansion of a recursive choice would never end.
 const deepestNesting = 8;
 const mostSteps = 256;
 
@@ -101,10 +104,10 @@ export function expandAlternatives(schema: Schema): Schema[] | undefined {
   return expandWithin(schema, [], { steps: mostSteps });
 }
 
-/** `outer`: the schemas whose choice contains this one; `left`: the remaining budget. */
-function expandWithin(schema: Schema, outer: readonly Schema[], left: { steps: number }): Schema[] | undefined {
-  left.steps -= 1;
-  if (left.steps < 0) return undefined;
+/** `outer`: the schemas whose choices contain this schema. `remaining`: the steps that may still be taken. */
+function expandWithin(schema: Schema, outer: readonly Schema[], remaining: { steps: number }): Schema[] | undefined {
+  remaining.steps -= 1;
+  if (remaining.steps < 0) return undefined;
   const { choices } = schema.view;
   if (choices.length === 0 || outer.length > deepestNesting) return splitByType(schema);
   const inner = [...outer, schema];
@@ -120,7 +123,7 @@ function expandWithin(schema: Schema, outer: readonly Schema[], left: { steps: n
   );
   const all = new Set<Schema>();
   for (const combination of combinations) {
-    const some = expandWithin(schema.withAlternatives(combination), inner, left);
+    const some = expandWithin(schema.withAlternatives(combination), inner, remaining);
     if (some === undefined || all.size + some.length > mostCombinations) return undefined;
     for (const one of some) all.add(one);
   }
@@ -166,7 +169,10 @@ export function discriminatorValuesOf(schema: Schema): ReadonlyMap<string, Locat
   return new Map([...names, ...mapping]);
 }
 
-/** Whether clients send the name of the alternative: it is a component, and the field has no `enum` or `const`. */
+/**
+ * Whether the name of an alternative is its value of the discriminator: the alternative is a component, and the discriminating
+ * field has no `enum` or `const`.
+ */
 function isChosenByName({ ref, schema }: Alternative, whole: Schema): boolean {
   if (ref === undefined || !/#\/components\/schemas\/[^/]+$/.test(ref)) return false;
   const discriminator = whole.view.at('discriminator');

@@ -2,23 +2,24 @@ import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 
-const numbers = ['multipleOf', 'minimum', 'maximum'];
-const counts = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
-const countsOfContains = ['minContains', 'maxContains'];
-const single = ['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems'];
-const byName = ['properties', 'patternProperties', 'dependentSchemas'];
+const numberKeys = ['multipleOf', 'minimum', 'maximum'];
+const countKeys = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
+const containsCountKeys = ['minContains', 'maxContains'];
+const schemaKeys = ['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems'];
+const schemaMapKeys = ['properties', 'patternProperties', 'dependentSchemas'];
 const typeNames: ReadonlySet<unknown> = new Set(['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']);
 
 /**
  * The schemas of the responses of one contract as JSON Schema, for a validator. Keywords that a validator would reject are left
- * out, and so are `required` fields that only requests have (`writeOnly`). `oneOf` becomes `anyOf`: a value that satisfies two
- * alternatives is no fault of a response. The alternatives of an `anyOf` are references, so that each can be validated alone.
+ * out, and so are `required` fields that only requests have (`writeOnly`). `oneOf` becomes `anyOf`, because a response is not
+ * wrong if its value satisfies two alternatives. The alternatives of an `anyOf` are references, so that each can be validated
+ * alone.
  */
 export class JsonSchemas {
   /** By name. A reference to one of them is `#/$defs/NAME`. Grows with each new schema. */
   readonly definitions: Record<string, unknown> = {};
   readonly #documents: Documents;
-  /** Whether fields that a closed object does not list are valid. A client has to ignore such fields. */
+  /** Whether an object with `additionalProperties: false` may have further fields. Clients have to ignore such fields. */
   readonly #isOpen: boolean;
   readonly #names = new Map<unknown, string>();
 
@@ -72,8 +73,8 @@ export class JsonSchemas {
     const into: Record<string, unknown> = {};
     const types = [map['type']].flat().filter((type) => typeNames.has(type));
     if (types.length > 0) into['type'] = [...new Set(types)];
-    for (const keyword of numbers) if (Number.isFinite(map[keyword])) into[keyword] = map[keyword];
-    for (const keyword of map['contains'] === undefined ? counts : [...counts, ...countsOfContains]) {
+    for (const keyword of numberKeys) if (Number.isFinite(map[keyword])) into[keyword] = map[keyword];
+    for (const keyword of map['contains'] === undefined ? countKeys : [...countKeys, ...containsCountKeys]) {
       if (Number.isSafeInteger(map[keyword]) && Number(map[keyword]) >= 0) into[keyword] = map[keyword];
     }
     if (Number(into['multipleOf']) <= 0) delete into['multipleOf'];
@@ -85,8 +86,9 @@ export class JsonSchemas {
     if (map['uniqueItems'] === true) into['uniqueItems'] = true;
     const required = this.#required(located, map);
     if (required.length > 0) into['required'] = required;
-    for (const keyword of single) if (map[keyword] !== undefined) into[keyword] = this.#convert(at(keyword));
-    for (const keyword of byName) if (isMap(map[keyword])) into[keyword] = this.#named(at(keyword), keyword);
+    for (const keyword of schemaKeys) if (map[keyword] !== undefined) into[keyword] = this.#convert(at(keyword));
+    for (const keyword of schemaMapKeys)
+      if (isMap(map[keyword])) into[keyword] = this.#convertMap(at(keyword), keyword);
     for (const keyword of ['additionalProperties', 'unevaluatedProperties']) {
       if (map[keyword] !== undefined && !(this.#isOpen && map[keyword] === false))
         into[keyword] = this.#convert(at(keyword));
@@ -95,7 +97,7 @@ export class JsonSchemas {
     this.#addComposition(located, into);
     const dependent = entriesOf(at('dependentRequired')).filter(([, { value }]) => isList(value));
     if (dependent.length > 0)
-      into['dependentRequired'] = ownEntries(dependent.map(([name, { value }]) => [name, texts(value)]));
+      into['dependentRequired'] = ownEntries(dependent.map(([name, { value }]) => [name, distinctStrings(value)]));
     return into;
   }
 
@@ -114,19 +116,19 @@ export class JsonSchemas {
       const alternatives = itemsOf(below(located, keyword)).map((one) => ({ $ref: this.#reference(one) }));
       if (alternatives.length > 0) all.push({ anyOf: alternatives });
     }
-    const names = namesOfAlternatives(located);
-    if (names !== undefined) all.push({ properties: names });
+    const discriminating = discriminatingProperty(located);
+    if (discriminating !== undefined) all.push({ properties: discriminating });
     if (all.length > 0) into['allOf'] = all;
   }
 
-  #named(map: Located, keyword: string): Record<string, unknown> {
+  #convertMap(map: Located, keyword: string): Record<string, unknown> {
     const usable = entriesOf(map).filter(([name]) => keyword !== 'patternProperties' || isPattern(name));
     return ownEntries(usable.map(([name, schema]) => [name, this.#convert(schema)]));
   }
 
   #required(located: Located, map: JsonMap): string[] {
     const properties = below(located, 'properties');
-    return texts(map['required']).filter((name) => {
+    return distinctStrings(map['required']).filter((name) => {
       const property = below(properties, name);
       const target = refOf(property.value) === undefined ? property : this.#targetOf(property);
       return ![property, target].some((one) => isMap(one?.value) && one.value['writeOnly'] === true);
@@ -135,10 +137,10 @@ export class JsonSchemas {
 }
 
 /**
- * The values that a discriminator allows in its field, by which clients choose an alternative: the keys of its mapping, and the names
- * of the schemas. Undefined: it allows others.
+ * The property by which clients choose an alternative, with an `enum` of the values that the discriminator allows: the keys of
+ * its mapping, and the names of the schemas. Undefined: other values are allowed too, or there is no discriminator.
  */
-function namesOfAlternatives(located: Located): Record<string, unknown> | undefined {
+function discriminatingProperty(located: Located): Record<string, unknown> | undefined {
   const { value: discriminator } = below(located, 'discriminator');
   const alternatives = ['oneOf', 'anyOf'].flatMap((keyword) => itemsOf(below(located, keyword)));
   const refs = alternatives.map(({ value }) => (isMap(value) ? refOf(value) : undefined));
@@ -180,12 +182,12 @@ function addExclusive(map: JsonMap, into: Record<string, unknown>): void {
   }
 }
 
-/** A field may be called `__proto__`. */
+/** A map with the entries as its own properties, even for a field with the name `__proto__`. */
 function ownEntries(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   return Object.fromEntries(entries);
 }
 
-function texts(value: unknown): string[] {
+function distinctStrings(value: unknown): string[] {
   return isList(value) ? [...new Set(value.filter((one): one is string => typeof one === 'string'))] : [];
 }
 

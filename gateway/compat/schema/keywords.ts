@@ -1,6 +1,6 @@
 import { isList, isMap, type Located } from '../document/located.ts';
 
-/** Keywords that describe and do not constrain. */
+/** Keywords that describe values and do not constrain them. */
 export const docsKeywords: ReadonlySet<string> = new Set([
   'title',
   'summary',
@@ -104,8 +104,8 @@ export function applicableKeywords(keywords: Keywords, types: ReadonlySet<JsonTy
 const normalizable = ['contains', 'minContains', 'maxContains', 'multipleOf', 'not'] as const;
 
 /**
- * Leaves out keywords without effect, and replaces keywords that have the effect of a simpler one: `multipleOf: 1`
- * becomes `type: integer`. `not: { type: 'null' }` is left out; `excludesNull` reports it.
+ * Leaves out keywords without effect, and replaces a keyword by a simpler one with the same effect: `multipleOf: 1` becomes
+ * `type: integer`. `not: { type: 'null' }` is left out; `excludesNull` reports it.
  */
 export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!normalizable.some((keyword) => keywords.has(keyword))) return keywords;

@@ -9,7 +9,7 @@ export interface Bound {
 
 /** A limit, and where the contract states it. */
 export interface Limit<T> {
-  readonly is: T;
+  readonly value: T;
   readonly at: Located;
 }
 
@@ -54,8 +54,8 @@ function textsOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
       const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
       const [name, value] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
       const known = found.get(name);
-      if (known) known.is.add(canonical(value));
-      else found.set(name, { is: new Set([canonical(value)]), at });
+      if (known) known.value.add(canonical(value));
+      else found.set(name, { value: new Set([canonical(value)]), at });
     }
   }
   return found;
@@ -67,7 +67,7 @@ const encodings: ReadonlyMap<unknown, string> = new Map([
   ['base64url', 'base64url'],
 ]);
 
-/** Whether it is a pattern that every text matches. */
+/** Whether the keyword is a pattern that every text matches. */
 function isTrivial(keyword: string, value: unknown): boolean {
   return keyword === 'pattern' && ['', '.*', '^.*$', '^', '$'].includes(String(value));
 }
@@ -80,22 +80,22 @@ function boundOf(part: Located, keyword: string, exclusiveKeyword: string): Limi
   if (typeof exclusive !== 'number') {
     return inclusive === undefined
       ? undefined
-      : { is: { value: inclusive, isExclusive: exclusive === true }, at: below(part, keyword) };
+      : { value: { value: inclusive, isExclusive: exclusive === true }, at: below(part, keyword) };
   }
-  const own = { is: { value: exclusive, isExclusive: true }, at: below(part, exclusiveKeyword) };
-  if (inclusive === undefined) return own;
-  const other = { is: { value: inclusive, isExclusive: false }, at: below(part, keyword) };
-  return stricter(own, other, keyword === 'minimum' ? 1 : -1);
+  const exclusiveLimit = { value: { value: exclusive, isExclusive: true }, at: below(part, exclusiveKeyword) };
+  if (inclusive === undefined) return exclusiveLimit;
+  const inclusiveLimit = { value: { value: inclusive, isExclusive: false }, at: below(part, keyword) };
+  return stricter(exclusiveLimit, inclusiveLimit, keyword === 'minimum' ? 1 : -1);
 }
 
-/** `sign` 1 compares lower ends, -1 upper ends. Positive: `b` is stricter than `a`. */
+/** `sign` is 1 for lower ends of a range, and -1 for upper ends. A positive result: `b` is stricter than `a`. */
 export function compareBounds(a: Bound, b: Bound, sign: 1 | -1): number {
   return sign * (b.value - a.value) || Number(b.isExclusive) - Number(a.isExclusive);
 }
 
 function stricter(a: Limit<Bound> | undefined, b: Limit<Bound> | undefined, sign: 1 | -1): Limit<Bound> | undefined {
   if (a === undefined || b === undefined) return a ?? b;
-  return compareBounds(a.is, b.is, sign) > 0 ? b : a;
+  return compareBounds(a.value, b.value, sign) > 0 ? b : a;
 }
 
 function addCount(
@@ -107,12 +107,13 @@ function addCount(
   for (const at of keywords.get(keyword) ?? []) {
     if (typeof at.value !== 'number') continue;
     const known = counts.get(keyword);
-    if (known === undefined || stricterOf(known.is, at.value) !== known.is) counts.set(keyword, { is: at.value, at });
+    if (known === undefined || stricterOf(known.value, at.value) !== known.value)
+      counts.set(keyword, { value: at.value, at });
   }
 }
 
-// Long enough for the values of an `enum`, short enough for any expression to end soon.
-const longest = { pattern: 100, text: 32, textWithNestedLoops: 12 };
+// Long enough for the values of an `enum`, and short enough for every match to end soon.
+const maxLengths = { pattern: 100, text: 32, textWithNestedLoops: 12 };
 
 /** Whether a text matches a `pattern`; undefined if the pattern is invalid or may take too long. */
 export function matchesPattern(pattern: string, text: string): boolean | undefined {
@@ -126,9 +127,9 @@ export function matchesPattern(pattern: string, text: string): boolean | undefin
 
 /** Contracts are untrusted: catastrophic backtracking in a pattern must not block the comparison. */
 function isQuick(pattern: string, text: string): boolean {
-  if (pattern.length > longest.pattern || text.length > longest.text) return false;
+  if (pattern.length > maxLengths.pattern || text.length > maxLengths.text) return false;
   const loops = pattern.match(/[*+]|(?<!\()\?|\{\d+,/g)?.length ?? 0;
   const hasChoice = pattern.includes('|');
   if (!/\)[*+{]/.test(pattern)) return loops <= (hasChoice ? 2 : 4);
-  return !hasChoice && !pattern.includes('){') && loops <= 3 && text.length <= longest.textWithNestedLoops;
+  return !hasChoice && !pattern.includes('){') && loops <= 3 && text.length <= maxLengths.textWithNestedLoops;
 }

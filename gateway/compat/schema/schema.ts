@@ -2,19 +2,19 @@ import { type ContractPlace, isMap, type JsonMap, type Located } from '../docume
 import type { JsonType } from './keywords.ts';
 import type { Limits } from './limits.ts';
 
-/** One schema object. `allOf` and `$ref` make a schema of several. */
+/** One schema object. With `allOf` or `$ref`, a schema consists of several parts. */
 export interface SchemaPart {
   readonly map: JsonMap;
   readonly located: Located;
   readonly id: number;
 }
 
-/** The meaning of a schema, with `allOf` merged, `$ref`s followed, and null kept apart from the types. */
+/** The meaning of a schema: `allOf` is merged, `$ref`s are followed, and null is not one of the types. */
 export interface View {
-  /** Without null; undefined: any. Derived from the other keywords where `type` is missing. */
+  /** Without null; undefined: any type. Derived from the other keywords if `type` is missing. */
   readonly types: ReadonlySet<JsonType> | undefined;
   readonly nullable: boolean;
-  /** Null is allowed, and missing in the `enum`. */
+  /** Null is allowed, but the `enum` or `const` omits it. */
   readonly isNullUnlisted: boolean;
   /** No value is valid. */
   readonly rejectsAll: boolean;
@@ -52,7 +52,7 @@ export interface Alternative {
 /** A further constraint, which may depend on the value. */
 export interface Condition {
   readonly ref: SubschemaRef;
-  /** A narrower subschema makes the whole schema narrower. For `not` it is the other way round. */
+  /** Whether a narrower subschema makes the whole schema narrower. False for `not`. */
   readonly isDirect: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface SchemaLookup {
   all(located: readonly Located[]): Schema;
   /** The schema that a value in a discriminator's mapping names or refers to; undefined: it does not exist. */
   named(target: Located): Schema | undefined;
-  /** The schema object without some of its keywords; itself if it has none of them. */
+  /** A schema object without some keywords. If it has none of them, the same object. */
   without(located: Located, keywords: readonly string[]): Located;
   /** The alternatives of a choice, without a bare null. */
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[];
@@ -81,7 +81,7 @@ export interface SchemaLookup {
 /** The schema objects that a value has to satisfy together. The same parts make the same `Schema` object. */
 export class Schema {
   readonly parts: readonly SchemaPart[];
-  /** The parts that are an alternative to null. They do not make the schema non-nullable. */
+  /** The parts that come from a choice between them and null. They do not make the schema non-nullable. */
   readonly besideNull: ReadonlySet<JsonMap>;
   readonly located: Located;
   readonly #lookup: SchemaLookup;
@@ -128,7 +128,7 @@ export class Schema {
     return this.#lookup.subtypesOf(this.isSubtype ? own?.map : this.#base?.map);
   }
 
-  /** Whether the discriminator belongs to a schema that this one extends. Its mapping then also names other subtypes. */
+  /** Whether the discriminator belongs to a schema that this one extends. Such a discriminator also maps other subtypes. */
   get isSubtype(): boolean {
     const [own] = this.parts;
     if (own === this.#base) return false;
@@ -151,7 +151,7 @@ const ofType: Readonly<Record<JsonType, JsonMap>> = {
   object: { type: 'object' },
 };
 
-/** A schema within another one: a property, items. Built when it is first read. Several locations mean `allOf`. */
+/** A schema within another one, such as that of a property. Built when it is first read. Several locations mean `allOf`. */
 export class SubschemaRef {
   readonly all: readonly Located[];
   readonly #lookup: SchemaLookup;
@@ -174,7 +174,7 @@ export class SubschemaRef {
     return this.#schema;
   }
 
-  /** Whether `readOnly` or `writeOnly` is true. Most properties answer this without building their schema. */
+  /** Whether `readOnly` or `writeOnly` is true. For most properties, the schema need not be built to find out. */
   has(keyword: 'readOnly' | 'writeOnly'): boolean {
     const { value } = this.at;
     if (this.all.length === 1 && isMap(value) && !isComposed(value)) return value[keyword] === true;

@@ -69,7 +69,7 @@ export class Schemas implements SchemaLookup {
 
   without(located: Located, keywords: readonly string[]): Located {
     const { value } = located;
-    // A copy would be a new schema each time: the choices of a recursive schema would have no end.
+    // Each result is kept and used again: a new copy would be a new schema, and expanding a recursive schema would never end.
     if (!isMap(value) || !keywords.some((keyword) => value[keyword] !== undefined)) return located;
     const name = keywords.join(',');
     const known = this.#reduced.get(value) ?? new Map<string, JsonMap>();

@@ -74,8 +74,8 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
 }
 
 /**
- * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. An `enum` has to list
- * null as well. Many contracts of 3.0 omit it there although null is valid: see `isNullUnlisted`.
+ * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. Since 3.1, an `enum` must
+ * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `isNullUnlisted`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
   const own = schema.parts.filter(({ map }) => !schema.besideNull.has(map));
@@ -114,7 +114,7 @@ function hasNullAlternative({ value, place }: Located, lookup: SchemaLookup): bo
   );
 }
 
-/** A choice directly within another choice adds its alternatives to it. */
+/** A choice directly within another choice adds its alternatives to the outer choice. */
 function hasNullInNestedChoice(one: Located, lookup: SchemaLookup): boolean {
   return isMap(one.value) && one.value['$ref'] === undefined && hasNullAlternative(one, lookup);
 }

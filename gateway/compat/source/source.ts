@@ -56,8 +56,8 @@ export function tooLarge(bytes: number, maxBytes: number): SourceError {
 }
 
 /**
- * Files on disk, limited to the git working tree of the contract, or to its folder if it is in none. Symbolic links are
- * resolved before that is checked.
+ * Files on disk, limited to the git working tree of the contract. A contract outside of any working tree is limited to its
+ * folder. Symbolic links are resolved before this check.
  */
 export class DiskSource implements FileSource {
   /** The folder that contains every permitted file; a real path. */
@@ -65,7 +65,7 @@ export class DiskSource implements FileSource {
   readonly #cwd: string;
   readonly #maxBytes: number;
 
-  /** `folder`: the one that contains the contract. */
+  /** `folder` contains the contract. */
   constructor(folder: string, cwd: string, maxBytes: number) {
     const real = realpathSync(folder);
     this.#root = workingTreeOrSelf(real);
@@ -73,7 +73,7 @@ export class DiskSource implements FileSource {
     this.#maxBytes = maxBytes;
   }
 
-  /** The key is the real path. The base is not: relative `$ref`s are resolved against the name before links are followed. */
+  /** The key is the real path. The base is the path before links are followed: relative `$ref`s are resolved against it. */
   locate(path: string, base: string): SourceFile {
     const named = resolve(dirname(base), path);
     const key = this.#realPath(named);
@@ -116,7 +116,7 @@ export function readDisk(path: string, maxBytes: number): Uint8Array {
   }
 }
 
-/** `path` with links in its folder resolved, but not a link at its end, so that it can be compared with the root. */
+/** `path` with the links in its folder resolved, but not a link at its end. The result can be compared with the root. */
 export function withRealFolder(path: string): string {
   return join(realpathSync(dirname(path)), basename(path));
 }
