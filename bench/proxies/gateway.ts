@@ -57,7 +57,8 @@ export function gatewayCommand({ port, folder, routes }: { port: number; folder:
   return { program: process.execPath, args: [command, 'start', '--config', file, ...listeners] };
 }
 
-function twoRoutes(upstream: string, accessLog = 'off'): string {
+/** The routes.yaml of the workload. */
+export function twoRoutes(upstream: string, accessLog = 'off'): string {
   return `routes:
   /v1:
     upstream: ${upstream}

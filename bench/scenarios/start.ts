@@ -5,6 +5,7 @@ import type { ProxyDefinition } from '../proxies/definition.ts';
 import { builtGateway, gatewayFromSources } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { nginx } from '../proxies/nginx.ts';
+import { buildNodeLibraries } from '../proxies/nodeLibraries.ts';
 import { nodeRelay } from '../proxies/nodeRelay.ts';
 import type { Table } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
@@ -36,7 +37,7 @@ export const start: Scenario = {
   async run(options) {
     const backendPort = await startJsonBackend();
     await runToEnd({ program: process.execPath, args: [buildScript] }, 'any');
-    const peers = [haproxy, builtGateway, gatewayFromSources, nginx, caddy, nodeRelay];
+    const peers = [haproxy, builtGateway, gatewayFromSources, nginx, caddy, nodeRelay, await buildNodeLibraries()];
     const { installed, notes } = onlyInstalled(selectProxies(peers, options.only));
     const startOne = (proxy: ProxyDefinition) => measure(proxy, backendPort);
     // The first start fills the caches of the file system and of V8.
