@@ -1,7 +1,7 @@
 import { isMap, type Located } from '../document/located.ts';
 import { isDocs, isEqual } from '../schema/keywords.ts';
 
-/** `request`: towards the API. `response`: from it. For webhooks and callbacks, the API sends the requests. */
+/** `request`: data sent to the API. `response`: data sent by the API, including the requests of webhooks and callbacks. */
 export type Direction = 'request' | 'response';
 
 /** The kinds of changes and their effects. Rules apply to a kind, an effect and a direction. */
@@ -80,7 +80,7 @@ export type Serialization = 'none' | 'plain' | 'content' | { readonly style: str
 
 /** What identifies an alternative without a name: its values, or its types and first fields. */
 export interface AlternativeOutline {
-  /** As JSON; undefined: it lists none. */
+  /** As JSON; undefined: the alternative has no `enum` or `const`. */
   readonly values: readonly string[] | undefined;
   /** Undefined: any. */
   readonly types: readonly string[] | undefined;
@@ -89,7 +89,7 @@ export interface AlternativeOutline {
 
 /** One step on the way from a route to a change: into a value, or into a part of the operation. */
 export type PathStep =
-  /** `*`: any field without a name of its own. */
+  /** `*`: any field that `properties` does not list. */
   | { readonly kind: 'field'; readonly name: string }
   /** Undefined index: any item. */
   | { readonly kind: 'items'; readonly index?: number }
@@ -165,7 +165,7 @@ export function compareAsDocs(keyword: string, old: Located, now: Located, into:
     addChange(into, { kind: 'docs', effect: 'changed', name: keyword, old, new: now });
 }
 
-/** The number of breaking changes in a comparison and its parts. An unfinished part counts with its changes so far. */
+/** The number of breaking changes in a comparison and its parts. Of an unfinished part, the changes found so far count. */
 export function countBreaking(comparison: Comparison, severityOf: SeverityOf): number {
   return countChanges(comparison, (change) => severityOf(change) === 'error');
 }

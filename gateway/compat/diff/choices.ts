@@ -50,21 +50,21 @@ function compareChoice(pair: SchemaPair, old: Choice, now: Choice): void {
     );
   }
   const [oldTypes, newTypes] = [unionOfTypes(pair.oldSchema), unionOfTypes(pair.newSchema)];
-  for (const one of removed) addRemoved(pair, one, old, now, newTypes);
-  for (const one of added) addAdded(pair, one, old, now, oldTypes);
+  for (const one of removed) reportRemoved(pair, one, old, now, newTypes);
+  for (const one of added) reportAdded(pair, one, old, now, oldTypes);
   if (old.keyword !== now.keyword) addKeywordChange(pair, old, now);
   else if (isOverlapAdded(pair, pairs, old, now)) pair.addChange('structure', 'changed', now.keyword, old.at, now.at);
 }
 
-/** `types`: what the new schema accepts. */
-function addRemoved(pair: SchemaPair, one: Alternative, old: Choice, now: Choice, types: Types): void {
+/** Adds the change for a removed alternative. `types`: what the new schema accepts. */
+function reportRemoved(pair: SchemaPair, one: Alternative, old: Choice, now: Choice, types: Types): void {
   const isTypeGone = !isWithin(unionOfTypes(one.schema), types);
   if (isTypeGone && pair.isRequest) pair.addChange('type', 'narrower', 'type', old.at, now.at);
   else addAlternativeChange(pair, 'removed', one, one.at, now.at);
 }
 
-/** `types`: what the old schema accepted. */
-function addAdded(pair: SchemaPair, one: Alternative, old: Choice, now: Choice, types: Types): void {
+/** Adds the change for an added alternative. `types`: what the old schema accepted. */
+function reportAdded(pair: SchemaPair, one: Alternative, old: Choice, now: Choice, types: Types): void {
   const isTypeNew = !isWithin(unionOfTypes(one.schema), types);
   if (isTypeNew) pair.addChange('type', 'wider', 'type', old.at, now.at);
   else addAlternativeChange(pair, 'added', one, old.at, one.at);
@@ -86,7 +86,7 @@ function nameOfAlternative({ title, ref }: Alternative): string | undefined {
   return title ?? ref?.replace(/^.*\//s, '');
 }
 
-/** A `oneOf` rejects values that match two alternatives, and an `anyOf` does not: a change if alternatives may overlap. */
+/** A `oneOf` rejects values that match two alternatives, and an `anyOf` accepts them. This matters if alternatives overlap. */
 function addKeywordChange(pair: SchemaPair, old: Choice, now: Choice): void {
   const areDistinct = pair.new.at('discriminator') !== undefined || haveDistinctTypes(now.alternatives);
   const isStricter = now.keyword === 'oneOf' && pair.isRequest && !areDistinct;
@@ -104,8 +104,9 @@ function haveDistinctTypes(alternatives: readonly Alternative[]): boolean {
 }
 
 /**
- * Compares schemas whose choices differ in number. Each is expanded into all its possible alternatives, with the
- * keywords beside the choice merged into each: an object that became a choice of objects is compared with each of them.
+ * Compares schemas that do not have the same number of choices. Each schema is expanded into all its possible alternatives,
+ * and the keywords beside a choice are merged into each alternative. If an object became a choice of objects, for example, the
+ * old object is compared with each of the new ones.
  */
 function compareExpanded(pair: SchemaPair): void {
   const { oldSchema, newSchema, isRequest } = pair;
@@ -118,7 +119,7 @@ function compareExpanded(pair: SchemaPair): void {
   }
   const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
   const [lost, gained] = unmatched(old, now, fits);
-  if (isSound(pair, old, now, fits)) {
+  if (isSafeReplacement(pair, old, now, fits)) {
     pair.addChange('structure', 'equivalent', '', ...places);
     return;
   }
@@ -152,13 +153,13 @@ function dropMovedChanges(pair: SchemaPair): void {
   // Stricter than "not breaking": objects with only optional fields fit each other by JSON Schema even if they have no
   // field in common.
   const fits: Fits = (before, after) => pair.isReplaceable(before, after);
-  if (!isSame && (!pair.isBreaking || !isSound(pair, old, now, fits))) return;
+  if (!isSame && (!pair.isBreaking || !isSafeReplacement(pair, old, now, fits))) return;
   dropChanges(pair);
   pair.addChange('structure', 'equivalent', '', oldSchema.located, newSchema.located);
 }
 
 /** Whether every old request is still valid, or every new response was possible before. */
-function isSound(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[], fits: Fits): boolean {
+function isSafeReplacement(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[], fits: Fits): boolean {
   const [lost, gained] = unmatched(old, now, fits);
   return pair.isRequest ? lost.length === 0 && !rejectsOverlaps(pair, old, now) : gained.length === 0;
 }
@@ -186,13 +187,13 @@ function nearest(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[
   return comparisons.sort((a, b) => countBreaking(a, pair.severityOf) - countBreaking(b, pair.severityOf))[0];
 }
 
-/** Adds a change for a removed field if nothing else is breaking. False: the structure is the change. */
+/** Adds a change for a removed field if nothing else is breaking. False: something else is, and no change was added. */
 function addLostField(pair: SchemaPair, best: Comparison | undefined): boolean {
-  const worst = best && firstBreaking(best, pair.severityOf);
-  if (!best || worst?.change.kind !== 'field' || countBreaking(best, pair.severityOf) !== 1) return false;
-  const comparison = worst.steps.reduceRight<Comparison>(
+  const cause = best && firstBreaking(best, pair.severityOf);
+  if (!best || cause?.change.kind !== 'field' || countBreaking(best, pair.severityOf) !== 1) return false;
+  const comparison = cause.steps.reduceRight<Comparison>(
     (inner, step) => ({ changes: [], parts: [{ step, comparison: inner }], isDone: true }),
-    comparisonOf(worst.change),
+    comparisonOf(cause.change),
   );
   pair.into.parts.push({ step: undefined, comparison });
   return true;
@@ -221,8 +222,8 @@ function rejectsOverlaps(pair: SchemaPair, old: readonly Schema[], now: readonly
 }
 
 /**
- * Whether an alternative added to a `oneOf` overlaps with one that was there. Only scalar alternatives are examined: an
- * overlap of objects cannot be determined.
+ * Whether an alternative that was added to a `oneOf` overlaps with an older alternative. Only scalar alternatives are examined,
+ * because an overlap of objects cannot be determined.
  */
 function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old: Choice, now: Choice): boolean {
   if (now.keyword !== 'oneOf' || pair.new.at('discriminator')) return false;

@@ -28,7 +28,7 @@ export function compareContent(
   const isOnlyType = before.size < 2 && after.size < 2;
   for (const [type, media] of before) {
     const kept = after.get(type) ?? entryIncluding(type, after);
-    // A response range that was narrowed to some of its types. The loop below compares each of them with the range.
+    // A range of a response was narrowed to some of its types. The loop below compares each of these types with the range.
     if (kept === undefined && direction === 'response' && isNarrowed(type, after)) continue;
     if (kept === undefined)
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
@@ -53,7 +53,7 @@ function compareMedia(
   contracts: ContractPair,
 ): Comparison | undefined {
   const wire = wireOf(type);
-  // Encodings depend on the media type itself, everything else only on its `Wire`.
+  // Encodings depend on the media type itself. Everything else depends only on its `Wire`.
   const aspect = `media ${direction} ${hasEncodings(type) ? type : wire}`;
   return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
     const compareAt = (keyword: string): Comparison | undefined =>
@@ -99,8 +99,8 @@ interface FieldEncoding {
   /** Undefined: not stated, and the default depends on the value. */
   readonly contentTypes: readonly string[] | undefined;
   readonly statesType: boolean;
-  /** Style and explode as one text, to compare. */
-  readonly writing: string;
+  /** How a value is written: `content`, `plain`, or style and explode as one text. Equal texts mean the same notation. */
+  readonly notation: string;
   readonly statesStyle: boolean;
   readonly allowsReserved: boolean;
   /** The headers and nested encodings as one text, to compare. */
@@ -196,7 +196,7 @@ function compareEncoding(
 ): void {
   const statesType = old.statesType || now.statesType;
   const types = statesType ? relationOf(old.contentTypes, now.contentTypes, direction) : 'same';
-  const isRestyled = (old.statesStyle || now.statesStyle) && old.writing !== now.writing;
+  const isRestyled = (old.statesStyle || now.statesStyle) && old.notation !== now.notation;
   const places = { direction, old: before, new: after } as const;
   if (types === 'changed' || isRestyled || old.others !== now.others) {
     addChange(into, { kind: 'serialization', effect: 'changed', name: 'encoding', ...places });
@@ -232,7 +232,7 @@ function isInRange(type: string, range: string): boolean {
   return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
 }
 
-/** @param schema that of the field; undefined: not declared */
+/** @param schema the schema of the field; undefined: the field is not declared */
 function encodingOf(entry: Located, schema: Schema | undefined, type: string, documents: Documents): FieldEncoding {
   const keywords = isMap(entry.value) ? entry.value : {};
   const { contentType, allowReserved } = keywords;
@@ -247,8 +247,10 @@ function encodingOf(entry: Located, schema: Schema | undefined, type: string, do
         ? undefined
         : [defaultType],
     statesType,
-    writing:
-      statesType && !statesStyle && defaultType !== 'text/plain' ? 'content' : writingOf(keywords, statesStyle, schema),
+    notation:
+      statesType && !statesStyle && defaultType !== 'text/plain'
+        ? 'content'
+        : notationOf(keywords, statesStyle, schema),
     statesStyle,
     allowsReserved: statesStyle && allowReserved === true,
     others: canonical([headers, nestedKeywords.map((keyword) => substance(keywords[keyword]))]),
@@ -261,7 +263,7 @@ function allowsStyle(type: string, { isOpenApi30 }: Documents): boolean {
 }
 
 /** The style has no effect on single values. */
-function writingOf(
+function notationOf(
   keywords: Readonly<Record<string, unknown>>,
   statesStyle: boolean,
   schema: Schema | undefined,

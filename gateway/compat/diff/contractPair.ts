@@ -34,7 +34,7 @@ export class ContractPair {
     this.#comparer = new SchemaComparer(identical, severityOf);
   }
 
-  /** Compares two schemas. One that is missing accepts every value. Undefined: nothing to compare. */
+  /** Compares two schemas. A missing schema accepts every value. Undefined: both are missing, or they are identical. */
   compareSchemas(old: Located, now: Located, direction: Direction, wire: Wire): Comparison | undefined {
     if (old.value === undefined && now.value === undefined) return undefined;
     if (this.#identical.areIdentical(old, now)) return undefined;
@@ -51,7 +51,10 @@ export class ContractPair {
     return types.every((some) => some !== undefined && !some.has('array') && !some.has('object'));
   }
 
-  /** Compares two places with their `$ref`s resolved, once for each `aspect`: components are used in many places. */
+  /**
+   * Compares two places with their `$ref`s resolved. Components are used in many places, so the comparison is made once for
+   * each `aspect`, a text that identifies what is compared and how.
+   */
   compareOnce(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison {
     const [before, after] = [this.old.resolve(old), this.new.resolve(now)];
     const withOld = this.#known.get(before.value) ?? new Map<unknown, Map<string, Comparison>>();
@@ -71,8 +74,8 @@ export class ContractPair {
   }
 }
 
-// The order matters: `compareChoices` removes changes that earlier aspects added. See `dropMovedChanges`.
-const aspects = [
+// The order matters: `compareChoices` removes changes that the functions before it added. See `dropMovedChanges`.
+const keywordComparisons = [
   compareValues,
   compareLimits,
   compareFields,
@@ -109,7 +112,7 @@ class SchemaComparer {
     const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
     const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare, expand });
     compareDescriptions(old, now, into);
-    if (compareTypes(pair)) for (const compareAspect of aspects) compareAspect(pair);
+    if (compareTypes(pair)) for (const compareKeywords of keywordComparisons) compareKeywords(pair);
     into.isDone = true;
     return into;
   };

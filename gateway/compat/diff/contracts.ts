@@ -5,14 +5,14 @@ import { catchingStackOverflow } from '../failure.ts';
 import { addChange, type Comparison, compareAsDocs, compareDocs, emptyComparison, type SeverityOf } from './change.ts';
 import { ContractPair } from './contractPair.ts';
 import { compareOperations } from './operations.ts';
-import { basePathsMoved, type Route, routesOf, type Servers, serversOf, withoutNames } from './routes.ts';
+import { changedBasePaths, type Route, routesOf, type Servers, serversOf, withoutNames } from './routes.ts';
 
 /** The changes of one route. */
 export interface RouteComparison {
   /** In the new contract, or in the old one if it was removed. */
   readonly route: Route;
-  /** In the old contract; undefined: it is new. */
-  readonly was: Route | undefined;
+  /** The same route in the old contract; undefined: the route is new. */
+  readonly oldRoute: Route | undefined;
   readonly comparison: Comparison;
 }
 
@@ -32,7 +32,7 @@ export interface ContractComparison {
 /**
  * Finds all changes between two contracts.
  * @param severityOf rates changes: alternatives are paired so that the fewest breaking changes result
- * @param identical parts that are skipped
+ * @param identical finds the parts of the contracts that need no comparison
  * @throws CompareError for a `$ref` without a target, and for schemas nested too deeply
  */
 export function compareContracts(
@@ -55,25 +55,26 @@ function compareAll(contracts: ContractPair, versions: Versions): ContractCompar
     { documents: now, routes: [...after.values()], version: versions.new },
     ({ kind, path }) => (kind === 'route' && versions.moved ? (versions.moved(path) ?? '') : path),
   );
-  const routes = pairs.map(({ old: was, now: kept, moved }): RouteComparison => {
-    if (!kept) return { route: was, was, comparison: wholeRoute('removed', was.operation, undefined) };
-    const comparison = compareOperations(was, kept, contracts);
-    if (moved) {
-      const detail = { is: 'base paths', old: moved.paths.old, new: moved.paths.new } as const;
-      const [from, to] = [moved.from.at, moved.to.at];
-      addChange(comparison, { kind: 'base_path', effect: 'changed', detail, old: from, new: to });
+  const routes = pairs.map(({ old: oldRoute, now: kept, basePathChange }): RouteComparison => {
+    if (!kept) return { route: oldRoute, oldRoute, comparison: routeChange('removed', oldRoute.operation, undefined) };
+    const comparison = compareOperations(oldRoute, kept, contracts);
+    if (basePathChange) {
+      const { from, to, paths } = basePathChange;
+      const detail = { is: 'base paths', old: paths.old, new: paths.new } as const;
+      addChange(comparison, { kind: 'base_path', effect: 'changed', detail, old: from.at, new: to.at });
     }
-    return { route: kept, was, comparison };
+    return { route: kept, oldRoute, comparison };
   });
   const kept = new Set(pairs.map((pair) => pair.now));
   for (const route of after.values()) {
     if (kept.has(route)) continue;
-    routes.push({ route, was: undefined, comparison: wholeRoute('added', undefined, route.operation) });
+    routes.push({ route, oldRoute: undefined, comparison: routeChange('added', undefined, route.operation) });
   }
   return { document: compareApiDocs(old.root, now.root), routes };
 }
 
-function wholeRoute(effect: 'added' | 'removed', old: Located | undefined, now: Located | undefined): Comparison {
+/** The comparison of a route that only one contract has. */
+function routeChange(effect: 'added' | 'removed', old: Located | undefined, now: Located | undefined): Comparison {
   const comparison = emptyComparison();
   addChange(comparison, { kind: 'route', effect, old, new: now });
   return comparison;
@@ -101,10 +102,10 @@ interface RoutePair {
   /** Undefined: removed. */
   readonly now: Route | undefined;
   /** Set if the base path changed and the path does not compensate for it. */
-  readonly moved: { readonly from: Servers; readonly to: Servers; readonly paths: BasePathLists } | undefined;
+  readonly basePathChange: { readonly from: Servers; readonly to: Servers; readonly paths: BasePathLists } | undefined;
 }
 
-type BasePathLists = NonNullable<ReturnType<typeof basePathsMoved>>;
+type BasePathLists = NonNullable<ReturnType<typeof changedBasePaths>>;
 type PathsOf = (route: Route) => readonly string[];
 
 /**
@@ -133,13 +134,13 @@ function pairRoutes(old: ContractRoutes, now: ContractRoutes, newPathOf: (route:
         .map((key) => byKey.get(key))
         .find((one) => one !== undefined && unpaired.has(one));
       if (!kept) continue;
-      const moved = movedBetween(route, newPathOf(route), kept, old, now);
-      if (moved && !isAnyBasePath) continue;
+      const basePathChange = basePathChangeBetween(route, newPathOf(route), kept, old, now);
+      if (basePathChange && !isAnyBasePath) continue;
       unpaired.delete(kept);
-      found.set(route, { old: route, now: kept, moved });
+      found.set(route, { old: route, now: kept, basePathChange });
     }
   }
-  return old.routes.map((route) => found.get(route) ?? { old: route, now: undefined, moved: undefined });
+  return old.routes.map((route) => found.get(route) ?? { old: route, now: undefined, basePathChange: undefined });
 }
 
 function keysOf(route: Route, pathsOf: PathsOf): string[] {
@@ -154,18 +155,18 @@ function fullPaths(route: Route, { documents, version }: ContractRoutes): string
   return [...new Set(addresses.map(({ path }) => withoutNames(`${path}${route.path}`)))];
 }
 
-function movedBetween(
+function basePathChangeBetween(
   old: Route,
   newPath: string,
   now: Route,
   before: ContractRoutes,
   after: ContractRoutes,
-): RoutePair['moved'] {
+): RoutePair['basePathChange'] {
   if (old.kind !== 'route') return undefined;
   // Here the paths differ because a part of the base path is now in the path, or the other way round.
   if (withoutNames(newPath) !== withoutNames(now.path)) return undefined;
   const from = serversOf(old, before.documents, before.version);
   const to = serversOf(now, after.documents, after.version);
-  const paths = basePathsMoved(from, to);
+  const paths = changedBasePaths(from, to);
   return paths && { from, to, paths };
 }

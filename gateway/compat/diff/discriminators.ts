@@ -63,8 +63,8 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, names: Ne
 }
 
 /**
- * Whether a discriminator value that selected the subtype itself does not select it any more. Values that select a sibling are
- * left out, because the comparison of the base schema includes them.
+ * Whether a discriminator value that selected the subtype itself no longer selects it. Values that select a sibling are left
+ * out, because the comparison of the base schema includes them.
  */
 function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: Located | undefined): boolean {
   return nameOf(old.value) === oldSchema.place.key && nameOf(now?.value) !== newSchema.place.key;

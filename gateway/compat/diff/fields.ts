@@ -14,7 +14,7 @@ export function compareFields(pair: SchemaPair): void {
   const [before, after] = [fieldsIn(old, use.direction), fieldsIn(now, use.direction)];
   for (const [name, field] of before) {
     const kept = after.get(name);
-    if (kept === undefined) addRemoved(pair, name, field);
+    if (kept === undefined) addRemovedField(pair, name, field);
     else if (isEmptied(pair, field, kept)) pair.addChange('field', 'removed', name, field.at, kept.at);
     else pair.compareSubschemas({ kind: 'field', name }, field, kept);
   }
@@ -28,7 +28,7 @@ export function compareFields(pair: SchemaPair): void {
   compareAdditional(pair);
 }
 
-function addRemoved(pair: SchemaPair, name: string, field: SubschemaRef): void {
+function addRemovedField(pair: SchemaPair, name: string, field: SubschemaRef): void {
   const { additional, conditions, properties } = pair.new;
   const isClosed = additional?.schema.view.rejectsAll === true && conditions.size === 0 && !properties.has(name);
   pair.addChange('field', isClosed && pair.isRequest ? 'refused' : 'removed', name, field.at, undefined);
@@ -82,13 +82,13 @@ function compareAdditional(pair: SchemaPair): void {
     pair.comparePart(anyField, old.schema, now.schema);
     return;
   }
-  const opens = isOpen || old?.schema.view.rejectsAll === true;
+  const isWider = isOpen || old?.schema.view.rejectsAll === true;
   const wasMap = pair.old.properties.size === 0 && old?.schema.view.rejectsAll === false;
   // In a response, the values of a map count as its fields.
   if (isConstrained(old) && now?.schema.view.rejectsAll && !pair.isRequest)
     pair.addChange('field', 'removed', '*', old.at, now.at);
-  else if (opens && wasMap) pair.addChange('type', 'wider', 'additionalProperties', old?.at, now?.at);
-  else pair.addChange('limit', opens ? 'wider' : 'narrower', 'additionalProperties', old?.at, now?.at);
+  else if (isWider && wasMap) pair.addChange('type', 'wider', 'additionalProperties', old?.at, now?.at);
+  else pair.addChange('limit', isWider ? 'wider' : 'narrower', 'additionalProperties', old?.at, now?.at);
 }
 
 function isConstrained(additional: SubschemaRef | undefined): additional is SubschemaRef {
@@ -118,7 +118,7 @@ export function compareItems(pair: SchemaPair): void {
     pair.addChange('type', 'wider', 'items', before.at, undefined);
 }
 
-/** Adds a change if `minItems` guaranteed an item of a response and no longer does. */
+/** Adds a change if `minItems` guaranteed that a response has this item, and no longer guarantees it. */
 function comparePresence(pair: SchemaPair, index: number, before?: SubschemaRef, after?: SubschemaRef): void {
   const [least = 0, leastNow = 0] = [pair.old, pair.new].map(({ limits }) => limits.counts.get('minItems')?.value ?? 0);
   const isKept = after !== undefined && leastNow > index;
@@ -163,7 +163,7 @@ function keywordOf(name: string): string {
 const conditional: ReadonlySet<string> = new Set(['then', 'else', 'dependentRequired', 'dependentSchemas']);
 
 /**
- * Adds a change for each field that a response had under a condition which is gone. False: there are none, so the
+ * Adds a change for each field that a response had under a removed condition. False: there is no such field, so the removed
  * condition itself is the change.
  */
 function addLostFields(pair: SchemaPair, keyword: string, { schema }: SubschemaRef): boolean {
@@ -180,8 +180,9 @@ function addLostFields(pair: SchemaPair, keyword: string, { schema }: SubschemaR
 const patternPrefix = 'patternProperties/';
 
 /**
- * The effect on requests of a pattern in `patternProperties` that is added or removed. In a closed object, a pattern
- * allows more fields; in an open one, it constrains them. Undefined: no pattern, or a response.
+ * The effect on requests of a pattern that is added to or removed from `patternProperties`. In an object that accepts no other
+ * fields, a pattern allows more fields. In an object that accepts any other field, it constrains the fields that match.
+ * Undefined: no pattern, or a response.
  */
 function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wider' | 'narrower' | undefined {
   if (!pair.isRequest || !name.startsWith(patternPrefix)) return undefined;
@@ -191,8 +192,8 @@ function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wi
 
 /**
  * Fields that matched the removed pattern must now satisfy `additionalProperties`. The change is narrower if that schema rejects
- * some of their values. It is wider if the object is open before or after it: `compareAdditional` reports an object that becomes
- * closed.
+ * values that the pattern allowed. It is wider if the old or the new object accepts any other field. If only the old object
+ * did, `compareAdditional` reports that.
  */
 function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional } = pair.new;
@@ -200,7 +201,7 @@ function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 
   return accepts(pair, ref, additional) ? 'wider' : 'narrower';
 }
 
-/** Narrower if a field that matches the pattern was accepted before, under any keyword, and now has to satisfy more. */
+/** Narrower if the new pattern may reject a value that a matching field could have before. */
 function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional, properties, conditions } = pair.old;
   if (isOpen(pair.old) || additional === undefined) return 'narrower';

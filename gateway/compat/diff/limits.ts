@@ -98,10 +98,10 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
 
 /** `minProperties` has no effect if at least as many fields are required. */
 function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: number): boolean {
-  const [view, other] = order > 0 ? [old, now] : [now, old];
+  const [looser, stricter] = order > 0 ? [old, now] : [now, old];
   const excluding = isRequest ? 'readOnly' : 'writeOnly';
-  const sent = [...view.required.keys()].filter((name) => view.properties.get(name)?.has(excluding) !== true);
-  return sent.length >= (other.limits.counts.get('minProperties')?.value ?? 0);
+  const sent = [...looser.required.keys()].filter((name) => looser.properties.get(name)?.has(excluding) !== true);
+  return sent.length >= (stricter.limits.counts.get('minProperties')?.value ?? 0);
 }
 
 function compareTexts(pair: SchemaPair, keyword: string): void {
@@ -154,7 +154,7 @@ function isWithinEnd(value: unknown, bound: Bound, sign: 1 | -1): boolean {
   return typeof value !== 'number' || compareBounds(bound, { value, isExclusive: false }, sign) >= 0;
 }
 
-/** `keyword`: `minLength`, `maxItems` and so on. They apply to values of one type and allow all others. */
+/** `keyword`: `minLength`, `maxItems` and so on. Each of them limits values of one type, and allows values of other types. */
 function hasCount(value: unknown, keyword: string, limit: number): boolean {
   if (keyword.endsWith('Contains')) return false;
   const count = countOf(value, keyword.slice('min'.length));

@@ -76,14 +76,14 @@ function isRequired({ value }: Located): boolean {
 
 /**
  * Compares responses by status. `2XX` includes every 2xx without an entry of its own, and `default` every error. A
- * contract that lists no successful status may use `default` for successful responses as well.
+ * contract that lists no successful status may also use `default` for successful responses.
  */
 function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const [before, after] = [statusesOf(old), statusesOf(now)];
   for (const [status, response] of before) {
     const kept = after.get(status) ?? entryDeclaring(status, after);
     if (kept) compareResponse(status, response, kept, caller, contracts, into);
-    // The new entries for statuses of the range are compared with it below.
+    // The loop below compares the new entries for statuses of the range with the range.
     else if (isNarrowed(status, after)) addStatusLimit('narrower', status, caller, into, response, undefined);
     else addResponse('removed', status, caller, into, response, undefined);
   }
@@ -114,7 +114,7 @@ function compareResponse(
   addPart(into, { kind: 'response', status }, comparison);
 }
 
-/** Adds a change for a whole response. Clients respond to webhooks: a status the API no longer accepts limits them. */
+/** Adds a change for a whole response. Clients respond to webhooks, so a status that the API no longer accepts limits clients. */
 function addResponse(
   effect: 'added' | 'removed',
   status: string,
@@ -143,7 +143,7 @@ function addStatusLimit(
   addChange(into, { kind: 'limit', effect, direction, name: 'status', detail, old, new: now });
 }
 
-/** The entry that still declares a status without an entry of its own; `default` does not declare successful ones. */
+/** The entry that declares a status which has no entry of its own. `default` does not declare a successful status. */
 function entryDeclaring(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
   return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : entryIncluding(status, others);
 }

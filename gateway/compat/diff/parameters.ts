@@ -74,12 +74,13 @@ function parametersOf({ path, item, operation }: Route, documents: Documents): M
   for (const written of [...itemsOf(below(item, 'parameters')), ...itemsOf(below(operation, 'parameters'))]) {
     const located = documents.resolve(written);
     if (!isMap(located.value)) continue;
-    const place = String(located.value['in']);
+    const location = String(located.value['in']);
     const name = String(located.value['name']);
-    if (place === 'header' && ignoredHeaders.has(name.toLowerCase())) continue;
-    // The position identifies a path parameter, since its name is never sent.
-    const key = place === 'path' ? String(namesInPath.indexOf(name)) : place === 'header' ? name.toLowerCase() : name;
-    parameters.set(`${place} ${key}`, { name, in: place, located });
+    if (location === 'header' && ignoredHeaders.has(name.toLowerCase())) continue;
+    // The position identifies a path parameter, because its name is never sent.
+    const position = String(namesInPath.indexOf(name));
+    const key = location === 'path' ? position : location === 'header' ? name.toLowerCase() : name;
+    parameters.set(`${location} ${key}`, { name, in: location, located });
   }
   return parameters;
 }
@@ -179,7 +180,7 @@ function comparePermission(keyword: string, old: Located, now: Located, directio
   addChange(into, { kind: 'limit', effect, direction, name: keyword, old: before, new: after });
 }
 
-// Styles with a prefix: `;color=blue`, `.blue`. They matter for single values as well.
+// Styles with a prefix: `;color=blue`, `.blue`. They also affect single values.
 const prefixedStyles: ReadonlySet<string> = new Set(['matrix', 'label']);
 const defaultStyles: Readonly<Record<string, string>> = {
   query: 'form',
@@ -188,7 +189,7 @@ const defaultStyles: Readonly<Record<string, string>> = {
   header: 'simple',
 };
 
-/** `style` and `explode`, or their defaults. `isScalar`: no value is an array or object; most styles have no effect. */
+/** `style` and `explode`, or their defaults. `isScalar`: no value is an array or object, so most styles have no effect. */
 function serializationOf({ value }: Located, isScalar: boolean): Serialization {
   if (!isMap(value)) return 'none';
   if (value['schema'] === undefined && isMap(value['content'])) return 'content';

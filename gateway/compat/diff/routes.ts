@@ -43,7 +43,7 @@ export function addOperations(
   into: Map<string, Route>,
 ): void {
   const target = documents.resolve(written);
-  // Operations beside a `$ref` count as well.
+  // Operations beside a `$ref` also count.
   for (const item of new Set([target.value === written.value ? written : target, written])) {
     const own = methods.map((method) => [method, below(item, method)] as const);
     for (const [method, operation] of [...own, ...entriesOf(below(item, 'additionalOperations'))]) {
@@ -105,11 +105,11 @@ export function serversOf({ item, operation }: Route, { root }: Documents, versi
 }
 
 /**
- * The old base paths that no longer exist, and the new ones; undefined: none was removed. Contracts list one host per
- * environment: a base path that is removed together with its host does not count as long as another base path remains.
- * Servers that are listed for the first time do not count either.
+ * The old base paths that no longer exist, and all new ones. Undefined: no base path was removed, or the old contract lists no
+ * servers. Contracts often list one host for each environment: a base path that is removed together with its host does not
+ * count as long as another base path remains.
  */
-export function basePathsMoved(
+export function changedBasePaths(
   old: Servers,
   now: Servers,
 ): { readonly old: readonly string[]; readonly new: readonly string[] } | undefined {
@@ -168,9 +168,9 @@ export interface Majors {
 }
 
 /**
- * Recognises the contracts of two majors of one API: the URLs of each contain one version, the new one is higher, and
- * they share a base path once the version is removed. Undefined: the second contract is a revision of the first, or
- * another API.
+ * Recognizes the contracts of two majors of one API: the URLs of each contract contain one version, the version of the new
+ * contract is higher, and without the version both have a base path in common. Undefined: the second contract is a revision
+ * of the first, or describes another API.
  */
 export function majorsBetween(old: Documents, now: Documents): Majors | undefined {
   const [before, after] = [versionIn(old), versionIn(now)];

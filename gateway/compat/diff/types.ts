@@ -17,7 +17,7 @@ export function compareTypes(pair: SchemaPair): boolean {
   if (relation !== 'same') {
     pair.addChange('type', relation, 'type', old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located);
   }
-  if (relation === 'changed' && !overlap(old.types, now.types)) return false;
+  if (relation === 'changed' && !mayOverlap(old.types, now.types)) return false;
   // One side accepts any type.
   if (relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now))) return false;
   compareNull(pair);
@@ -30,7 +30,7 @@ function shareType(a: Types, b: Types): boolean {
   return a !== undefined && b !== undefined && [...a].some((type) => b.has(type));
 }
 
-function overlap(a: Types, b: Types): boolean {
+function mayOverlap(a: Types, b: Types): boolean {
   return a === undefined || b === undefined || [...a].some((type) => isWithin(new Set([type]), b) || b.has(type));
 }
 

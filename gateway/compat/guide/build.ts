@@ -35,7 +35,9 @@ export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput):
   const comparison = compareContracts(old, now, levelOf, { old: from, new: to, moved });
   const context: RouteContext = {
     contracts: { old: new ContractExamples(old), new: new ContractExamples(now) },
-    oldRoutes: new Map(comparison.routes.flatMap(({ route, was }) => (was ? [[route, was] as const] : []))),
+    oldRoutes: new Map(
+      comparison.routes.flatMap(({ route, oldRoute }) => (oldRoute ? [[route, oldRoute] as const] : [])),
+    ),
     renames: renamesIn(comparison),
     anchors: new Set(),
     bases: { old: end.oldBase, new: end.newBase },
@@ -77,29 +79,30 @@ interface RouteContext extends TopicContext {
 }
 
 function guideRoute(
-  { route, was, comparison }: RouteComparison,
+  { route, oldRoute, comparison }: RouteComparison,
   topics: readonly GroupTopic[],
   { anchors, contracts, bases, renames }: RouteContext,
 ): GuideRoute {
   const [first] = comparison.changes;
   const isRemoved = first?.kind === 'route' && first.effect === 'removed';
   const ownTopics = topics.filter(({ isShared }) => !isShared).map(({ topic }) => topic);
-  const isMoved = was !== undefined && was.path !== route.path && withoutNames(was.path) !== withoutNames(route.path);
+  const isMoved =
+    oldRoute !== undefined && oldRoute.path !== route.path && withoutNames(oldRoute.path) !== withoutNames(route.path);
   const showsCall = isMoved || ownTopics.some(({ subject }) => subject === 'Parameters');
   return {
-    anchor: uniqueAnchor(routeInWords(was ?? route), anchors),
-    state: isRemoved ? 'removed' : isMoved ? 'moved' : stateOf(was !== undefined, topics.length),
-    old: was,
+    anchor: uniqueAnchor(routeInWords(oldRoute ?? route), anchors),
+    state: isRemoved ? 'removed' : isMoved ? 'moved' : stateOf(oldRoute !== undefined, topics.length),
+    old: oldRoute,
     new: isRemoved ? undefined : route,
-    summary: stringOrEmpty(below((was ?? route).operation, 'summary').value),
+    summary: stringOrEmpty(below((oldRoute ?? route).operation, 'summary').value),
     renamedTo: (isRemoved && renames.get(first)) || '',
-    call: showsCall && was ? requestLines({ old: was, new: route }, contracts, bases) : undefined,
+    call: showsCall && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, bases) : undefined,
     topics: ownTopics,
     shared: topics
       .filter(({ isShared }) => isShared)
       .map(({ group, topic }) => ({
         topic,
-        // A getter, since only the first few are shown: hundreds of routes may share hundreds of schemas.
+        // A getter, because a guide shows only the first few: hundreds of routes may share hundreds of schemas.
         get where() {
           const occurrence = group.occurrences.find((one) => one.route === route);
           return occurrence ? subjectOf(occurrence.steps) : '';
