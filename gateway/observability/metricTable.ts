@@ -52,7 +52,7 @@ export const metricTable = {
   version_gateway_restricted_total: {
     type: 'counter',
     labels: ['version', 'kind'],
-    help: 'Requests that a restriction of the version decided. waiver: served although the version is retired.',
+    help: 'Requests that a restriction of the version refused or served, by kind. waiver: served although the version is retired.',
   },
   version_gateway_adapter_failures_total: {
     type: 'counter',
@@ -62,7 +62,7 @@ export const metricTable = {
   version_gateway_shadow_running: {
     type: 'gauge',
     labels: byVersion,
-    help: '1 while copies of requests of the version are sent to another one; 0 while its shadow is stopped, over or broken.',
+    help: '1 while copies of requests of the version are sent to another version; 0 while its shadow is stopped, over or broken.',
   },
   version_gateway_shadow_copies_total: {
     type: 'counter',
@@ -107,7 +107,7 @@ export const metricTable = {
   version_gateway_deprecated_version_in_use: {
     type: 'gauge',
     labels: byVersion,
-    help: 'For each deprecated version that is served: 1 if it was called within guard.quiet (24h if that is off), else 0.',
+    help: 'For each deprecated version that is served: 1 if it was called within guard.quiet (24h if guard.quiet is off), else 0.',
   },
   version_gateway_days_until_sunset: {
     type: 'gauge',
@@ -231,8 +231,8 @@ export function metricsPage(): string {
 \`GET /metrics\` of the admin listener returns the Prometheus text format. Access is restricted as for the other operations: if
 \`gateway.admin_token\` is set, send the token as a bearer token (\`authorization: { credentials_file: … }\` of a scrape config).
 Otherwise, request the page from the same machine at a loopback address. With several workers, counts are the sum over all
-workers. The counters of a worker that has ended stay in the sum. If it did not shut down properly, they lack its counts since the
-last scrape.
+workers. The counters of a worker that has ended stay in the sum. If the worker did not shut down properly, its counts since the
+last scrape are missing.
 
 No label has a value that a client can choose. There is no label for paths or clients; an unknown version or stage is
 \`unknown\`, and a method other than the seven common ones is \`other\`.

@@ -180,13 +180,13 @@ export const catalogue = {
     status: 403,
     title: 'No key that a backend has accepted',
     detail:
-      'This page answers only a request with a secret key, as in `usage.identify`, that a backend has answered 2xx before.',
+      'This page requires a secret key, as in `usage.identify`. A backend must have answered an earlier request with this key 2xx.',
   },
   TOO_MANY_QUESTIONS: {
     status: 429,
     title: 'Too many requests for this page',
     detail:
-      'Too many requests for `/versions/me` came from this network, or from all. `Retry-After` says when to try again.',
+      'Too many requests for `/versions/me` came from this network, or from all networks together. `Retry-After` says when to try again.',
   },
   NOT_FOUND: {
     status: 404,

@@ -82,7 +82,7 @@ export function problemsPage(): string {
   return `# Errors that the gateway answers itself
 
 Bodies are \`application/problem+json\` (RFC 9457): \`type\`, \`title\`, \`status\`, \`detail\` and the stable \`code\`. Errors of
-API requests also have a \`request_id\`, which is in the log, too; it is missing if the request could not be parsed.
+API requests also have a \`request_id\`, which is the \`id\` of the log line. It is missing if the request could not be parsed.
 \`Proxy-Status\` (RFC 9209) carries the error type. No answer names a backend.
 Errors of a deprecated major carry \`Deprecation\`, \`Sunset\` and \`Link\` like any other response.
 
