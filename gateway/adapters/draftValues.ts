@@ -1,4 +1,4 @@
-import { pairsIn, similarity } from '../compat/judge/findings.ts';
+import { letterPairsIn, similarity } from '../compat/judge/findings.ts';
 import { isEqual } from '../compat/schema/keywords.ts';
 import type { conversions, JsonValue } from '../config/adapterSettings.ts';
 import {
@@ -245,7 +245,7 @@ function keyOf(value: unknown): string {
 
 function isAlike(a: unknown, b: unknown): boolean {
   const [own, other] = [keyOf(a), keyOf(b)];
-  const [letters, expected] = [pairsIn(own).plain, pairsIn(other).plain];
+  const [letters, expected] = [letterPairsIn(own).plain, letterPairsIn(other).plain];
   if (letters !== '' && letters === expected) return true;
   const [truth, wanted] = [truths.get(own.toLowerCase()), truths.get(other.toLowerCase())];
   return truth !== undefined && truth === wanted && (typeof a === 'boolean' || typeof b === 'boolean');
@@ -253,7 +253,7 @@ function isAlike(a: unknown, b: unknown): boolean {
 
 /** 0 to 1; 1: the same letters, in any case and with any punctuation. */
 export function likenessOfNames(a: string, b: string): number {
-  return similarity(pairsIn(a), pairsIn(b));
+  return similarity(letterPairsIn(a), letterPairsIn(b));
 }
 
 // `created_at` and `updated_at` have 0.63, `color` and `colour` 0.67.
@@ -261,7 +261,8 @@ const leastLikeness = 0.65;
 
 /** Whether two names are similar, or one contains the other, as `firstName` contains `first`. */
 export function isSimilar(a: string, b: string): boolean {
-  const [short = '', long = ''] = [pairsIn(a).plain, pairsIn(b).plain].sort((one, other) => one.length - other.length);
+  const plainNames = [letterPairsIn(a).plain, letterPairsIn(b).plain];
+  const [short = '', long = ''] = plainNames.sort((one, other) => one.length - other.length);
   return (short.length > 2 && long.includes(short)) || likenessOfNames(a, b) >= leastLikeness;
 }
 

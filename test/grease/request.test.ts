@@ -246,7 +246,7 @@ it('the index and the migration guide show the command', async () => {
   const page = await ask(port, get('/', 'Accept: text/html'));
   expect(page.body).toContain(`<code>${command.replaceAll("'", '&#39;')}</code>`);
   const guide = await ask(port, get('/guides/v1-to-v2.md'));
-  expect(guide.body).toContain(`Test that with \`${command}\``);
+  expect(guide.body).toContain(`To test this, use \`${command}\``);
 });
 
 it('keeps at most 16 MiB of bodies', () => {

@@ -99,12 +99,12 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** A value of an excerpt, or a part of one: from the contract, or generated from a schema. */
+/** A value in an excerpt, or a part of such a value: from the contract, or generated from a schema. */
 export interface SampleValue {
   readonly value: unknown;
   /** False if the whole value is in the contract, as an example, a default or an enum value. */
   readonly isGenerated: boolean;
-  /** The values it was assembled from. */
+  /** The values that an object was assembled from. */
   readonly fields?: ReadonlyMap<string, SampleValue>;
   readonly item?: SampleValue;
 }

@@ -35,7 +35,7 @@ export function excerptsOf(
 
 /** Which parts of a value to show. */
 interface Selection {
-  /** Below these keys; `[]` is the first item of a list, `*` any key. */
+  /** The selected parts below each key. `[]` is the first item of a list, and `*` is any key. */
   readonly keys: Map<string, Selection>;
   isWhole: boolean;
 }
@@ -54,13 +54,13 @@ function selectionOf(paths: readonly (readonly string[])[]): Selection {
   return root;
 }
 
-/** The selected parts of `value`; a part that it lacks comes from `fallback`. Undefined if neither has any of them. */
+/** The selected parts of `value`. A part that is missing in it comes from `fallback`. Undefined if all parts are missing. */
 function select(value: unknown, fallback: SampleValue | undefined, selection: Selection): SampleValue | undefined {
   if (selection.isWhole || selection.keys.size === 0) return whole(value, fallback);
   if (isList(value) || (value === undefined && isList(fallback?.value))) return selectItem(value, fallback, selection);
   if (!isMap(value) && !isMap(fallback?.value)) return whole(value, fallback);
   const own = isMap(value) ? value : {};
-  // In the order of the example, followed by the fields that it lacks.
+  // First the fields of the example in their order, then the selected fields that are missing in the example.
   const names = [...new Set([...Object.keys(own), ...selection.keys.keys()])];
   const parts = names.flatMap((name): [string, SampleValue][] => {
     const inner = selection.keys.get(name) ?? selection.keys.get('*');

@@ -60,7 +60,7 @@ export function splitSteps(steps: readonly PathStep[]): { readonly parts: PartSt
   const at = steps.findIndex((step) => !isPart(step));
   const parts = (at === -1 ? steps : steps.slice(0, at)).filter(isPart);
   const rest = at === -1 ? [] : steps.slice(at);
-  // A part after a field is an alternative of a choice, which has no path of its own in an example: the path ends at the choice.
+  // A part after a field is an alternative of a choice. In an example it has no key of its own, so the path ends at the choice.
   const end = rest.findIndex(isPart);
   return { parts, path: (end === -1 ? rest : rest.slice(0, end)).map(stepInWords) };
 }
@@ -117,7 +117,7 @@ function ownPath(change: Change): string[] {
   return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
 }
 
-/** Removes `end`, the steps from the subject to the change. An occurrence whose steps do not end with it keeps all of them. */
+/** Removes `end`, the steps from the subject to the change. If the steps of an occurrence do not end with `end`, all are kept. */
 function withoutEnd({ route, steps }: RouteOccurrence, end: readonly PathStep[]): RouteOccurrence {
   const from = steps.length - end.length;
   const rest = steps.slice(from).map(stepInWords);

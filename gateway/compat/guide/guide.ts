@@ -31,7 +31,7 @@ export interface VersionEnd {
   /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
   readonly oldBase: string;
   readonly newBase: string;
-  /** The command that asks the newer major for unknown members; undefined: it does not send any. */
+  /** The command that requests responses with unknown members. Undefined: the newer major cannot send such responses. */
   readonly grease?: string | undefined;
 }
 
@@ -177,7 +177,7 @@ export function instructionsOf({ from, to, end, routes }: Guide): string[] {
     `Ignore unknown fields in the responses of ${to}. Additions are listed at the end.`,
     ...(end.grease === undefined
       ? []
-      : [`Test that with ${inBackticks(end.grease)}: the responses have unknown fields.`]),
+      : [`To test this, use ${inBackticks(end.grease)}: its responses contain unknown fields.`]),
   ];
 }
 

@@ -36,7 +36,7 @@ type Bodies = OldAndNew<ExampleBody | undefined>;
 // A shared schema may be in hundreds of routes.
 const maxOccurrencesTried = 20;
 
-/** The route that has an example in both contracts; if none has, one with an example in one contract. */
+/** A route with an example in both contracts. If there is none, a route with an example in one contract. */
 function bestExamples(
   { occurrences, changes }: ChangeGroup,
   context: TopicContext,

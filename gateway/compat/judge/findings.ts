@@ -15,7 +15,7 @@ export interface Site {
   readonly value: unknown;
 }
 
-/** One change, as a rule judges it. */
+/** One change, with the rule that judges it. */
 export interface Finding {
   readonly rule: RuleId;
   readonly level: Severity;
@@ -27,9 +27,9 @@ export interface Finding {
   readonly routes: readonly RouteName[];
   readonly old: Site | undefined;
   readonly new: Site | undefined;
-  /** 16 hexadecimal digits; stays the same when the change moves to other lines of the file. */
+  /** 16 hexadecimal digits. Stays the same when other edits of the file move the change to another line. */
   readonly fingerprint: string;
-  /** The likely new name of what was removed. */
+  /** If the finding is a removal that is probably a rename: the new name. */
   readonly renamedTo: string | undefined;
   /** Undefined if the finding is about two majors as a whole. */
   readonly source: CollectedChange | undefined;
@@ -38,7 +38,7 @@ export interface Finding {
 /** Configured levels, by rule. */
 export type LevelOverrides = ReadonlyMap<string, RuleLevel>;
 
-const order = { error: 0, warn: 1, info: 2 } as const;
+const levelOrder = { error: 0, warn: 1, info: 2 } as const;
 
 /** The findings of a comparison, worst level first, then in the order of the contract. */
 export function findingsOf(comparison: ContractComparison, levels: LevelOverrides = new Map()): Finding[] {
@@ -50,7 +50,7 @@ export function findingsOf(comparison: ContractComparison, levels: LevelOverride
       const level = levels.get(rule.id) ?? rule.level;
       return level === 'off' ? [] : [findingOf(collected, rule.id, level, renames.get(collected.change))];
     });
-    return findings.sort((a, b) => order[a.level] - order[b.level]);
+    return findings.sort((a, b) => levelOrder[a.level] - levelOrder[b.level]);
   });
 }
 
@@ -76,8 +76,8 @@ function findingOf(
   };
 }
 
-/** The finding limited to some of its routes. Its sentence names the first of them. */
-export function onlyForRoutes(finding: Finding, routes: readonly RouteName[]): Finding {
+/** The finding without its other routes. Its sentence names the first of `routes`. */
+export function limitedToRoutes(finding: Finding, routes: readonly RouteName[]): Finding {
   const { source } = finding;
   const first = routes[0] && routeInWords(routes[0]);
   const occurrence = source?.occurrences.find(({ route }) => route && routeInWords(route) === first);
@@ -91,7 +91,7 @@ export function isBreaking(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === 'error');
 }
 
-/** `identity`: data only. A finding keeps its fingerprint when a release words it differently. */
+/** `identity` contains no words of a sentence, so a finding keeps its fingerprint if a release words it differently. */
 export function fingerprintOf(rule: RuleId, identity: string): string {
   return createHash('sha256').update(`${rule}\n${identity}`).digest('hex').slice(0, 16);
 }
@@ -117,7 +117,7 @@ export interface CollectedChange {
 export function collectChanges({ document, routes }: ContractComparison): CollectedChange[] {
   const collected = new Map<string, CollectedChange & { readonly occurrences: Occurrence[] }>();
   const identities = new Map<Change, string>();
-  const changed = withChanges([document, ...routes.map(({ comparison }) => comparison)]);
+  const changed = comparisonsWithChanges([document, ...routes.map(({ comparison }) => comparison)]);
   const gather = (root: Comparison, route: Route | undefined): void => {
     const seen = new Set<Comparison>();
     const waiting: { comparison: Comparison; steps: readonly PathStep[] }[] = [{ comparison: root, steps: [] }];
@@ -147,7 +147,7 @@ function identityOf({ kind, effect, direction, name, detail, old, new: now }: Ch
   return [kind, effect, name + detailAsJson(detail), direction, ...pointers].join('\n');
 }
 
-/** A cause is identified without its places: they are below the places of the change. */
+/** A cause is identified without its places, because they are below the places of the change. */
 function detailAsJson(detail: ChangeDetail | undefined): string {
   if (detail === undefined) return '';
   if (detail.is !== 'cause') return canonical(detail);
@@ -156,7 +156,7 @@ function detailAsJson(detail: ChangeDetail | undefined): string {
 }
 
 /** The comparisons that contain a change, directly or in a part. */
-function withChanges(roots: readonly Comparison[]): Set<Comparison> {
+function comparisonsWithChanges(roots: readonly Comparison[]): Set<Comparison> {
   const holders = new Map<Comparison, Comparison[]>();
   const known = new Set(roots);
   // The loop also visits the parts that it adds to the set.
@@ -173,11 +173,10 @@ function withChanges(roots: readonly Comparison[]): Set<Comparison> {
   return changed;
 }
 
-// A removal and an addition at the same place, with similar names, are probably a rename.
-
+// A removal and an addition at the same place are probably a rename if their names are at least as similar as this.
 const leastSimilarity = 0.5;
 const leastRouteSimilarity = 0.7;
-// With more pairs of a removed and an added name, comparing them all takes too long.
+// If there are more pairs of a removed and an added name, no renames are searched for: comparing all pairs would take too long.
 const mostPairs = 2500;
 
 /** For each removal that looks like a rename: the new name, which was added at the same place. */
@@ -204,7 +203,8 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
       const label = labelOf(one);
       // The same schema makes a rename more likely.
       const isSame = substance(removal.old?.value) === substance(one.new?.value);
-      return { label, score: similarity(pairsIn(labelOf(removal)), pairsIn(label)) + (isSame ? 0.25 : -0.1) };
+      const byName = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
+      return { label, score: byName + (isSame ? 0.25 : -0.1) };
     });
     const [best] = scored.filter(({ score }) => score >= leastSimilarity).sort((a, b) => b.score - a.score);
     if (best) renames.set(removal, best.label);
@@ -214,11 +214,11 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
 function addRouteRenames(routes: readonly RouteComparison[], renames: Map<Change, string>): void {
   const added = routes
     .filter(({ comparison }) => comparison.changes[0]?.effect === 'added')
-    .map(({ route }) => ({ route, pairs: pairsIn(route.path), id: operationIdOf(route) }));
+    .map(({ route }) => ({ route, pairs: letterPairsIn(route.path), id: operationIdOf(route) }));
   for (const { route, comparison } of routes) {
     const [removal] = comparison.changes;
     if (removal?.kind !== 'route' || removal.effect !== 'removed') continue;
-    const [id, pairs] = [operationIdOf(route), pairsIn(route.path)];
+    const [id, pairs] = [operationIdOf(route), letterPairsIn(route.path)];
     const scored = added
       .filter((one) => one.route.method === route.method && one.route.kind === route.kind)
       .map((one) => ({ one, score: one.id === id && id !== undefined ? 2 : similarity(pairs, one.pairs) }));
@@ -239,7 +239,7 @@ export interface LetterPairs {
   readonly counts: ReadonlyMap<string, number>;
 }
 
-export function pairsIn(name: string): LetterPairs {
+export function letterPairsIn(name: string): LetterPairs {
   const plain = name.toLowerCase().replace(/[^\p{L}\p{N}/]/gu, '');
   const counts = new Map<string, number>();
   for (let at = 1; at < plain.length; at += 1) {

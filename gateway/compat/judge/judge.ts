@@ -5,14 +5,21 @@ import { below, pointerOf } from '../document/located.ts';
 import { positionsOf, type TextPosition } from '../document/positions.ts';
 import { basisOf, levelOf } from '../rules/rules.ts';
 import { needlessMajorSentence, routeInWords } from '../rules/words.ts';
-import { type Finding, findingsOf, fingerprintOf, isBreaking, type LevelOverrides, onlyForRoutes } from './findings.ts';
+import {
+  type Finding,
+  findingsOf,
+  fingerprintOf,
+  isBreaking,
+  type LevelOverrides,
+  limitedToRoutes,
+} from './findings.ts';
 
-/** Accepts a finding until a date on which it has to be reviewed. */
+/** Accepts a finding until a date. After this date, the change has to be reviewed again. */
 export interface Exemption {
   readonly rule: string;
   /** As in the report: `GET /cocktails`. */
   readonly route: string;
-  /** In the old or the new contract; includes everything below it. Undefined: the whole route. */
+  /** A place in the old or the new contract; places below it are included. Undefined: the whole route. */
   readonly pointer: string | undefined;
   readonly reason: string;
   /** Epoch ms. */
@@ -41,22 +48,22 @@ export class Exemptions {
   }
 
   /**
-   * Removes the exempt routes from each finding. A finding without a route left is exempted. A finding that belongs to no
-   * route is exempted by an exemption with the route `whole`, the name that the report uses.
+   * Removes the exempt routes from each finding. If no route remains, the finding is exempted. An exemption for a finding
+   * outside all routes has `nameOutsideRoutes` as its route.
    */
   apply(
     findings: readonly Finding[],
-    whole = 'the document',
+    nameOutsideRoutes = 'the document',
   ): { readonly findings: Finding[]; readonly exempted: ExemptedFinding[] } {
     const exempted: ExemptedFinding[] = [];
     const kept = findings.flatMap((finding) => {
       if (finding.level === 'info') return [finding];
-      const names = finding.routes.length === 0 ? [whole] : finding.routes.map(routeInWords);
+      const names = finding.routes.length === 0 ? [nameOutsideRoutes] : finding.routes.map(routeInWords);
       const found = names.map((name) => this.#exemptionFor(finding, name));
       const exemption = found.find((one) => one !== undefined);
       if (exemption === undefined) return [finding];
       const routes = finding.routes.filter((_route, index) => found[index] === undefined);
-      if (routes.length > 0) return [onlyForRoutes(finding, routes)];
+      if (routes.length > 0) return [limitedToRoutes(finding, routes)];
       exempted.push({ finding, exemption });
       return [];
     });
@@ -98,7 +105,7 @@ function isWithin(pointer: string, whole: string): boolean {
   return pointer === whole || pointer.startsWith(`${whole}/`);
 }
 
-/** `past`: a contract and an earlier revision of it. `majors`: a major and the one before it, which may break it. */
+/** `past`: a contract and an earlier revision of it. `majors`: two majors, between which breaking changes are allowed. */
 export type Between = 'past' | 'majors';
 
 /** Two contracts to compare. */
@@ -142,7 +149,7 @@ export interface PairReport {
 export interface CompatReport {
   readonly pairs: readonly PairReport[];
   readonly stale: readonly StaleExemption[];
-  /** Rules that are switched off. Their changes are missing from the report, so it cannot state "no changes". */
+  /** Rules that are switched off. Their changes are missing in the report, so the report cannot state "no changes". */
   readonly off: readonly string[];
   /** Contracts that were not compared, and why. */
   readonly notes: readonly string[];
@@ -162,7 +169,7 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
     ? exemptions.apply(needless ? [needless] : [], `/${versions.new}`)
     : exemptions.apply(changes);
   const findings = isMajors ? [...kept, ...changes] : kept;
-  const place = placing([...findings, ...exempted.map(({ finding }) => finding)], ({ routes }) =>
+  const place = placerFor([...findings, ...exempted.map(({ finding }) => finding)], ({ routes }) =>
     sum(routes.map((route) => callsOf(versions.old, route))),
   );
   return {
@@ -175,14 +182,14 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
   };
 }
 
-/** The findings that decide the result: between majors, only the one about a needless major. */
+/** The findings that decide the result. Between majors, only the finding about a needless major does. */
 export function countedFindings({ between, findings }: PairReport): readonly PlacedFinding[] {
   return between === 'past' ? findings : findings.filter(({ rule }) => rule === majorRule);
 }
 
 /**
- * The finding about a new major without a breaking change. A change that is breaking by its configured or by its default
- * level justifies the major.
+ * The finding about a new major without a breaking change. Undefined: a change is breaking by its configured or by its default
+ * level, and justifies the major.
  */
 function needlessMajor(
   comparison: ContractComparison,
@@ -214,8 +221,8 @@ function needlessMajor(
   };
 }
 
-/** Adds positions and calls. Each file is searched once, for the places of these findings only. */
-function placing(
+/** A function that adds positions and calls to a finding. Each file is searched once, for the places of all `findings`. */
+function placerFor(
   findings: readonly Finding[],
   calls: (finding: Finding) => number | undefined,
 ): (finding: Finding) => PlacedFinding {

@@ -2,7 +2,7 @@ import { parameterNames, type Route, routesOf, withoutNames } from '../diff/rout
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import { Schemas } from '../schema/schemas.ts';
-import { type LetterPairs, pairsIn, similarity } from './findings.ts';
+import { type LetterPairs, letterPairsIn, similarity } from './findings.ts';
 
 /** A row proposed for `moved` in routes.yaml. */
 export interface MovedProposal {
@@ -52,7 +52,7 @@ export function proposeMoved({ old, now, from, to, isListed }: MovedInput): Move
   return { proposals, unmatched: removed.map(({ path }) => path).filter((path) => !matched.has(path)) };
 }
 
-/** The names in the routes of one path. Two paths are compared by them. */
+/** The names in the routes of one path. Two paths are compared by these names. */
 interface PathSummary {
   readonly path: string;
   readonly letters: LetterPairs;
@@ -78,7 +78,7 @@ function summaryOf(path: string, routes: readonly Route[], documents: Documents)
   const schemas = new Schemas(documents);
   return {
     path,
-    letters: pairsIn(path),
+    letters: letterPairsIn(path),
     methods: routes.map(({ method }) => method),
     operationIds: routes.flatMap(({ operation }) => {
       const id = below(operation, 'operationId').value;
@@ -90,7 +90,7 @@ function summaryOf(path: string, routes: readonly Route[], documents: Documents)
 }
 
 function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefined {
-  // The link to the new path takes its parameters from the old path.
+  // The gateway fills the parameters of the new path from the old path, so the new path cannot have more of them.
   if (parameterNames(now.path).length > parameterNames(old.path).length) return undefined;
   if (!old.methods.some((method) => now.methods.includes(method))) return undefined;
   const ids = old.operationIds.filter((id) => now.operationIds.includes(id));
@@ -98,21 +98,21 @@ function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefi
   const fields = overlap(old.fields, now.fields);
   const path = similarity(old.letters, now.letters);
   // Fields weigh more than parameters, because most routes have the same few parameters.
-  const likeness = 0.25 * path + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
-  const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * likeness : likeness)) / 100;
+  const similar = 0.25 * path + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
+  const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * similar : similar)) / 100;
   const why: string[] = [];
   if (ids.length > 0) why.push(`the same operationId ${ids.join(', ')}`);
   if (path >= 0.5) why.push('a similar path');
-  if (parameters.all > 0 && parameters.both === parameters.all) why.push('the same parameters');
-  if (fields.both > 0) why.push(`${fields.both} of ${old.fields.size} fields`);
+  if (parameters.total > 0 && parameters.common === parameters.total) why.push('the same parameters');
+  if (fields.common > 0) why.push(`${fields.common} of ${old.fields.size} fields`);
   const sure = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';
   return { from: old.path, to: now.path, score, sure, why };
 }
 
-function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { both: number; all: number; share: number } {
-  const [both, all] = [a.intersection(b).size, a.union(b).size];
+function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { common: number; total: number; share: number } {
+  const [common, total] = [a.intersection(b).size, a.union(b).size];
   // Two empty sets are neither similar nor different.
-  return { both, all, share: all === 0 ? 0.5 : both / all };
+  return { common, total, share: total === 0 ? 0.5 : common / total };
 }
 
 function parametersOf({ path, operation, item }: Route, documents: Documents): string[] {

@@ -16,13 +16,13 @@ import {
 // GitHub shows at most ten annotations per level and step, and drops the others silently.
 const mostAnnotations = 10;
 const commands = { error: 'error', warn: 'warning', info: 'notice' } as const;
-const order = ['error', 'warn'] as const;
+const annotatedLevels = ['error', 'warn'] as const;
 
 /** Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. */
 export function asGithub(report: CompatReport, base: WorkingTree): string {
   const stale = report.stale.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
   const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
-  const annotations = order.flatMap((level) => [
+  const annotations = annotatedLevels.flatMap((level) => [
     ...report.pairs.flatMap((pair) =>
       countedFindings(pair)
         .filter((one) => one.level === level)

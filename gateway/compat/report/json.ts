@@ -60,7 +60,7 @@ export interface JsonReport {
   readonly summary: CompatSummary;
 }
 
-/** The report for programs. Escape control characters when printing it: the output may go to a terminal. */
+/** The report for programs. Escape control characters when you print the report: the output may go to a terminal. */
 export function asJson(report: CompatReport): JsonReport {
   return {
     version: 1,
@@ -143,7 +143,7 @@ export function cutJson(value: unknown, longest: number): { readonly text: strin
     }
     text += close;
   };
-  // Each level writes at least a bracket, so that the length limits the depth as well.
+  // Each level writes at least a bracket, so the limit of the length also limits the depth.
   const writeValue = (one: unknown): void => {
     if (isFull()) return;
     if (Array.isArray(one)) writeAll('[', one, writeValue, ']');

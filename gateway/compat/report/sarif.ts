@@ -159,7 +159,7 @@ export function textOf(text: string): SarifText {
   return { text: safeText(text, 1000).replaceAll('](', '] (') };
 }
 
-/** In the new contract if it has the place, otherwise in the old one; without either, the new file. */
+/** The place in the new contract, or else in the old contract. If neither has one, only the file of the new contract. */
 function mainLocation(
   { old, oldAt, new: now, newAt }: PlacedFinding,
   pair: PairReport,

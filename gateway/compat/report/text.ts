@@ -76,7 +76,7 @@ export function rulesAsText(): string {
 function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
   const judged = countedFindings(pair);
-  // A comparison of two majors alone lists their breaking changes. Beside other comparisons they are only counted.
+  // If two majors are the only comparison, their breaking changes are listed. Otherwise, these changes are only counted.
   const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
   const listed = hasMajorsOnly ? pair.findings : judged;
   const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
@@ -149,7 +149,7 @@ function placeAsText(
   return [`${name}  ${placeInWords(site.place.file.name, at)}${pointer}`];
 }
 
-/** The new line, or the old one if there is no new one. */
+/** The line of the new contract. If the new contract lacks the place, the line of the old contract. */
 function frameAsText({ old, oldAt, new: now, newAt }: PlacedFinding): string[] {
   if (isPresent(now) && newAt) return frameOf(now, newAt);
   return isPresent(old) && oldAt ? frameOf(old, oldAt) : [];

@@ -26,7 +26,7 @@ export function sentenceWithoutRoute({ sentence, routes }: Pick<Finding, 'senten
   return sentence.slice(name.length).replace(/^:? /, '');
 }
 
-/** The first route of a finding: reports group by it. */
+/** The first route of a finding. Reports group findings by it. */
 export function headingOf({ routes }: Pick<Finding, 'routes'>): string {
   return routes[0] ? routeInWords(routes[0]) : 'the document';
 }
@@ -37,11 +37,11 @@ export function renameNote({ renamedTo }: Finding, length?: number): string {
 }
 
 /** "and 49 more routes: GET /a, GET /b, …"; empty for a finding of one route. */
-export function moreRoutes(routes: readonly RouteName[], named: number): string {
+export function moreRoutes(routes: readonly RouteName[], maxNames: number): string {
   const more = routes.slice(1);
   if (more.length === 0) return '';
-  const names = more.slice(0, named).map((route) => safeText(routeInWords(route), 100));
-  return `and ${plural(more.length, 'more route')}: ${names.join(', ')}${more.length > named ? ', …' : ''}`;
+  const names = more.slice(0, maxNames).map((route) => safeText(routeInWords(route), 100));
+  return `and ${plural(more.length, 'more route')}: ${names.join(', ')}${more.length > maxNames ? ', …' : ''}`;
 }
 
 /** "called 12,345 times in 30 days"; empty if calls were not counted. */
@@ -68,7 +68,7 @@ export function dayOf(instant: number): string {
   return new Date(instant).toISOString().slice(0, 10);
 }
 
-/** The end of a long path identifies the file. */
+/** Cuts the beginning of a long path, because the end identifies the file. */
 function withoutBeginning(path: string): string {
   return path.length > 200 ? `…${printable(path.slice(-199))}` : path;
 }

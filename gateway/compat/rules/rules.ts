@@ -31,7 +31,7 @@ export interface Rule<Id extends string = string> {
   readonly direction: 'request' | 'response' | 'either';
   /** The policy within a major, in a sentence. */
   readonly policy: string;
-  /** The changes that the rule applies to, and how to describe each. No change is in two rules. */
+  /** The changes that the rule applies to, and the words for each. Each change belongs to exactly one rule. */
   readonly changes: Readonly<Partial<Record<ChangeKey, Predicate>>>;
 }
 
@@ -77,9 +77,9 @@ export const rules = [
   core('status-removed', 'response', 'A status below 400 is not removed: its meaning is fixed.', {
     'status removed': 'is no longer declared',
   }),
-  // Applies to two majors as a whole: the judge reports it.
+  // No change has this rule: `judge.ts` applies it to two majors as a whole.
   core('major-without-breaking-change', 'either', 'A new major is created only for a breaking change.', {}),
-  extended('response-field-weakened', 'response', 'What is always present does not become optional or null.', {
+  extended('response-field-weakened', 'response', 'A value that is always present does not become optional or null.', {
     'response presence optional': 'may now be missing',
     'response null added': 'may now be null',
     'header optional': 'may now be missing',
@@ -113,10 +113,10 @@ export const rules = [
     'status added': 'is new',
     'error_status added': 'is new',
   }),
-  silent('param-removed', 'request', 'Clients may still send it, without effect.', {
+  silent('param-removed', 'request', 'Clients may still send a removed parameter, without effect.', {
     'parameter removed': 'was removed',
   }),
-  silent('request-field-removed', 'request', 'Clients may still send it, without effect.', {
+  silent('request-field-removed', 'request', 'Clients may still send a removed field, without effect.', {
     'request field removed': 'was removed',
     'body removed': 'was removed',
   }),
@@ -144,7 +144,7 @@ export const rules = [
   compatible('filter-value-added', 'request', 'An allowed value may be added.', {
     'request value added': (change) => `now also accepts ${labelOf(change)}`,
   }),
-  compatible('param-relaxed', 'request', 'A request may need less.', {
+  compatible('param-relaxed', 'request', 'Requests may be restricted less.', {
     'parameter optional': 'is no longer required',
     'request presence optional': 'is no longer required',
     'body optional': 'is no longer required',

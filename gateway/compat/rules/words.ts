@@ -11,7 +11,7 @@ export function routeInWords({ kind, method, path }: RouteName): string {
   return kind === 'route' ? `${method} ${path}` : `${method} to the ${kind} ${path}`;
 }
 
-/** "response 200 field `drinks[].price`"; empty for a route as a whole. Without `change`: only the steps. */
+/** "response 200 field `drinks[].price`"; empty for a route as a whole. Without `change`, only the steps are described. */
 export function subjectOf(steps: readonly PathStep[], change?: Change): string {
   const words: string[] = [];
   let field = '';
@@ -66,7 +66,7 @@ export function stepInWords(step: PathStep): string {
   }
 }
 
-/** The end of the subject, if the steps do not include it: for example a field that only one contract has. */
+/** The last step of the subject, if the steps to the change lack it. For example, a field that only one contract has. */
 function ownStep(change: Change): PathStep | string | undefined {
   const { kind, effect, name } = change;
   if (kind === 'body' && effect !== 'required' && effect !== 'optional') return { kind: 'request_body' };
@@ -80,7 +80,7 @@ function ownStep(change: Change): PathStep | string | undefined {
   return kind === 'parameter' ? labelOf(change) : undefined;
 }
 
-/** The name of what changed, or its details in words: "query parameter `limit`", "`a`, `b` and 3 more". */
+/** The name of the changed part, or the details of the change in words: "query parameter `limit`", "`a`, `b` and 3 more". */
 export function labelOf({ name, detail }: Change): string {
   switch (detail?.is) {
     case 'parameter':
@@ -138,7 +138,7 @@ export function typesInWords({ name, old, new: now }: Change): string {
   return `was ${typeInWords(old?.value)} and is now ${typeInWords(now?.value)}`;
 }
 
-// Keywords whose values would not tell the reader what changed.
+// Words for keywords whose values do not explain the change.
 const limitPhrases: Readonly<Record<string, readonly [narrower: string, wider: string]>> = {
   additionalProperties: ['restricts other fields further', 'restricts other fields less'],
   uniqueItems: ['may no longer contain duplicate items', 'may now contain duplicate items'],
@@ -157,7 +157,7 @@ export function limitInWords(change: Change): string {
   const { name, effect, old, new: now } = change;
   const phrase = limitPhrases[name]?.[effect === 'narrower' ? 0 : 1];
   if (phrase !== undefined && effect !== 'changed') return phrase;
-  // An exclusive limit may replace an inclusive one of the same number.
+  // The numbers are equal if an exclusive limit replaces an inclusive limit.
   const isSame = old !== undefined && now !== undefined && old.value === now.value;
   if (isSame || !isScalar(old) || !isScalar(now)) return `${limitVerbs[effect]} by ${labelOf(change)}`;
   if (old?.value === undefined) return `now has a ${name} of ${valueInWords(now)}`;
