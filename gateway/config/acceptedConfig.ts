@@ -13,10 +13,10 @@ export type AcceptedVersion = Pick<
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts' | 'freeze'
 > & {
   readonly waivers: readonly (Pick<Version['waivers'][number], 'client' | 'until'> & {
-    /** The names in the ledger. Undefined: an earlier release has written the record, without them. */
+    /** The names in the ledger. Undefined in a record that an earlier release has written. */
     readonly clients: readonly string[] | undefined;
   })[];
-  /** Undefined: an earlier release has written the record, without them. */
+  /** Undefined in a record that an earlier release has written. */
   readonly ends: Version['ends'] | undefined;
 };
 
@@ -29,7 +29,7 @@ export interface AcceptedConfig {
   readonly brownout: Pick<BrownoutSettings, 'spared'>;
 }
 
-/** Both are undefined before the first start. */
+/** The record of the configuration that was accepted last. Both members are undefined before the first start. */
 export interface AcceptedRecord {
   readonly config: AcceptedConfig | undefined;
   /** Why the record cannot be read, in one line. */
@@ -47,7 +47,7 @@ const windowSchema = z.object({
   routes: z.array(z.object({ method: z.string(), path: z.string() })).optional(),
 });
 
-// They are printed, so they must not move a cursor.
+// Method and path are printed in terminals, so they must not contain control characters.
 const endSchema = z.object({
   method: z.string().regex(/^[A-Z]+$/),
   path: z.string().regex(/^\/\P{Cc}*$/u),
@@ -63,18 +63,18 @@ const versionSchema = z.object({
   afterSunset: z.enum(['serve', 'gone']),
   retired: z.boolean(),
   successor: segment.optional(),
-  // Left out if there is none, so that the hash of a configuration without brownouts is that of earlier releases.
+  // Left out if there is none, so that a configuration without brownouts has the same hash as in earlier releases.
   brownouts: z.array(windowSchema).optional(),
   freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
   // Left out if there is none, like brownouts.
   waivers: z
     .array(z.object({ client: z.string(), clients: z.array(z.string()).optional(), until: z.int() }))
     .optional(),
-  // An earlier release did not record them.
+  // Missing in a record that an earlier release has written.
   ends: z.array(endSchema).optional(),
 });
 
-// No targets and no settings: clients were not told about them, and their URLs may contain secrets.
+// Targets and other settings are not recorded: they were not announced to clients, and URLs may contain secrets.
 const recordSchema = z.object({
   format: z.literal(format),
   // As in a valid routes.yaml, a successor is a higher major, so the chain of successors always ends.
@@ -140,10 +140,10 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
   return record.success ? configOf(record.data) : undefined;
 }
 
-/** The same for two configurations that announce the same versions, dates and successors below the same path. */
+/** A hash that is equal for configurations that announce the same versions, dates and successors below the same path. */
 export function configHash(snapshot: Pick<Snapshot, 'byMajor' | 'gateway' | 'brownout'>): string {
   const { byMajor, gateway } = snapshot;
-  // Without empty `ends`, so that the hash of a configuration without them is that of earlier releases.
+  // Empty `ends` are left out, so that a configuration without them has the same hash as in earlier releases.
   const versions = announcedVersions(byMajor).map(({ ends, ...version }) => ({
     ...version,
     ...(ends?.length && { ends }),

@@ -1,6 +1,6 @@
 /**
- * A JSON value. A number that a double would change is the object of `JSON.rawJSON`, which `JSON.stringify` writes as its
- * text; it has no other members.
+ * A JSON value. A number that a JavaScript number cannot represent exactly is an object from `JSON.rawJSON`, whose only member
+ * is the original text. `JSON.stringify` writes that text.
  */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonMembers;
 
@@ -16,7 +16,7 @@ export interface AdapterSettings {
   readonly mode: 'off' | 'shadow' | 'serve';
   /** The largest body that is adapted, in bytes after decoding. */
   readonly body: number;
-  /** Clean comparisons of each route in use that `serve` requires. */
+  /** The number of clean comparisons that `serve` requires for each route in use. */
   readonly pairs: number;
   readonly routes: readonly AdapterRoute[];
   /** Undefined until both contracts have been compared; see `withAdapters`. */
@@ -28,29 +28,30 @@ export type AdapterRoute = AdaptedRoute | GoneRoute;
 /** A route that the other version cannot answer. */
 export interface GoneRoute {
   readonly method: string;
-  /** The template of the adapted version, without the version. */
+  /** The path template in the adapted version, without the prefix of the version. */
   readonly path: string;
+  /** The reason, for the 410 response. */
   readonly gone: string;
 }
 
 /** A route with a counterpart in the other version. */
 export interface AdaptedRoute {
   readonly method: string;
-  /** The template of the adapted version, without the version. */
+  /** The path template in the adapted version, without the prefix of the version. */
   readonly path: string;
-  /** The method and the template of the other version. */
+  /** The method and the path template in the other version. */
   readonly to: { readonly method: string; readonly path: string };
-  /** From the request of the adapted version to that of the other one. Path and query are objects of parameters. */
+  /** Changes a request to the adapted version into a request to the other one. Path and query are objects of parameters. */
   readonly request: {
     readonly path: readonly Operation[];
     readonly query: readonly Operation[];
     readonly body: readonly Operation[];
   };
-  /** From the response of the other version. By status: `200`, `4XX`, `default`. */
+  /** Changes a response of the other version, by its status: `200`, `4XX`, `default`. */
   readonly responses: ReadonlyMap<string, readonly Operation[]>;
 }
 
-/** The keys of an object and of the objects within it; empty: the value itself. */
+/** The path to a value within a JSON value, one key for each level. Empty: the whole value. */
 export type Keys = readonly string[];
 
 export const conversions = [
@@ -70,24 +71,25 @@ export type Operation = OperationTarget &
     | { readonly kind: 'rename' | 'move'; readonly to: Keys }
     | { readonly kind: 'default' | 'const'; readonly value: JsonValue }
     | { readonly kind: 'drop' | 'wrap' | 'head' }
-    /** By the text of the value: `open`, `1`, `true`, `null`. */
+    /** The new values, by the text of the old value: `open`, `1`, `true`, `null`. */
     | { readonly kind: 'map'; readonly values: ReadonlyMap<string, JsonValue> }
     | { readonly kind: 'each'; readonly operations: readonly Operation[] }
-    /** `digits`: of a decimal_string. */
+    /** `digits`: the decimal places of a decimal_string. */
     | { readonly kind: 'convert'; readonly to: (typeof conversions)[number]; readonly digits: number }
   );
 
 interface OperationTarget {
+  /** The changed field. */
   readonly at: Keys;
-  /** Where routes.yaml has it. */
+  /** The path of the operation in routes.yaml. */
   readonly place: readonly (string | number)[];
 }
 
-/** What the comparison of both contracts has produced for requests. */
+/** The results of comparing both contracts that requests need. */
 export interface PreparedAdapter {
-  /** 12 hexadecimal digits; another one after a change of the settings or of a contract. */
+  /** 12 hexadecimal digits. They change with the settings and with the contracts. */
   readonly hash: string;
-  /** The source of a module. It exports a function for each name in `PreparedRoute.responses`, which checks a value. */
+  /** The source of a module that exports one function for each name in `PreparedRoute.responses`. The function checks a value. */
   readonly checks: string;
   /** The adapted routes, by method and path: `GET /drinks/{id}`. */
   readonly routes: ReadonlyMap<string, PreparedRoute>;
@@ -95,8 +97,8 @@ export interface PreparedAdapter {
 
 export interface PreparedRoute {
   /**
-   * By a status of the adapted version's contract (`200`, `4XX`, `default`), then by media type without parameters: the name
-   * of the check that an adapted response must pass.
+   * The names of the checks that adapted responses must pass: by a status in the contract of the adapted version (`200`, `4XX`,
+   * `default`), then by media type without parameters.
    */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The media types that the other version is asked for. Undefined: those that the client accepts. */
@@ -104,7 +106,7 @@ export interface PreparedRoute {
   readonly parameters: ParameterForms;
 }
 
-/** How the parameters of the path and of the query are written, by place and name: `query limit`. Without an entry: one text. */
+/** How path and query parameters are written, by place and name: `query limit`. A parameter without an entry is one text. */
 export interface ParameterForms {
   /** In requests to the adapted version. */
   readonly own: ReadonlyMap<string, ParameterForm>;
@@ -113,8 +115,8 @@ export interface ParameterForms {
 }
 
 export interface ParameterForm {
-  /** Between the items of a list. `&`: the parameter is repeated. Undefined: it is no list. */
+  /** Separates the items of a list. `&`: the parameter is repeated. Undefined: the parameter is not a list. */
   readonly separator: '&' | ',' | ' ' | '|' | undefined;
-  /** What each text means. */
+  /** The type of the parameter, or of each item of the list. */
   readonly type: 'text' | 'number' | 'boolean';
 }

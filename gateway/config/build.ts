@@ -5,14 +5,14 @@ import { PathTable } from '../shared/pathTable.ts';
 import { isUnusable } from './contracts.ts';
 import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
-import { clientFinder, identifiable, windowsOf } from './rules/restrictions.ts';
+import { clientFinder, identifiableClients, windowsOf } from './rules/restrictions.ts';
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
-import { sampleIn } from './rules/settings.ts';
+import { sampleFrom } from './rules/settings.ts';
 import { driftOf, shadowOf } from './rules/shadow.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
-// A gateway sees every request. A share of them shows where time is spent at a hundredth of the cost.
+// A gateway handles every request. Tracing 1% of them also shows where time is spent, at a hundredth of the cost.
 const defaultSample = 0.01;
 
 /** Builds the snapshot of a document without faults. `revised`: see `Snapshot`. */
@@ -94,7 +94,7 @@ function versionOf(
     freeze: freezeOf(route.freeze, clientsOf, draft.retire.ignore_clients),
     waivers: route.waivers.map((waiver) => ({
       ...waiver,
-      clients: identifiable(clientsOf(waiver.client), draft.usage.identify),
+      clients: identifiableClients(clientsOf(waiver.client), draft.usage.identify),
     })),
     shadow: shadowOf(route),
     drift: driftOf(route),
@@ -185,7 +185,7 @@ function fleetOf(fleet: Draft['fleet'], folder: string): Snapshot['fleet'] {
 /** OTEL_SDK_DISABLED and the variables of the sampler are applied here; `otlp/` reads the other variables of OpenTelemetry. */
 function telemetryOf({ otlp, sample, metrics }: Draft['telemetry'], env: NodeJS.ProcessEnv): Snapshot['telemetry'] {
   if (otlp === undefined || env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
-  return { otlp, sample: sample ?? sampleIn(env) ?? defaultSample, metrics };
+  return { otlp, sample: sample ?? sampleFrom(env) ?? defaultSample, metrics };
 }
 
 function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
@@ -196,7 +196,7 @@ function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
   };
 }
 
-/** The defaults, overridden by the keys of a route. `path: off` is parsed as undefined, and overrides a default as well. */
+/** The defaults, overridden by the keys of a route. `path: off` is parsed as undefined, and also overrides a default. */
 function withDefaults<Settings extends object>(
   defaults: Settings,
   own: Partial<{ [Key in keyof Settings]: unknown }> | undefined,

@@ -2,7 +2,7 @@
 
 /** A client that a retired version still serves, until the end of its waiver. */
 export interface Waiver {
-  /** As in the file: a name of `usage.names`, or a name of the ledger. */
+  /** As in the file: a name in `usage.names`, or a name in the ledger. */
   readonly client: string;
   /** The names of that client in the ledger. */
   readonly clients: readonly string[];
@@ -18,7 +18,7 @@ export interface FreezeSettings {
   readonly allow: readonly string[];
 }
 
-/** A period in which requests of some clients are refused, so that they notice the end of the version. Instants in epoch ms. */
+/** A period in which requests of some clients are refused, so that these clients notice the end of the version. Instants in epoch ms. */
 export interface BrownoutWindow {
   readonly at: number;
   /** The first instant after the window. */
@@ -31,7 +31,7 @@ export interface BrownoutWindow {
 
 /** Rules for the brownouts of all versions. */
 export interface BrownoutSettings {
-  /** From the announcement to the start, ms; 0 means off. */
+  /** The shortest time from the announcement to the start, ms; 0 means off. */
   readonly notice: number;
   readonly status: 503 | 410;
   /** The names in the ledger of the clients that are never refused. */

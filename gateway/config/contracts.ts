@@ -13,7 +13,7 @@ export interface UnusableContract {
   readonly remedy: string;
 }
 
-/** What is kept of a contract. */
+/** The parts of a contract that a snapshot contains. */
 type ParsedContract = Pick<Contract, 'paths' | 'headers' | 'ends'>;
 
 /** Contracts by their content, so that an unchanged contract is not parsed again. */
@@ -31,13 +31,15 @@ export class ParsedContracts {
     for (const { name, contract } of byMajor) if (contract) this.#keep(`${name} ${contract.digest}`, contract);
   }
 
-  contentOf(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
+  /** The parsed contract, which is parsed now if its content is new. */
+  find(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
     const key = `${version} ${digest}`;
     const known = this.#byContent.get(key);
     if (!known) this.#onParse(file);
     return this.#keep(key, known ?? parseContract(text(), version));
   }
 
+  /** Stores a contract as the newest one, and removes the oldest ones above `maxParsed`. */
   #keep(key: string, contract: ParsedContract | UnusableContract): ParsedContract | UnusableContract {
     this.#byContent.delete(key);
     this.#byContent.set(key, contract);
@@ -62,9 +64,9 @@ export function readContract(
 ): Contract | UnusableContract {
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
-  const found = parsed.contentOf(file, version, content);
-  if (isUnusable(found)) return found;
-  const { paths, headers, ends } = found;
+  const parsedContract = parsed.find(file, version, content);
+  if (isUnusable(parsedContract)) return parsedContract;
+  const { paths, headers, ends } = parsedContract;
   return { file, publish, digest: content.digest, paths, headers, ends };
 }
 
@@ -96,7 +98,7 @@ function headersIn(document: unknown, items: readonly unknown[]): string[] {
   return [...new Set(names)];
 }
 
-/** `#/components/parameters/Tenant` */
+/** The value that a reference within the document leads to, such as `#/components/parameters/Tenant`. */
 function valueAt(document: unknown, ref: string): unknown {
   const keys = ref.startsWith('#/') ? ref.slice(2).split('/') : [];
   const names = keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));

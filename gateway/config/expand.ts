@@ -1,4 +1,4 @@
-/** A value written as `${NAME}` without quotes: `text` is the value of the variable, `value` that text read as YAML. */
+/** A value with variables, written without quotes. `text`: with the variables replaced. `value`: that text, read as YAML. */
 export class Expanded {
   readonly text: string;
   readonly value: unknown;

@@ -2,7 +2,7 @@ import { UnsuitableFileError } from '../shared/fileSystem.ts';
 import { printable } from '../shared/text.ts';
 import { Expanded } from './expand.ts';
 
-/** A problem of a routes.yaml: as a fault it keeps the file from being used; as a warning it does not. */
+/** A problem in a routes.yaml: a fault, with which the file is not used, or a warning, with which it is used. */
 export interface Fault {
   /** As the caller named the file; undefined for a document given as an object. */
   readonly file: string | undefined;
@@ -17,7 +17,7 @@ export interface Fault {
   readonly remedy: string;
 }
 
-/** A file cannot be used. The error has every fault of the file, in the order of the lines. */
+/** A file cannot be used. `faults`: every fault of the file, in the order of the lines. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly faults: readonly Fault[];
@@ -47,7 +47,7 @@ export function formatFault(fault: Fault): string {
   return `${head === '' ? 'configuration' : head}\n  ${fault.message}  ${fault.remedy}`;
 }
 
-/** Orders faults by line; those without a line follow, in their order. */
+/** Orders faults by line. Faults without a line follow in their original order. */
 export function byPlace(a: Fault, b: Fault): number {
   if (a.line === undefined || b.line === undefined) return Number(a.line === undefined) - Number(b.line === undefined);
   return a.line - b.line || (a.column ?? 0) - (b.column ?? 0);
@@ -73,7 +73,7 @@ export function reasonOf(error: unknown): string {
 
 export type Path = readonly (string | number)[];
 
-// Misspelt keys too: the fault for `admin_tokn: …` shows the line.
+// Also matches misspelt keys, because the fault for `admin_tokn: …` shows the line.
 const secretKey = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?k/i;
 const userinfo = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
 
@@ -85,18 +85,18 @@ export function mask(text: string): string {
 const plainWebhookKeys: ReadonlySet<unknown> = new Set(['format', 'events', 'digest']);
 
 export function isSecret(path: Path): boolean {
-  // The path of a webhook often is a secret. An unknown key may be a misspelt `url`.
+  // The path in the URL of a webhook is often a secret. An unknown key may be a misspelt `url`.
   if (path[0] === 'notify' && typeof path[2] === 'string') return !plainWebhookKeys.has(path[2]);
   return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
 }
 
 /**
- * Hides the secrets of one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. `isNotify`:
- * the line belongs to `notify`, so all of a `url` is hidden, also if the key is misspelt. The URL may have no scheme, or a blank.
+ * Hides the secrets in one line of a file: the value of a key such as `admin_token:`, and user and password of URLs. `isNotify`:
+ * the line belongs to `notify`, so the whole value of `url` is hidden, even if the key is misspelt or the value is no valid URL.
  */
 export function maskLine(line: string, isNotify = false): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
-  // The path of a webhook often is a secret. A target has none.
+  // The path in the URL of a webhook is often a secret. The URL of a target has no path.
   const isUrl = /\burl["']?\s*:/.test(line);
   const masked = mask(isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked);
   const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];

@@ -84,7 +84,7 @@ export interface AdminAddress {
   /** The host of `gateway.admin`; empty: every interface. */
   readonly host: string;
   readonly port: number;
-  /** '' if the file has no token, or takes it from a variable that is not set here. */
+  /** '' if the file has no token, or if its token is a variable that is not set here. */
   readonly token: string;
 }
 

@@ -18,14 +18,14 @@ export interface LoadThreadOptions {
 }
 
 export interface LoadLimits {
-  /** For each contract. */
+  /** The longest time to parse one contract. */
   readonly timeoutMs: number;
   readonly heapMiB: number;
   /** An idle thread ends after this time. Node 26 frees its memory at a later garbage collection, not at once. */
   readonly idleMs: number;
 }
 
-// For the start of a thread and for routes.yaml itself.
+// The longest time for the start of a thread and for routes.yaml itself.
 const startMs = 30_000;
 // A contract of 8 MiB of YAML takes about 5 s and 600 MiB.
 const defaultLimits: LoadLimits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
@@ -40,9 +40,9 @@ export interface Loaded {
 /** A message to the thread. */
 export interface LoadRequest {
   readonly options: LoadThreadOptions;
-  /** Instead of the content of the file. */
+  /** Replaces the content of the file. */
   readonly text: string | Uint8Array | undefined;
-  /** For a new thread: the active snapshot, whose contracts it need not parse. */
+  /** For a new thread: the active snapshot. The thread does not parse its contracts again if they have not changed. */
   readonly before: PlainSnapshot | undefined;
 }
 
@@ -67,7 +67,7 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** The snapshot of the start, which was loaded without the thread, and the digest of its file. */
+/** The snapshot that was loaded at the start, without the thread, and the digest of its file. */
 export interface StartSnapshot {
   readonly snapshot: Snapshot;
   readonly digest: string | undefined;
@@ -87,8 +87,8 @@ export class LoadThread {
   #before: Snapshot;
   #thread: Worker | undefined;
   #pending: Pending | undefined;
-  #idle: NodeJS.Timeout | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  #idleTimer: NodeJS.Timeout | undefined;
+  #lastLoad: Promise<unknown> = Promise.resolve();
 
   constructor(options: LoadThreadOptions, { snapshot, digest }: StartSnapshot, limits: Partial<LoadLimits> = {}) {
     this.#options = options;
@@ -98,20 +98,20 @@ export class LoadThread {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** Absolute, as it was named. */
+  /** Absolute. Symbolic links in it are not resolved. */
   get path(): string {
     return this.#options.path;
   }
 
   /** Loads the file, or `text` in its place. `isPreview`: the result will not become active. */
   load(text?: string | Uint8Array, isPreview = false): Promise<Loaded> {
-    const loaded = this.#last.then(() => this.#load(text, isPreview));
-    this.#last = loaded.catch(() => {});
+    const loaded = this.#lastLoad.then(() => this.#load(text, isPreview));
+    this.#lastLoad = loaded.catch(() => {});
     return loaded;
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     await this.#thread?.terminate();
   }
 
@@ -129,7 +129,7 @@ export class LoadThread {
     }
     const parsed: string[] = [];
     const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
-    // A link may lead back to an older file.
+    // The link may now lead to an older file, but `revised` must not decrease.
     const revised = Math.max(plain?.revised ?? 0, this.#before.revised);
     const snapshot = plain && (await fromPlainInSlices({ ...plain, revised }, this.#before));
     if (!isPreview) {
@@ -147,7 +147,7 @@ export class LoadThread {
   }
 
   #request(text: string | Uint8Array | undefined, parsed: string[]): Promise<Done> {
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     const before = this.#thread ? undefined : toPlain(this.#before);
     const thread = this.#startedThread();
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
@@ -158,7 +158,7 @@ export class LoadThread {
     return promise.finally(() => {
       clearTimeout(pending.timer);
       this.#pending = undefined;
-      this.#idle = setTimeout(() => void this.#thread?.terminate(), this.#limits.idleMs).unref();
+      this.#idleTimer = setTimeout(() => void this.#thread?.terminate(), this.#limits.idleMs).unref();
     });
   }
 
@@ -177,8 +177,11 @@ export class LoadThread {
       pending.timer = this.#timeout(thread, this.#limits.timeoutMs);
     });
     thread.on('error', (error: NodeJS.ErrnoException) => {
-      const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#end(thread, isMemory ? `takes more than ${heapMiB} MiB of memory to parse` : `fails: ${error.message}`);
+      const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#end(
+        thread,
+        isOutOfMemory ? `takes more than ${heapMiB} MiB of memory to parse` : `fails: ${error.message}`,
+      );
     });
     thread.on('exit', () => this.#end(thread, 'cannot be loaded: the thread ended'));
     thread.unref();
@@ -192,12 +195,14 @@ export class LoadThread {
     }, ms).unref();
   }
 
-  /** Forgets the thread and rejects its load; the next load starts another thread. */
-  #end(thread: Worker, what: string): void {
+  /** Forgets the thread and rejects its load. The next load starts another thread. `predicate`: why, after a file name. */
+  #end(thread: Worker, predicate: string): void {
     if (this.#thread === thread) this.#thread = undefined;
     if (this.#pending?.thread !== thread) return;
     const { parsed, reject } = this.#pending;
     const file = parsed.at(-1);
-    reject(new Error(file ? `${file} ${what}.  Split it, or write it as JSON.` : `${this.#options.file} ${what}.`));
+    reject(
+      new Error(file ? `${file} ${predicate}.  Split it, or write it as JSON.` : `${this.#options.file} ${predicate}.`),
+    );
   }
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { readRegularFile } from '../shared/fileSystem.ts';
 import { type Fault, UnreadableFileError } from './fault.ts';
 
-// A longer chain of links is taken for a cycle.
+// A longer chain of links counts as a cycle.
 const mostLinks = 40;
 // No path is longer (PATH_MAX).
 const longestLink = 4096;
@@ -44,13 +44,15 @@ function linkTargetOf(path: string): string | undefined {
  */
 export function replacedLink(file: string, path: string): Fault | undefined {
   const isTarget = basename(dirname(path)) === 'config';
-  const [root, at] = isTarget ? [dirname(dirname(path)), join(dirname(file), '..')] : [dirname(path), dirname(file)];
+  const [root, shownRoot] = isTarget
+    ? [dirname(dirname(path)), join(dirname(file), '..')]
+    : [dirname(path), dirname(file)];
   if (basename(path) !== 'routes.yaml') return undefined;
   const edited = statsOfRegularFile(join(root, 'routes.yaml'));
   const original = statsOfRegularFile(join(root, 'config', 'routes.yaml'));
   if (!edited || !original) return undefined;
-  const [link, target] = [join(at, 'routes.yaml'), join(at, 'config', 'routes.yaml')];
-  const command = `mv ${quoted(link)} ${quoted(target)} && ln -s config/routes.yaml ${quoted(link)}`;
+  const [link, target] = [join(shownRoot, 'routes.yaml'), join(shownRoot, 'config', 'routes.yaml')];
+  const command = `mv ${shellQuoted(link)} ${shellQuoted(target)} && ln -s config/routes.yaml ${shellQuoted(link)}`;
   const isNewer = original.mtimeMs > edited.mtimeMs;
   const first = isNewer
     ? `${target} was edited later: copy the edits that you want to keep into ${link}, and then run`
@@ -81,10 +83,10 @@ function statsOf(path: string): Stats | undefined {
 }
 
 /**
- * When a file was changed last, epoch ms; undefined if there is none. A later edit is never earlier: `ctime` also changes
- * when an old file is moved or copied to this path, and cannot be set.
+ * When a file was last changed, epoch ms; undefined if there is no file. `ctime` also changes when an older file is moved or
+ * copied to this path, and programs cannot set it.
  */
-export function changeOf(file: string): number | undefined {
+export function lastChangeOf(file: string): number | undefined {
   try {
     return Math.floor(statSync(file).ctimeMs);
   } catch {
@@ -92,11 +94,11 @@ export function changeOf(file: string): number | undefined {
   }
 }
 
-function quoted(path: string): string {
+function shellQuoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** The content of a routes.yaml, or of the file that it links to. @throws UnreadableFileError, which names it as `file` */
+/** The content of a routes.yaml, or of the file that it links to. @throws UnreadableFileError with the name `file` */
 export function readRoutes(file: string, cwd = '.'): Uint8Array {
   try {
     return readRegularFile(realPathOf(resolve(cwd, file)));

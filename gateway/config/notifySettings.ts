@@ -10,7 +10,7 @@ export const notifyEvents = [
   'ledger-problem',
 ] as const;
 
-/** A webhook. Its path, its query and the key are secrets. */
+/** A webhook. The path and query of its URL and its signing key are secrets. */
 export interface NotifyReceiver {
   readonly url: string;
   readonly format: 'json' | 'slack';

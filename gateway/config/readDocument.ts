@@ -52,7 +52,7 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
   const map: Record<string, unknown> = Object.create(null);
   for (const { key, value } of pairs) {
     const written: unknown = isScalar(key) ? key.value : undefined;
-    // An adapter has statuses and values of contracts as keys: 200, true.
+    // In an adapter, keys may be statuses and values of contracts, such as 200 and true.
     const isText = typeof written === 'string' || (isScalar(key) && path[0] === 'routes' && path[2] === 'adapter');
     const name = isText && isScalar(key) ? (key.source ?? String(written)) : written;
     const at = [...path, String(name ?? 'null')];
@@ -76,7 +76,7 @@ function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key
 
 /** The faults of a text that cannot be parsed. */
 export function faultsOf(yaml: YamlText, text: string, file: string): Fault[] {
-  // Within brackets the parser takes the brace of `${NAME}` for a map.
+  // Within brackets, the parser reads the brace of `${NAME}` as the start of a map.
   const variables = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
   return variables.length > 0
     ? variables.map(({ offset }) => wholeFileFault(file, 'variable', positionAt(yaml.lines, offset)))
@@ -97,7 +97,10 @@ export function yamlFault(file: string, yaml: YamlText, problem: YamlProblem, pa
 const wholeFileProblems = {
   empty: ['The file is empty.', 'Write at least one route, such as `routes: { /v1: http://127.0.0.1:3001 }`.'],
   encoding: ['The file is not UTF-8.', 'Save it as UTF-8.'],
-  variable: ['The file is not YAML: within brackets, the brace of a variable begins a map.', 'Put it in quotes.'],
+  variable: [
+    'The file is not YAML: within brackets, the brace of a variable begins a map.',
+    'Put the variable in quotes.',
+  ],
 } as const;
 
 export function wholeFileFault(
@@ -176,12 +179,12 @@ function mapOf(
   return result;
 }
 
-/** Assigning to `__proto__` would change the prototype of the object. */
+/** A fault for the key `__proto__`: assigning to it would change the prototype of the object. */
 function protoFault(source: Source, path: Path): Fault {
   return faultAt(source, [...path, '__proto__'], '__proto__ cannot be a key.', 'Remove it.', 'key');
 }
 
-/** Expands the variables of a scalar. Unquoted text is then read as YAML again, so that `${N:-2}` is a number. */
+/** Expands the variables of a scalar. The result of unquoted text is read as YAML again, so that `${N:-2}` is a number. */
 function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =

@@ -42,7 +42,7 @@ export function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** The digest of a file that cannot be read, so that the same failure again is not a change. Undefined: there is no file. */
+/** Replaces the digest of a file that cannot be read. Equal for equal failures, so that they are no change. Undefined: no file. */
 export function digestOfFailure(error: unknown): string | undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
   return `unreadable: ${error instanceof Error ? error.message : String(error)}`;

@@ -4,11 +4,11 @@ import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from '.
 import type { NotifyReceiver } from './notifySettings.ts';
 import type { DriftSettings, ShadowSettings } from './shadowSettings.ts';
 
-/** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot it began with. */
+/** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot of its start. */
 export interface Snapshot {
   /** Equal for two files with the same settings, even if their comments, order or notation differ. */
   readonly fingerprint: string;
-  /** When one of its files was changed last, or when it was loaded if it has no files. Epoch ms, never in the future. */
+  /** When routes.yaml or a file that it refers to was last changed; without files, when it was loaded. Epoch ms, never in the future. */
   readonly revised: number;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, Version>;
@@ -21,7 +21,7 @@ export interface Snapshot {
   readonly brownout: BrownoutSettings;
   readonly compat: CompatSettings;
   readonly log: LogSettings;
-  /** Undefined: this gateway is on its own. */
+  /** Undefined: this gateway is not part of a fleet. */
   readonly fleet: FleetSettings | undefined;
   /** Undefined: nothing is exported. */
   readonly telemetry: TelemetrySettings | undefined;
@@ -35,14 +35,14 @@ export interface Version {
   readonly name: string;
   readonly major: number;
   readonly prefix: 'strip' | 'forward';
-  /** Empty only for a tombstone, and for a version that an adapter serves. */
+  /** May be empty for a tombstone, for a version that an adapter serves, and in an application that answers requests itself. */
   readonly targets: readonly TargetSettings[];
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
   readonly afterSunset: 'serve' | 'gone';
   /** A tombstone: requests are answered 410. */
   readonly retired: boolean;
-  /** The configured `successor` as a segment (`v2`); undefined: the next higher major. */
+  /** The configured `successor` as a segment (`v2`); undefined: the next higher major that is not retired. */
   readonly successor: string | undefined;
   /** The URL of a page about the end of this version. */
   readonly info: string | undefined;
@@ -61,9 +61,9 @@ export interface Version {
   /** Undefined: responses are not compared with the contract of the version. */
   readonly drift: DriftSettings | undefined;
   readonly contract: Contract | undefined;
-  /** Undefined: off. `plan`: a `GreasePlan` as JSON, from `withGreasePlans`; undefined: there is none yet. */
+  /** Undefined: off. `plan`: a `GreasePlan` as JSON, undefined until `withGreasePlans` adds it. */
   readonly grease: { readonly plan: string | undefined } | undefined;
-  /** Undefined: the version has a backend of its own, and nothing is adapted. */
+  /** Undefined: requests and responses are not adapted. */
   readonly adapter: AdapterSettings | undefined;
   readonly timeouts: UpstreamTimeouts;
   readonly limits: UpstreamLimits;
@@ -82,7 +82,7 @@ export interface TargetSettings {
 export interface Contract {
   /** Absolute path of the OpenAPI document. */
   readonly file: string;
-  /** False hides it from `/contracts/`. */
+  /** Whether the contract is served under `/contracts/`. */
   readonly publish: boolean;
   /** SHA-256 of the content. */
   readonly digest: string;
@@ -102,7 +102,7 @@ export interface RouteEnd {
   readonly sunset: number | undefined;
 }
 
-/** The end of an operation as its contract has it, not checked. `problem`: a date that cannot be parsed. */
+/** The end of an operation as written in the contract, before any check. `problem`: why a date cannot be parsed. */
 export interface ContractEnd extends Pick<RouteEnd, 'method' | 'path' | 'sunset'> {
   readonly deprecation: number | undefined;
   readonly problem: string | undefined;
@@ -165,7 +165,7 @@ export interface GatewaySettings {
   readonly adminToken: string | undefined;
   /** `open`: calls from this machine need no token. Has no effect without a token. */
   readonly adminLoopback: 'token' | 'open';
-  /** '' for `/`, else `/api` without a trailing slash. */
+  /** Without a trailing slash: `/api`, or '' for `/`. */
   readonly basePath: string;
   /** An origin, `https://api.example.com`, or undefined. */
   readonly publicUrl: string | undefined;
@@ -179,9 +179,9 @@ export interface GatewaySettings {
   readonly fastLane: 'auto' | 'off';
   /** `on`: a client with a secret key sees its own calls at `/versions/me`. */
   readonly selfService: 'on' | 'off';
-  /** Over TLS. */
+  /** Whether clients with TLS can use HTTP/2. */
   readonly http2: 'auto' | 'off';
-  /** HTTP/2 without TLS. */
+  /** Whether clients without TLS can use HTTP/2. */
   readonly h2c: 'on' | 'off';
   /** For connections of clients; 0 means off. */
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };
@@ -197,7 +197,7 @@ export interface GuardSettings {
   readonly quiet: number;
   /** 0 means off. */
   readonly notice: number;
-  /** Reasons by path segment, `v1`, which may be a version that is no longer in the file. */
+  /** Reasons by path segment, `v1`. The version may no longer be in the file. */
   readonly force: ReadonlyMap<string, string>;
 }
 
@@ -210,7 +210,7 @@ export interface UsageSettings {
   readonly maxRoutes: number;
   /** Absolute path of the file that names clients, if any. */
   readonly names: string | undefined;
-  /** The tags of clients are hashed with it. Undefined: with a random salt of the ledger. */
+  /** The key that tags of clients are hashed with. Undefined: the ledger has a random salt. */
   readonly tagKey: string | undefined;
 }
 
@@ -224,13 +224,13 @@ export interface RetireSettings {
   readonly quiet: number;
   /** A share of all requests, 0 to 1. */
   readonly maxShare: number;
-  /** `on`: a client that usually pauses for about `quiet` or longer counts until its silence is twice that pause. */
+  /** `on`: a client that usually pauses for about `quiet` or longer counts until it has not called for twice that pause. */
   readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
 }
 
 export interface CompatSettings {
-  /** Level by rule id, where it differs from the built-in one. */
+  /** The configured levels, by rule id. They replace the built-in ones. */
   readonly rules: ReadonlyMap<string, 'error' | 'warn' | 'info' | 'off'>;
   readonly exempt: readonly CompatExemption[];
 }
@@ -270,7 +270,7 @@ export interface FleetSettings {
   readonly name: string;
   readonly heartbeat: number;
   readonly silentAfter: number;
-  /** The DNS name of the gateways that should run, and their admin port. */
+  /** The DNS name that resolves to all gateways that should run, and their admin port. */
   readonly members: HostPort | undefined;
   /** Bytes. */
   readonly spool: number;
@@ -285,7 +285,7 @@ export interface TelemetrySettings {
   readonly metrics: boolean;
 }
 
-/** The snapshot with other versions, by name. */
+/** The snapshot with some versions replaced. `changed`: the new versions by name. */
 export function withVersions(snapshot: Snapshot, changed: ReadonlyMap<string, Version>): Snapshot {
   const byMajor = snapshot.byMajor.map((version) => changed.get(version.name) ?? version);
   return deepFreeze({ ...snapshot, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) });

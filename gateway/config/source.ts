@@ -19,6 +19,7 @@ export interface Source {
   readonly env: NodeJS.ProcessEnv;
 }
 
+/** The positions of a value and of its key. */
 export interface Place {
   readonly key: Position | undefined;
   readonly value: Position;
@@ -38,11 +39,12 @@ export function valueAt(tree: unknown, path: Path): unknown {
   return at;
 }
 
+/** Whether the document has a value at `path`, of whatever type. */
 export function hasValue(source: Source, path: Path): boolean {
   return valueAt(source.tree, path) !== undefined;
 }
 
-/** A fault at the value of `path` or at its key; if the key is missing, at the map that lacks it. */
+/** A fault at the value of `path`, or at its key. If the key is missing, the fault is at the map that lacks it. */
 export function faultAt(source: Source, path: Path, message: string, remedy: string, at?: 'key'): Fault {
   const option = source.options?.get(placeKey(path));
   const position = option === undefined ? positionOf(source, path, at) : undefined;

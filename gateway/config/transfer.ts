@@ -8,13 +8,14 @@ type PlainVersion = Omit<Version, 'moved' | 'contract'> & {
 };
 
 type PlainContract = Omit<Contract, 'paths'> & {
-  /** One line per path, template and methods: cloning one string is much faster than cloning thousands. */
+  /** One line for each path, with template and methods. Cloning one string is much faster than cloning thousands. */
   readonly paths: string;
 };
 
 /** A snapshot in the form that is sent to another thread or process. */
 export type PlainSnapshot = Omit<Snapshot, 'versions' | 'byMajor'> & { readonly versions: readonly PlainVersion[] };
 
+/** The parts of a version that a structured clone does not preserve. */
 type Tables = Pick<Version, 'moved' | 'contract'>;
 
 export function toPlain({ byMajor, versions: _, ...rest }: Snapshot): PlainSnapshot {

@@ -4,7 +4,7 @@ import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
 import { byPlace, type Fault, type Path, show } from './fault.ts';
-import { changeOf } from './location.ts';
+import { lastChangeOf } from './location.ts';
 import type { Reading } from './readDocument.ts';
 import { ReferencedFiles } from './referencedFiles.ts';
 import { isPrefix } from './rules/routes.ts';
@@ -18,7 +18,7 @@ import { faultAt, type Source, valueAt } from './source.ts';
 
 /** A snapshot, or the faults of the document. */
 export interface ConfigResult {
-  /** The document, for checks that follow. Undefined if it cannot be parsed. */
+  /** The document, for later checks. Undefined if there is no snapshot. */
   readonly source?: Source;
   readonly snapshot: Snapshot | undefined;
   /** In the order of the lines. */
@@ -36,7 +36,7 @@ export interface ValidationOptions {
   readonly file?: string;
 }
 
-/** `now`, in epoch milliseconds, is used for warnings and for `revised` only. */
+/** Checks a document, and builds the snapshot if it has no fault. `now`: epoch ms, for the rules and for `revised`. */
 export function validate(
   { source, faults, broken }: Reading,
   now: number,
@@ -62,7 +62,7 @@ export function validate(
   const all = [...faults, ...others];
   if (all.length > 0) return refusal(all);
   const referenced = context.files.digests().map(([name]) => name);
-  const changes = file === undefined ? [] : [file, ...referenced].map(changeOf).filter((at) => at !== undefined);
+  const changes = file === undefined ? [] : [file, ...referenced].map(lastChangeOf).filter((at) => at !== undefined);
   const revised = changes.length === 0 ? now : Math.min(now, Math.max(...changes));
   const snapshot = buildSnapshot(context, revised);
   return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
@@ -110,9 +110,9 @@ export function checkTypes(source: Source): { draft: Draft; faults: Fault[] } {
     const issues = result.error.issues.flatMap((issue) => flatten(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));
     const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
-    tree = wrong.reduce<unknown>(without, tree);
+    tree = wrong.reduce<unknown>(withoutValueAt, tree);
   }
-  throw new Error('The schema rejects a document without its wrong values.');
+  throw new Error('The schema rejects the document even after all wrong values were removed.');
 }
 
 /** If exactly one alternative of a union has the type of the value, returns the issues of that alternative instead. */
@@ -139,7 +139,7 @@ function toFault(source: Source, issue: Issue): Fault[] {
   const path = issue.path as Path;
   const found = valueAt(source.tree, path);
   const subject = show(found, path) ?? nameOf(path);
-  const { predicate, remedy } = words(issue, found);
+  const { predicate, remedy } = wordingOf(issue, found);
   return [faultAt(source, path, `${subject} ${predicate}.`, remedy)];
 }
 
@@ -148,7 +148,7 @@ function nameOf(path: Path): string {
   return typeof last === 'number' ? 'This entry' : last;
 }
 
-function words(issue: Issue, found: unknown): { predicate: string; remedy: string } {
+function wordingOf(issue: Issue, found: unknown): { predicate: string; remedy: string } {
   if (issue.code === 'custom') {
     const { predicate, remedy } = { ...unspecificIssue, ...issue.params };
     return { predicate, remedy };
@@ -172,13 +172,13 @@ function wrongPaths(tree: unknown, issue: Issue): Path[] {
 }
 
 /** A copy without the value at `path`. A list is left out as a whole, so that the indices of its entries do not change. */
-function without(tree: unknown, path: Path): unknown {
+function withoutValueAt(tree: unknown, path: Path): unknown {
   const [key, ...rest] = path;
   if (key === undefined || typeof key === 'number') return undefined;
   if (typeof tree !== 'object' || tree === null || tree instanceof Expanded || Array.isArray(tree)) return undefined;
   if (!Object.hasOwn(tree, key)) return tree;
   const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
-  const inner = rest.length === 0 ? undefined : without(copy[key], rest);
+  const inner = rest.length === 0 ? undefined : withoutValueAt(copy[key], rest);
   if (inner === undefined) delete copy[key];
   else copy[key] = inner;
   return copy;

@@ -15,13 +15,13 @@ const pollMs = 1000;
 const tickMs = 2100;
 // A file that is missing for this long is reported. A shorter absence may be a part of a save.
 const goneMs = 5000;
-// A file that has kept changing for this long is reported, with a content that has been replaced since.
+// If a file has kept changing for this long, an earlier content is reported: one that was complete, because it was replaced.
 const unsettledMs = 1000;
 // A file that keeps changing is not read before this time: most edits are complete by then.
 const earliestMs = 300;
 // This many changes in a row must replace the content. A program that writes the file in pieces appends to it instead.
 const requiredReplacements = 12;
-// After reading a large file, the next read waits ten times as long as that took, up to this.
+// After a large file was read, the next read waits ten times as long as that read took, but at most this long.
 const longestPauseMs = 1500;
 const largeBytes = 256 * 1024;
 
@@ -32,11 +32,11 @@ export interface Watch {
 export interface WatchOptions {
   /** The digest of the content that was read last: a value at the start, or a function for a file that is also read elsewhere. */
   readonly lastRead?: string | undefined | (() => string | undefined);
-  /** Whether `onChange` gets the content. For a file that keeps changing it is an earlier content. */
+  /** Whether `onChange` gets the content. For a file that keeps changing, it gets an earlier content. */
   readonly takesContent?: boolean;
   /** How long a file must stay unchanged to count as complete. */
   readonly restMs?: number;
-  /** Resolves links of `file` at each check; the folder of the result is watched as well. By default none is resolved. */
+  /** Resolves links of `file` at each check. The folder of the result is also watched. By default no link is resolved. */
   readonly realPathOf?: (file: string) => string;
   /** A larger file counts as unreadable. */
   readonly mostBytes?: number;
@@ -51,7 +51,7 @@ interface Content {
 
 /**
  * Calls `onChange` when the content of `file` has changed and the file has not been written to for a moment. Other files of
- * the folder do not delay that. The folder is watched: a file that is replaced by a rename, or through a symbolic link as in
+ * the folder do not delay the call. The folder is watched: a file that is replaced by a rename, or through a symbolic link as in
  * a Kubernetes ConfigMap, is a different file afterwards. docs/decisions/0016 describes files that keep changing.
  */
 export function watchFile(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions = {}): Watch {
@@ -71,6 +71,7 @@ class FileWatch implements Watch {
   /** Where `file` led at the last check. */
   #path = '';
   readonly #folders = new Map<string, FSWatcher | undefined>();
+  /** The digest of the content that was reported last. */
   #reported: string | undefined;
   /** `lastRead` at the time of that report. */
   #reportedAfter: string | undefined;
@@ -82,12 +83,14 @@ class FileWatch implements Watch {
   #isClosed = false;
   /** From the last `stat`; undefined: there is no file. */
   #signature: string | undefined;
+  /** When this signature was first seen. */
   #since = performance.now();
   /** When the content with this signature was read. */
   #readAt: number | undefined;
   #digest: string | undefined;
   #mayReadAt = 0;
   #unsettledSince: number | undefined;
+  /** The content that was read before, while the file keeps changing. */
   #earlier: (Content & { readonly signature: string }) | undefined;
   #replacements = 0;
 
@@ -104,7 +107,7 @@ class FileWatch implements Watch {
   }
 
   begin(): void {
-    this.#follow();
+    this.#watchFolders();
     this.#poll = setInterval(() => this.#checkIn(0), pollMs).unref();
     // The file may have changed since it was read.
     this.#checkIn(0);
@@ -117,8 +120,8 @@ class FileWatch implements Watch {
     clearTimeout(this.#timer);
   }
 
-  /** Watches the folder of `file` and that of the file it leads to. */
-  #follow(): void {
+  /** Watches the folder of `file`, and the folder of the file that `file` leads to. */
+  #watchFolders(): void {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
@@ -133,7 +136,7 @@ class FileWatch implements Watch {
     for (const folder of folders) if (!this.#folders.has(folder)) this.#folders.set(folder, this.#eventsIn(folder));
   }
 
-  /** Undefined where the folder cannot be watched: then only polling is left. */
+  /** Undefined if the folder cannot be watched: then changes are found only by polling. */
   #eventsIn(folder: string): FSWatcher | undefined {
     try {
       // Without an `error` listener a folder that disappears would end the process.
@@ -158,7 +161,7 @@ class FileWatch implements Watch {
     this.#isChecking = true;
     this.#checkedAt = performance.now();
     try {
-      this.#follow();
+      this.#watchFolders();
       await this.#compare(await signatureOf(this.#path));
     } finally {
       this.#isChecking = false;
@@ -268,7 +271,7 @@ function inodeIn(signature: string): string {
   return signature.slice(0, signature.indexOf(' '));
 }
 
-/** Changes with the content of a file, except for two changes within one tick of the file system's clock. */
+/** A text that changes with the content of a file. It misses a second change within one tick of the file system's clock. */
 async function signatureOf(file: string): Promise<string | undefined> {
   try {
     const { dev, ino, size, mode, mtimeNs, ctimeNs } = await stat(file, { bigint: true });

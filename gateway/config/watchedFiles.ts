@@ -25,7 +25,7 @@ export class WatchedFiles {
   setFiles(routes: string, { byMajor, usage: { names } }: Pick<Snapshot, 'byMajor' | 'usage'>): void {
     const others = new Map<string, string | undefined>();
     for (const { contract } of byMajor) if (contract) others.set(contract.file, contract.digest);
-    // The names that the snapshot uses are resolved when it is loaded.
+    // Waivers, freezes and brownouts use names of clients. They are resolved when the snapshot is loaded.
     const usesNames = byMajor.some(({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0);
     if (names !== undefined && usesNames) others.set(names, undefined);
     for (const [file, watch] of this.#watches) {

@@ -5,7 +5,7 @@ import ICAL from 'ical.js';
 import { SaxesParser } from 'saxes';
 import { describe, expect, it, vi } from 'vitest';
 import { loadSnapshot, parseConfig, snapshotFrom } from '../../gateway/config/load.ts';
-import { changeOf } from '../../gateway/config/location.ts';
+import { lastChangeOf } from '../../gateway/config/location.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { createDiscovery } from '../../gateway/discovery/app.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
@@ -206,7 +206,7 @@ describe('ids and times of change', () => {
     const future = new Date(systemClock.now() + 86_400_000);
     utimesSync(file, future, future);
     const server = async (): Promise<Served> => serveDiscovery(loadSnapshot(file));
-    const changed = changeOf(file) ?? 0;
+    const changed = lastChangeOf(file) ?? 0;
     expect(changed).toBeLessThanOrEqual(systemClock.now());
     const second = new Date(changed).toISOString().replace(/\.\d+Z$/, 'Z');
     for (const one of [await server(), await server()]) {

@@ -41,7 +41,7 @@ export const composeRules = {
 } satisfies Record<string, ComposeRule>;
 
 /** A routes.yaml, and what is needed to compare it with a Compose project. */
-export interface Routes {
+export interface ComparedFile {
   readonly text: string;
   /** The name in faults. */
   readonly file: string;
@@ -56,17 +56,17 @@ export interface ComposeResult {
   readonly result: ConfigResult;
   /** The service that is the gateway, if it is known. */
   readonly gateway: string | undefined;
-  /** What is as it should be, but may be unexpected. */
+  /** Facts that are not wrong, but that the operator may not expect. */
   readonly notes: readonly Fault[];
 }
 
 /**
- * Compares a routes.yaml with a Compose project, with the environment variables of the gateway's service.
+ * Compares a routes.yaml with a Compose project. The routes.yaml gets the environment variables of the gateway's service.
  * `gatewayName`: the service of the gateway, if the user names it. `running`: the services that run according to the
  * engine. Findings that depend on a variable without a value are left out; the variable itself is reported.
  */
 export function compareWithCompose(
-  routes: Routes,
+  routes: ComparedFile,
   project: Project,
   gatewayName?: string,
   running?: ReadonlySet<string>,
@@ -80,7 +80,7 @@ export function compareWithCompose(
 }
 
 function findingsBetween(
-  routes: Routes,
+  routes: ComparedFile,
   project: Project,
   gatewayName?: string,
   running?: ReadonlySet<string>,
@@ -118,7 +118,7 @@ function findingsBetween(
   };
 }
 
-function orderOf({ file }: Routes, { texts }: Project): string[] {
+function orderOf({ file }: ComparedFile, { texts }: Project): string[] {
   return [file, ...texts.keys()];
 }
 
@@ -132,7 +132,7 @@ function sorted(faults: readonly Fault[], order: readonly string[]): Fault[] {
 }
 
 /** Signs that a service is the gateway, the strongest first. */
-const gatewaySigns: readonly ((service: Service, routes: Routes, project: Project) => boolean)[] = [
+const gatewaySigns: readonly ((service: Service, routes: ComparedFile, project: Project) => boolean)[] = [
   (service, { path }, { folders }) => mountsOf(service, folders).some(({ source }) => realPathOf(source) === path),
   ({ node }) =>
     ['image', 'build', 'command', 'entrypoint'].some((key) => allTexts(child(node, key)).some(namesGateway)),
@@ -140,8 +140,8 @@ const gatewaySigns: readonly ((service: Service, routes: Routes, project: Projec
   ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),
 ];
 
-/** The service that runs the gateway: the one named `gatewayName`, else the only one with the strongest signs. */
-function gatewayIn(project: Project, routes: Routes, gatewayName: string | undefined): Service | Fault {
+/** The service that runs the gateway: the service `gatewayName`. Without a name, the only service with the strongest signs. */
+function gatewayIn(project: Project, routes: ComparedFile, gatewayName: string | undefined): Service | Fault {
   const all = [...project.services.values()];
   if (gatewayName !== undefined) return project.services.get(gatewayName) ?? unknownService(project, gatewayName);
   let candidates = all;

@@ -5,7 +5,7 @@ export interface Interpolated {
   readonly unset: readonly string[];
   /** Required variables that are not set; they are replaced with `unknownValue`. */
   readonly missing: readonly Missing[];
-  /** Other errors. Compose does not start with them. */
+  /** Other errors. Compose does not start a file with them. */
   readonly problems: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export const unknownValue = 'value-that-is-still-to-be-set';
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 const variableName = /^[A-Za-z_]\w*/;
-// Deeper than the defaults in any real file, and far from a stack overflow.
+// The deepest nesting of defaults. Real files are far below it, and it is far from a stack overflow.
 const maxDepth = 50;
 
 /**

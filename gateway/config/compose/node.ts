@@ -41,6 +41,7 @@ export interface ComposeEntry {
 /** A part of a Compose file, with its position. */
 export type ComposeNode = ScalarNode | ListNode | MapNode;
 
+/** The value at a path of keys; undefined if there is none. */
 export function child(node: ComposeNode | undefined, ...keys: readonly string[]): ComposeNode | undefined {
   return keys.reduce<ComposeNode | undefined>(
     (at, key) => (at?.kind === 'map' ? at.entries.get(key)?.value : undefined),
@@ -84,10 +85,10 @@ export function mapOf(
 // A later file replaces the lists of these keys, and does not append to them.
 const replacedLists = new Set(['command', 'entrypoint', 'test']);
 
-/** Merges one Compose file, or one service, into another; the second one overrides. */
-export function mergeMaps(base: MapNode, over: MapNode): MapNode {
+/** Merges two Compose files, or two services. The values of `override` take precedence. */
+export function mergeMaps(base: MapNode, override: MapNode): MapNode {
   const entries = new Map(base.entries);
-  for (const [key, entry] of over.entries) {
+  for (const [key, entry] of override.entries) {
     const earlier = base.entries.get(key);
     if (entry.value.tag === 'reset') entries.delete(key);
     else entries.set(key, earlier ? mergeEntries(earlier, entry, key) : entry);
@@ -96,21 +97,21 @@ export function mergeMaps(base: MapNode, over: MapNode): MapNode {
 }
 
 /** A replaced value has the position of its replacement; a merged value keeps the position of `base`. */
-function mergeEntries(base: ComposeEntry, over: ComposeEntry, key: string): ComposeEntry {
-  const value = mergeNodes(base.value, over.value, key);
-  return { key: value === over.value ? over.key : base.key, value };
+function mergeEntries(base: ComposeEntry, override: ComposeEntry, key: string): ComposeEntry {
+  const value = mergeNodes(base.value, override.value, key);
+  return { key: value === override.value ? override.key : base.key, value };
 }
 
-function mergeNodes(base: ComposeNode, over: ComposeNode, key: string): ComposeNode {
-  if (over.tag === 'override' || replacedLists.has(key)) return over;
-  if (base.kind === 'map' && over.kind === 'map') return mergeMaps(base, over);
-  if (base.kind === 'list' && over.kind === 'list') {
-    const mounted = new Set(over.items.map(mountPoint));
+function mergeNodes(base: ComposeNode, override: ComposeNode, key: string): ComposeNode {
+  if (override.tag === 'override' || replacedLists.has(key)) return override;
+  if (base.kind === 'map' && override.kind === 'map') return mergeMaps(base, override);
+  if (base.kind === 'list' && override.kind === 'list') {
+    const mounted = new Set(override.items.map(mountPoint));
     const kept = key === 'volumes' ? base.items.filter((item) => !mounted.has(mountPoint(item))) : base.items;
-    return { ...base, items: [...kept, ...over.items] };
+    return { ...base, items: [...kept, ...override.items] };
   }
   // `networks: { back: }` does not override a `back` with a value.
-  return textOf(over) === undefined && over.kind === 'scalar' ? base : over;
+  return textOf(override) === undefined && override.kind === 'scalar' ? base : override;
 }
 
 /** The path of a volume in the container. */
@@ -121,7 +122,7 @@ function mountPoint(volume: ComposeNode): string {
   return parts[1] ?? parts[0] ?? '';
 }
 
-/** Turns the keys that may be a list or a map into maps. */
+/** Turns the values that may be a list or a map into maps. */
 export function normaliseService(service: ComposeNode): ComposeNode {
   if (service.kind !== 'map') return service;
   const entries = [...service.entries].map(([key, entry]): [string, ComposeEntry] => {

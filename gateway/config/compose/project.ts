@@ -44,22 +44,22 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   const variables = variablesIn(folder, env);
   const reader = new ComposeReader(cwd);
   const warnings: Fault[] = [];
-  const follow = (file: ComposeFile, trail: readonly string[]): MapNode => {
+  const resolveFile = (file: ComposeFile, trail: readonly string[]): MapNode => {
     const own = resolveExtends(file, reader);
-    return readIncludes(file, reader, warnings, trail, follow).reduceRight(
-      (over, below) => mergeMaps(below, over),
+    return readIncludes(file, reader, warnings, trail, resolveFile).reduceRight(
+      (override, base) => mergeMaps(base, override),
       own,
     );
   };
   const roots = files.flatMap((name) => {
     const file = reader.read(name, folder, variables);
-    return file ? [follow(file, [resolve(cwd, name)])] : [];
+    return file ? [resolveFile(file, [resolve(cwd, name)])] : [];
   });
   const [first, ...others] = roots;
-  const root = others.reduce((below, over) => mergeMaps(below, over), first ?? emptyMap(files[0] ?? ''));
+  const root = others.reduce((base, override) => mergeMaps(base, override), first ?? emptyMap(files[0] ?? ''));
   const name = projectName(textOf(child(root, 'name')), folder, variables);
-  const active = new Set((variables['COMPOSE_PROFILES'] ?? '').split(',').map((profile) => profile.trim()));
-  const context = { project: name, variables, active, folders: reader.folders };
+  const activeProfiles = new Set((variables['COMPOSE_PROFILES'] ?? '').split(',').map((profile) => profile.trim()));
+  const context = { project: name, variables, activeProfiles, folders: reader.folders };
   const services = entriesOf(child(root, 'services')).map(([key, entry]) => {
     if (!/^[\w.-]+$/.test(key)) {
       const message = `${brief(key)} is not a valid name of a service.`;
@@ -150,7 +150,7 @@ function extend(
 }
 
 /** Resolves every `extends` and `include` of a file. `trail`: the paths of the file and of those that include it. */
-type Follow = (file: ComposeFile, trail: readonly string[]) => MapNode;
+type ResolveFile = (file: ComposeFile, trail: readonly string[]) => MapNode;
 
 /** The included files, each entry as one map. Files of other hosts are not fetched. */
 function readIncludes(
@@ -158,7 +158,7 @@ function readIncludes(
   reader: ComposeReader,
   warnings: Fault[],
   trail: readonly string[],
-  follow: Follow,
+  resolveFile: ResolveFile,
 ): readonly MapNode[] {
   return itemsOf(child(file.root, 'include')).flatMap((item) => {
     const paths = item.kind === 'map' ? itemsOf(child(item, 'path')) : [item];
@@ -183,10 +183,10 @@ function readIncludes(
         return [];
       }
       const inner = readIncluded(file, reader, item, name, path);
-      return inner ? [follow(inner, [...trail, absolute])] : [];
+      return inner ? [resolveFile(inner, [...trail, absolute])] : [];
     });
     const [first, ...others] = roots;
-    return first ? [others.reduce((below, over) => mergeMaps(below, over), first)] : [];
+    return first ? [others.reduce((base, override) => mergeMaps(base, override), first)] : [];
   });
 }
 

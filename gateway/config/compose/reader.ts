@@ -167,7 +167,7 @@ interface Walker {
 function parseCompose(text: string, file: string, variables: Variables) {
   const yaml = readYamlText(text);
   if (!yaml.isReadable) return { root: undefined, faults: faultsOf(yaml, text, file), missing: [] };
-  // Compose has tags of its own, and others do not matter here.
+  // Unknown tags are ignored: Compose has tags of its own, and other tags do not matter here.
   const problems = yaml.problems.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
   const faults = problems.map((problem) => yamlFault(file, yaml, problem));
   const missing: Fault[] = [];
@@ -192,13 +192,13 @@ function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode 
   for (const problem of problems) walker.faults.push(faultIn(at, [], problem, remedy));
   for (const { name, reason } of missing) {
     const message = `The variable ${name} is required here, and it is not set.`;
-    const wayOut = reason === '' ? remedy : `Text in the Compose file: ${brief(reason, longestReason)}`;
-    walker.missing.push(faultIn(at, [], message, wayOut));
+    const remedyOrReason = reason === '' ? remedy : `Text in the Compose file: ${brief(reason, longestReason)}`;
+    walker.missing.push(faultIn(at, [], message, remedyOrReason));
   }
   return { kind: 'scalar', text, unset, at, tag };
 }
 
-/** The keys of a map override those that `<<` merges into it; of several merged maps the first one counts. */
+/** The keys of a map override those that `<<` merges into it. If several merged maps have a key, the first map is used. */
 function walkMap(
   walker: Walker,
   pairs: readonly KeyAndValue[],
@@ -220,9 +220,9 @@ function walkMap(
   return mapOf([...merged, ...own], at, tag);
 }
 
-function positionIn({ file, yaml }: Walker, node: Node | null, otherwise: FilePosition): FilePosition {
+function positionIn({ file, yaml }: Walker, node: Node | null, fallback: FilePosition): FilePosition {
   const position = positionOf(yaml.lines, null, node);
-  return position ? { file, ...position } : otherwise;
+  return position ? { file, ...position } : fallback;
 }
 
 function tagOf(node: Node | null | undefined): ComposeNode['tag'] {

@@ -18,19 +18,19 @@ import { envFile } from './reader.ts';
 /** One service, with the properties that the rules use. */
 export interface Service {
   readonly name: string;
-  /** The position of its name. */
+  /** The position of the service's name. */
   readonly at: FilePosition;
   readonly node: MapNode;
   readonly environment: ReadonlyMap<string, Setting>;
   readonly missingEnvFiles: readonly ComposeNode[];
-  /** Its host names on each of its networks, in lower case. */
+  /** The host names of the service, in lower case, by network. */
   readonly networks: ReadonlyMap<string, ReadonlySet<string>>;
   /** `host`, `none`, `service:NAME` …; undefined for ordinary networks. */
   readonly networkMode: string | undefined;
   readonly dependsOn: ReadonlyMap<string, Dependency>;
-  /** Why `docker compose up` does not start it, such as `scaled to 0`; undefined if it does. */
+  /** Why `docker compose up` does not start the service, such as `scaled to 0`; undefined if Compose starts it. */
   readonly notStarted: string | undefined;
-  /** Whether it has profiles and none of them is active. Compose then ignores it. */
+  /** Whether the service has profiles and none of them is active. Compose ignores such a service. */
   readonly isOutOfProfile: boolean;
 }
 
@@ -49,8 +49,7 @@ interface Dependency {
 export interface ServiceContext {
   readonly project: string;
   readonly variables: Variables;
-  /** The active profiles. */
-  readonly active: ReadonlySet<string>;
+  readonly activeProfiles: ReadonlySet<string>;
   readonly folders: ReadonlyMap<string, string>;
 }
 
@@ -71,13 +70,13 @@ export function serviceOf(name: string, { key, value }: ComposeEntry, context: S
         { at: entry.key, required: textOf(child(entry.value, 'required')) !== 'false' },
       ]),
     ),
-    notStarted: whyNotStarted(node, context.active),
-    isOutOfProfile: isOutOfProfile(node, context.active),
+    notStarted: whyNotStarted(node, context.activeProfiles),
+    isOutOfProfile: isOutOfProfile(node, context.activeProfiles),
   };
 }
 
 /** The texts in which a service could name another service. */
-export function mentions(service: Service): readonly string[] {
+export function referringTexts(service: Service): readonly string[] {
   const nodes = ['command', 'entrypoint', 'links', 'volumes_from', 'network_mode'].map((key) =>
     child(service.node, key),
   );
@@ -116,13 +115,15 @@ function networksOf(name: string, node: MapNode, project: string): Map<string, R
     ...(container === undefined ? [`${project}-${name}-1`, `${project}_${name}_1`] : [container]),
     ...textsOf(child(node, 'hostname')),
   ];
-  const lower = (all: readonly string[]): Set<string> => new Set(all.map((one) => one.toLowerCase()));
-  if (networks.length === 0) return new Map([['default', lower(names)]]);
-  return new Map(networks.map(([key, { value }]) => [key, lower([...names, ...textsOf(child(value, 'aliases'))])]));
+  const inLowerCase = (all: readonly string[]): Set<string> => new Set(all.map((one) => one.toLowerCase()));
+  if (networks.length === 0) return new Map([['default', inLowerCase(names)]]);
+  return new Map(
+    networks.map(([key, { value }]) => [key, inLowerCase([...names, ...textsOf(child(value, 'aliases'))])]),
+  );
 }
 
-function whyNotStarted(node: MapNode, active: ReadonlySet<string>): string | undefined {
-  if (isOutOfProfile(node, active)) {
+function whyNotStarted(node: MapNode, activeProfiles: ReadonlySet<string>): string | undefined {
+  if (isOutOfProfile(node, activeProfiles)) {
     return `only started with the profile ${textsOf(child(node, 'profiles'))
       .map((one) => brief(one))
       .join(' or ')}`;
@@ -131,9 +132,9 @@ function whyNotStarted(node: MapNode, active: ReadonlySet<string>): string | und
   return count !== undefined && Number(count) === 0 ? 'scaled to 0' : undefined;
 }
 
-function isOutOfProfile(node: MapNode, active: ReadonlySet<string>): boolean {
+function isOutOfProfile(node: MapNode, activeProfiles: ReadonlySet<string>): boolean {
   const profiles = textsOf(child(node, 'profiles'));
-  return profiles.length > 0 && !active.has('*') && !profiles.some((profile) => active.has(profile));
+  return profiles.length > 0 && !activeProfiles.has('*') && !profiles.some((profile) => activeProfiles.has(profile));
 }
 
 /** A path of the host that is mounted into a container. */
@@ -171,10 +172,10 @@ export interface Port {
 export function portsOf(service: Service): readonly Port[] {
   return [
     ...itemsOf(child(service.node, 'ports')).flatMap(portsInMapping),
-    ...itemsOf(child(service.node, 'expose')).flatMap((item) => range(textOf(item), 'expose', item.at)),
+    ...itemsOf(child(service.node, 'expose')).flatMap((item) => portRange(textOf(item), 'expose', item.at)),
     ...['PORT', 'HTTP_PORT', 'SERVER_PORT'].flatMap((name) => {
       const setting = service.environment.get(name);
-      return setting ? range(setting.text, name, setting.at) : [];
+      return setting ? portRange(setting.text, name, setting.at) : [];
     }),
     ...portsInHealthcheck(child(service.node, 'healthcheck', 'test')),
   ];
@@ -188,16 +189,16 @@ export function listensOn(ports: readonly Port[], port: number): boolean {
 function portsInMapping(item: ComposeNode): Port[] {
   if (item.kind === 'map') {
     if (textOf(child(item, 'protocol')) === 'udp') return [];
-    return range(textOf(child(item, 'target')), 'ports', item.at, textOf(child(item, 'published')));
+    return portRange(textOf(child(item, 'target')), 'ports', item.at, textOf(child(item, 'published')));
   }
   const text = textOf(item) ?? '';
   // Longer than any valid mapping; the pattern below is slow on long texts.
   if (text.length > 200) return [];
   const [, host, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];
-  return range(target, 'ports', item.at, host);
+  return portRange(target, 'ports', item.at, host);
 }
 
-function range(text: string | undefined, key: string, at: FilePosition, host?: string): Port[] {
+function portRange(text: string | undefined, key: string, at: FilePosition, host?: string): Port[] {
   const [, first = '', last = first, protocol = 'tcp'] =
     /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(\w+))?$/.exec(text ?? '') ?? [];
   if (first === '' || protocol === 'udp') return [];
@@ -210,7 +211,7 @@ function portsInHealthcheck(test: ComposeNode | undefined): Port[] {
   const urls = allTexts(test)
     .join(' ')
     .matchAll(/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):(\d{1,5})/g);
-  return test ? [...urls].flatMap(([, port]) => range(port, 'healthcheck', test.at)) : [];
+  return test ? [...urls].flatMap(([, port]) => portRange(port, 'healthcheck', test.at)) : [];
 }
 
 /** `3000, 9229-9230` */

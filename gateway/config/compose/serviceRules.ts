@@ -1,7 +1,7 @@
 import { realPathOf } from '../location.ts';
 import { unknownValue } from './interpolate.ts';
 import { brief, type ComposeFinding, child, faultFinding, faultIn, textOf, warningFinding } from './node.ts';
-import { mentions, mountsOf, type Service } from './service.ts';
+import { mountsOf, referringTexts, type Service } from './service.ts';
 import {
   type ComposeContext,
   type ComposeRule,
@@ -95,8 +95,8 @@ export const orphanStillRuns: ComposeRule = (context) => {
   });
 };
 
-/** The label of a service that is not a backend of the gateway. */
-export const label = 'version-gateway.backend';
+/** The label that marks a service as no backend of the gateway, with the value `false`. */
+export const backendLabel = 'version-gateway.backend';
 
 // Images of services that are not an API, such as databases. The list only suppresses a warning.
 const commonImages = new Set(
@@ -108,22 +108,22 @@ const commonImages = new Set(
 
 /** A service that looks like a version of the API, but has no route. */
 export const serviceUnreached: ComposeRule = (context) => {
-  // The host of a target is a variable that is not set: it may be any service.
+  // If the host of a target is a variable that is not set, the target may be any service.
   if (servedTargets(context).some(({ target }) => target.host.includes(unknownValue))) return [];
   const reached = servicesOf(context.versions.flatMap(({ targets }) => targets));
   const unneeded = unneededServices(context);
-  const failing = ['nothing', 'itself', 'elsewhere'];
+  const wrongKinds = ['nothing', 'itself', 'elsewhere'];
   const misdirected = context.versions.filter(({ targets }) =>
-    targets.some(({ resolution }) => failing.includes(resolution.kind)),
+    targets.some(({ resolution }) => wrongKinds.includes(resolution.kind)),
   );
   return (
     backends(context)
       .filter((service) => service.notStarted === undefined && !reached.has(service) && !unneeded.has(service))
-      // A version of that name has a wrong host, which another rule reports.
+      // If a version of that name has a wrong host, another rule reports the host.
       .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
         const name = brief(service.name);
-        const remedy = `Add a route to it, or label it ${label}: "false" if it is no version of the API.`;
+        const remedy = `Add a route to it, or label it ${backendLabel}: "false" if it is no version of the API.`;
         const message = `No route leads to ${name}, although ${brief(context.gateway.name)} can reach it.`;
         return warningFinding(faultIn(service.at, ['services', service.name], message, remedy));
       })
@@ -131,8 +131,9 @@ export const serviceUnreached: ComposeRule = (context) => {
 };
 
 /**
- * A retired version is answered 410 without its service, and an adapted one by the service of another version. This is a warning and not a fault, because the service must run
- * until the requests that were in flight when the version was retired have ended.
+ * A retired version needs no service, because its requests are answered 410. A version that an adapter serves needs none of its
+ * own. This is a warning and not a fault, because the service must run until the requests have ended that were in flight when the
+ * version was retired.
  */
 export const retiredStillRuns: ComposeRule = (context) =>
   [...unneededServices(context)].flatMap(([service, { name: version, from }]): ComposeFinding[] => {
@@ -148,11 +149,11 @@ export const retiredStillRuns: ComposeRule = (context) =>
     const reason = from === undefined ? 'is retired' : `is served by an adapter from /${from}`;
     const message = `/${version} ${reason} and no longer needs ${name}, but ${state}.`;
     const fault = faultIn(service.at, ['services', service.name], message, remedy);
-    // The operator of an adapted version may keep its backend, to return to it.
+    // An operator may keep the backend of an adapted version, to be able to remove the adapter again.
     return [from === undefined ? warningFinding(fault) : { level: 'note', fault }];
   });
 
-/** Services of versions that need no backend, found by upstream, or by name if the version has no upstream. */
+/** Services of versions that need no backend. They are found by the targets and by the name of the version. */
 function unneededServices(context: ComposeContext): ReadonlyMap<Service, ComposeVersion> {
   const inUse = servicesOf(servedTargets(context));
   const candidates = backends(context);
@@ -174,21 +175,22 @@ function backends({ project, gateway }: ComposeContext): readonly Service[] {
     needs.flatMap(([{ name }, hosts]) => [...hosts].filter((host) => host !== name.toLowerCase())),
   );
   return needs.flatMap(([service, hosts]) => {
-    const isNear = [...service.networks.keys()].some((network) => gateway.networks.has(network));
-    const isExcluded = textOf(child(service.node, 'labels', label)) === 'false' || commonImages.has(imageOf(service));
+    const isReachable = [...service.networks.keys()].some((network) => gateway.networks.has(network));
+    const isExcluded =
+      textOf(child(service.node, 'labels', backendLabel)) === 'false' || commonImages.has(imageOf(service));
     const isInFront = hosts.has(gateway.name.toLowerCase());
-    return isNear && !isExcluded && !isInFront && !needed.has(service.name.toLowerCase()) ? [service] : [];
+    return isReachable && !isExcluded && !isInFront && !needed.has(service.name.toLowerCase()) ? [service] : [];
   });
 }
 
 /** The services that a service depends on, and all texts in the position of a host name; in lower case. */
 function namesUsedBy(service: Service): ReadonlySet<string> {
   const host = /(?<=^|\/\/|[@,=\s])[\w.-]+(?=[:/,\s]|$)/g;
-  const hosts = mentions(service).flatMap((text) => text.match(host) ?? []);
+  const hosts = referringTexts(service).flatMap((text) => text.match(host) ?? []);
   return new Set([...service.dependsOn.keys(), ...hosts].map((name) => name.toLowerCase()));
 }
 
-/** `docker.io/library/postgres:17` is a postgres. */
+/** The name of an image: `postgres` for `docker.io/library/postgres:17`. */
 function imageOf({ node }: Service): string {
   const last = (textOf(child(node, 'image')) ?? '').split('/').at(-1) ?? '';
   return last.replace(/[:@].*$/s, '');

@@ -16,7 +16,7 @@ import {
 import type { Project } from './project.ts';
 import { listensOn, portsInWords, portsOf, type Service } from './service.ts';
 
-/** One upstream of routes.yaml, after expansion of the variables in the gateway's container. */
+/** One target of routes.yaml, with variables expanded as in the gateway's container. */
 interface ComposeTarget {
   /** `v1` */
   readonly version: string;
@@ -24,9 +24,9 @@ interface ComposeTarget {
   /** In lower case, without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
-  /** Its path in routes.yaml. */
+  /** The path of the target in routes.yaml. */
   readonly path: Path;
-  /** The environment variable that routes.yaml uses for it, if any. */
+  /** The environment variable that routes.yaml uses for the target, if any. */
   readonly variable: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export function targetsOf(snapshot: Snapshot, source: Source, text: string): rea
   );
 }
 
-/** An upstream is a list of maps, a list of URLs, one URL, or the URL in place of the whole route. */
+/** The path of a target. An upstream is a list of maps, a list of URLs, one URL, or the URL in place of the whole route. */
 function pathOf(source: Source, key: string, index: number): Path {
   const route = ['routes', key];
   const forms = [
@@ -92,7 +92,7 @@ export function resolveHost({ host, port }: ComposeTarget, project: Project, gat
   return isOutside(host, gateway) ? { kind: 'outside' } : { kind: 'nothing' };
 }
 
-/** The services that the gateway's container can reach. */
+/** The names of the services that the gateway's container can reach. */
 function reachableNames(gateway: Service, project: Project): string[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
   const near = others.filter((service) => [...service.networks.keys()].some((key) => gateway.networks.has(key)));
@@ -125,9 +125,9 @@ function isOutside(host: string, gateway: Service): boolean {
 
 /** Everything that a rule compares. */
 export interface ComposeContext {
-  /** Of routes.yaml. */
+  /** The parsed routes.yaml. */
   readonly source: Source;
-  /** Absolute. */
+  /** The absolute path of routes.yaml. */
   readonly routesFile: string;
   readonly project: Project;
   readonly gateway: Service;
@@ -140,7 +140,7 @@ export interface ComposeVersion {
   /** `v1` */
   readonly name: string;
   readonly isRetired: boolean;
-  /** The version whose backend serves this one through an adapter: `v2`. Its own targets are not used then. */
+  /** The version whose backend serves this one through an adapter: `v2`. Then the targets of this version are not used. */
   readonly from: string | undefined;
   readonly targets: readonly ResolvedTarget[];
 }
@@ -153,7 +153,7 @@ interface ResolvedTarget {
 /** Returns the differences between routes.yaml and the project; never throws. */
 export type ComposeRule = (context: ComposeContext) => ComposeFinding[];
 
-/** The targets that get requests: not those of retired versions, and of versions that an adapter serves. */
+/** The targets that get requests. Targets of retired versions, and of versions that an adapter serves, do not. */
 export function servedTargets({ versions }: ComposeContext): readonly ResolvedTarget[] {
   return versions.flatMap((version) => (needsBackend(version) ? version.targets : []));
 }
@@ -166,7 +166,7 @@ export function servicesOf(targets: readonly ResolvedTarget[]): ReadonlySet<Serv
   return new Set(targets.flatMap(({ resolution }) => (resolution.kind === 'services' ? resolution.services : [])));
 }
 
-/** `v1`, `api-v1`, `v1.api` */
+/** Whether a service is named after a version: `v1`, `api-v1`, `v1.api`. */
 export function isNamedFor(service: string, version: string): boolean {
   return service.toLowerCase().split(/[-_.]/).includes(version);
 }
@@ -185,8 +185,8 @@ export const upstreamUnanswered: ComposeRule = (context) =>
       return [faultFinding(faultWith(message, `${suggestion(target, context)}.`))];
     }
     if (resolution.kind === 'elsewhere') {
-      const where = `${brief(resolution.service.name)} is on ${place(resolution.service)}, and ${brief(gateway.name)} on ${place(gateway)}.`;
-      return [faultFinding(faultWith(where, 'Put both on one network.'))];
+      const where = `${brief(resolution.service.name)} is on ${networksInWords(resolution.service)}, and ${brief(gateway.name)} on ${networksInWords(gateway)}.`;
+      return [faultFinding(faultWith(where, 'Put both services on one network.'))];
     }
     if (resolution.kind !== 'nothing') return [];
     const external = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
@@ -196,7 +196,10 @@ export const upstreamUnanswered: ComposeRule = (context) =>
     }
     const names = reachableNames(gateway, project);
     const best = nearest(target.host, names);
-    const known = names.length === 0 ? 'Add the service to one.' : `Services there: ${listed(names)}.`;
+    const known =
+      names.length === 0
+        ? `Add the service to a network of ${brief(gateway.name)}.`
+        : `Services there: ${listed(names)}.`;
     const remedy = best === undefined ? known : `Did you mean ${brief(best)}?`;
     return [faultFinding(faultWith(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
   });
@@ -214,7 +217,7 @@ export const portDiffers: ComposeRule = (context) =>
         ? `${target.port} is the published port of the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
         : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
       const first = published ?? ports[0];
-      const remedy = `Write ${portsInWords(first ? [first] : [])}, or add ${target.port} to expose if it is right.`;
+      const remedy = `Write ${portsInWords(first ? [first] : [])}, or add ${target.port} to expose if that port is right.`;
       return faultFinding(
         faultAt(
           context.source,
@@ -261,13 +264,13 @@ function suggestion(target: ComposeTarget, { gateway, project, versions }: Compo
     : `Set ${target.variable} in the environment of ${brief(gateway.name)}, so that the URL becomes ${url}`;
 }
 
-/** The position of a value that comes from the Compose file, where it has to be corrected. */
+/** Where the Compose file sets the variable of a target, because the value must be corrected there. */
 function whereSet({ variable }: ComposeTarget, gateway: Service): string {
   const setting = variable === undefined ? undefined : gateway.environment.get(variable);
   return setting ? `  ${variable} is set at ${setting.at.file}:${setting.at.line}:${setting.at.column}.` : '';
 }
 
-function place({ networks, networkMode }: Service): string {
+function networksInWords({ networks, networkMode }: Service): string {
   if (networkMode !== undefined)
     return networkMode === 'host' ? 'the network of the host' : `network_mode ${networkMode}`;
   return `the network${networks.size === 1 ? '' : 's'} ${listed([...networks.keys()])}`;

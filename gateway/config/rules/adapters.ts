@@ -3,34 +3,34 @@ import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import { faultAt, hasValue } from '../source.ts';
-import { isRoute, routeIn, shapeOf } from './lifecycle.ts';
+import { isRoute, shapeOf, splitRoute } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
 type DraftAdapter = NonNullable<RouteEntry['route']['adapter']>;
 
-/** The settings of a version's adapter. `prepared` is added once both contracts are compared. */
+/** The settings of a version's adapter. `prepared` is added after both contracts have been compared. */
 export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
   const { adapter } = route;
   if (adapter?.from === undefined) return undefined;
   const { from, mode, body, pairs } = adapter;
   const routes = Object.entries(adapter.routes).map(([name, row]): AdapterRoute => {
-    const { method, path } = routeIn(name);
+    const { method, path } = splitRoute(name);
     if (row.gone !== undefined) return { method, path, gone: row.gone };
     const at = ['routes', key, 'adapter', 'routes', name];
     const [ofRequest, ofResponse] = [row.request ?? {}, row.response ?? {}];
     return {
       method,
       path,
-      to: routeIn(row.to ?? ''),
+      to: splitRoute(row.to ?? ''),
       request: {
-        path: placed(ofRequest.path, [...at, 'request', 'path']),
-        query: placed(ofRequest.query, [...at, 'request', 'query']),
-        body: placed(ofRequest.body, [...at, 'request', 'body']),
+        path: withPlaces(ofRequest.path, [...at, 'request', 'path']),
+        query: withPlaces(ofRequest.query, [...at, 'request', 'query']),
+        body: withPlaces(ofRequest.body, [...at, 'request', 'body']),
       },
       responses: new Map(
         Object.entries(ofResponse).map(([status, list]) => [
           normalStatus(status),
-          placed(list, [...at, 'response', status]),
+          withPlaces(list, [...at, 'response', status]),
         ]),
       ),
     };
@@ -38,11 +38,11 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
   return { from: from.slice(1), mode, body, pairs, routes, prepared: undefined };
 }
 
-function placed(list: readonly Operation[] = [], base: Path): readonly Operation[] {
+function withPlaces(list: readonly Operation[] = [], base: Path): readonly Operation[] {
   return list.map((operation) => {
     const place = [...base, ...operation.place];
     if (operation.kind !== 'each') return { ...operation, place };
-    return { ...operation, place, operations: placed(operation.operations, base) };
+    return { ...operation, place, operations: withPlaces(operation.operations, base) };
   });
 }
 
@@ -52,7 +52,7 @@ function normalStatus(status: string): string {
 
 /** An adapter needs another version of this file, with a backend of its own. */
 export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
-  withAdapter(entries).flatMap(({ key, adapter: { from } }) => {
+  adaptersOf(entries).flatMap(({ key, adapter: { from } }) => {
     const at = ['routes', key, 'adapter', 'from'];
     const others = entries.filter((other) => other.key !== key && !other.route.retired && !other.route.adapter);
     const known = others.map((other) => other.key).join(', ');
@@ -71,7 +71,7 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
 
 /** Both contracts are compared when the file is loaded. If they are equal, one of them is probably the wrong file. */
 export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }) =>
-  withAdapter(entries).flatMap(({ key, adapter: { from } }) => {
+  adaptersOf(entries).flatMap(({ key, adapter: { from } }) => {
     const named = [key, from].filter((name) => entries.some((other) => other.key === name)) as string[];
     const missing = named.find((name) => !hasValue(source, ['routes', name, 'contract']));
     if (missing !== undefined) {
@@ -92,15 +92,15 @@ const reasons: Readonly<Record<string, string>> = {
   DELETE: 'A client could delete what its version cannot show.',
 };
 
-/** Why routes with a method cannot be adapted; undefined: they can. */
+/** Why routes with this method cannot be adapted; undefined if they can. */
 export function reasonAgainst(method: string): string | undefined {
   if (method === 'GET' || method === 'POST') return undefined;
   return reasons[method] ?? 'Only GET, HEAD and POST can be adapted.';
 }
 
-/** The rows of an adapter are routes of the version, each one once. They name a route of the other version, or are gone. */
+/** Each row of an adapter is a route of the version, and occurs once. It names a route of the other version, or is gone. */
 export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
-  withAdapter(entries).flatMap(({ key, adapter }) => {
+  adaptersOf(entries).flatMap(({ key, adapter }) => {
     const seen = new Map<string, string>();
     const rows = Object.entries(adapter.routes);
     const at = ['routes', key, 'adapter', 'routes'];
@@ -109,7 +109,7 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
       return [faultAt(source, at, 'The adapter has no routes.', remedy)];
     }
     return rows.flatMap(([name, row]): Fault[] => {
-      const route = routeIn(name);
+      const route = splitRoute(name);
       if (!isRoute(route)) return [notARoute(source, [...at, name], name, 'key')];
       const shape = shapeOf(route);
       const first = seen.get(shape);
@@ -146,7 +146,7 @@ function rowFaults(
   if (stray !== undefined)
     return [faultAt(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.', 'key')];
   if (row.to === undefined) return [];
-  const [route, to] = [routeIn(name), routeIn(row.to)];
+  const [route, to] = [splitRoute(name), splitRoute(row.to)];
   const reason = reasonAgainst(route.method);
   if (reason !== undefined) {
     return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Write gone: with the reason.', 'key')];
@@ -182,16 +182,16 @@ function unknownRoute(
 ): [message: string, remedy: string] | undefined {
   const contract = contracts.get(version);
   if (!contract || isUnusable(contract)) return undefined;
-  const { method, path } = routeIn(name);
+  const { method, path } = splitRoute(name);
   const known = contract.paths
     .entries()
     .flatMap(([template, methods]) => methods.split(' ').map((one) => `${one} ${template}`));
-  if (known.some((one) => shapeOf(routeIn(one)) === shapeOf({ method, path }))) return undefined;
+  if (known.some((one) => shapeOf(splitRoute(one)) === shapeOf({ method, path }))) return undefined;
   const best = nearest(name, known);
   const remedy = best === undefined ? `Write a route of that contract, without ${version}.` : `Did you mean ${best}?`;
   return [`The contract of ${version} has no route ${name}.`, remedy];
 }
 
-function withAdapter(entries: readonly RouteEntry[]): { readonly key: string; readonly adapter: DraftAdapter }[] {
+function adaptersOf(entries: readonly RouteEntry[]): { readonly key: string; readonly adapter: DraftAdapter }[] {
   return entries.flatMap(({ key, route }) => (route.adapter ? [{ key, adapter: route.adapter }] : []));
 }

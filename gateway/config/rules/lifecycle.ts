@@ -95,25 +95,25 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
 
 /** The ends of single routes: those in routes.yaml, and those of other operations in the contract. For a file without faults. */
 export function routeEndsOf(route: RouteEntry['route'], contract: Contract | undefined): RouteEnd[] {
-  const own = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...routeIn(key), ...dates }));
+  const own = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...splitRoute(key), ...dates }));
   const dated = endsOfContract(route, contract).filter((end) => !isUndated(end));
   return [...own, ...dated].flatMap(({ method, path, deprecation, sunset }) =>
     deprecation === undefined ? [] : [{ method, path, deprecation, sunset }],
   );
 }
 
-/** The operations of the contract that routes.yaml does not replace. */
+/** The ends in the contract, without those of operations that `ends` in routes.yaml also lists. */
 function endsOfContract(
   route: RouteEntry['route'],
   contract: Contract | UnusableContract | undefined,
 ): readonly ContractEnd[] {
   if (contract === undefined || isUnusable(contract)) return [];
-  const replaced = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(routeIn(key))));
+  const replaced = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(splitRoute(key))));
   return contract.ends.filter((end) => !replaced.has(shapeOf(end)));
 }
 
-/** `GET /drinks/{id}` in its parts. */
-export function routeIn(key: string): Pick<RouteEnd, 'method' | 'path'> {
+/** Splits `GET /drinks/{id}` into method and path. */
+export function splitRoute(key: string): Pick<RouteEnd, 'method' | 'path'> {
   const [method = '', ...path] = key.trim().split(/\s+/);
   return { method, path: path.join(' ') };
 }
@@ -125,19 +125,19 @@ export function shapeOf({ method, path }: Pick<RouteEnd, 'method' | 'path'>): st
 
 const methods: ReadonlySet<string> = new Set(contractMethods.map((name) => name.toUpperCase()));
 
-/** Whether it is a method and a path below the version. It may not exist. */
+/** Whether this is a method and a path below the version. It need not be a route that exists. */
 export function isRoute({ method, path }: Pick<RouteEnd, 'method' | 'path'>): boolean {
   return methods.has(method) && /^\/[^\s?#]*$/.test(path);
 }
 
-/** The keys of `ends` are routes of the version, each one once. */
+/** Each key of `ends` is a route of the version, and occurs once. */
 export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
     const contract = contracts.get(key);
     const seen = new Map<string, string>();
     return Object.keys(route.ends ?? {}).flatMap((name): Fault[] => {
       const at = ['routes', key, 'ends', name];
-      const { method, path } = routeIn(name);
+      const { method, path } = splitRoute(name);
       if (!isRoute({ method, path })) {
         const remedy = 'Write a method in capitals and a path below the version, such as "GET /legacy-search".';
         return [faultAt(source, at, `${name} is not a route.`, remedy, 'key')];
@@ -153,7 +153,7 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
     });
   });
 
-/** A route needs a deprecation, and no date of it may be later than what is announced for the whole version. */
+/** The end of a route needs a deprecation, and neither of its dates may be later than the sunset of the version. */
 export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
@@ -170,7 +170,7 @@ export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
     return [...own, ...ofContract];
   });
 
-/** Warns about operations of a contract whose end cannot be announced. Other tools accept other values of these keys. */
+/** Warns about operations of a contract whose end cannot be announced. It is no fault: other tools accept other values. */
 export const endsOfContractHaveDates: WarningRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) =>
     endsOfContract(route, contracts.get(key))

@@ -5,7 +5,7 @@ import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import type { Identifier } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
-import { isRoute, routeIn } from './lifecycle.ts';
+import { isRoute, splitRoute } from './lifecycle.ts';
 import {
   type ConfigRule,
   dateText,
@@ -34,8 +34,8 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
 
 const tagged = /(?:^|:)#/;
 
-/** Leaves out the clients whose kind is not in `usage.identify`: no request has such a name. */
-export function identifiable(clients: readonly string[], identify: readonly Identifier[]): readonly string[] {
+/** Leaves out the clients whose kind is not in `usage.identify`, because no request has such a client. */
+export function identifiableClients(clients: readonly string[], identify: readonly Identifier[]): readonly string[] {
   const kinds = identify.map(kindOf);
   return clients.filter((client) => !client.includes(':') || kinds.some((kind) => client.startsWith(`${kind}:`)));
 }
@@ -78,18 +78,18 @@ export const freezeOfServedVersion: ConfigRule = ({ source, entries }) =>
     return [faultAt(source, ['routes', key, 'freeze', 'from'], message, `Write a date before ${dateText(sunset)}.`)];
   });
 
-/** A client that is known by its user agent or address only is never new. */
+/** A client that is identified only by its user agent or address is never new. */
 export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
   if (draft.usage.identify.some(({ by }) => by === 'header' || by === 'jwt')) return [];
   return entries.flatMap(({ key, route }) => {
     if (route.freeze === undefined) return [];
-    const message = 'usage.identify only has user-agent and address, and no such client is ever new.';
+    const message = 'usage.identify has only user-agent and address, and clients identified by these are never new.';
     const remedy = 'Add a header or a JWT claim to usage.identify, or remove the freeze.';
     return [faultAt(source, ['routes', key, 'freeze'], message, remedy, 'key')];
   });
 };
 
-/** The ledger forgets the time before the freeze while the version is still served. */
+/** The ledger deletes the counts from before the freeze while the version is still served. */
 export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, now) =>
   entries.flatMap(({ key, route: { freeze, sunset = now } }) => {
     const since = (freeze?.from ?? Number.NaN) - draft.retire.quiet;
@@ -99,21 +99,22 @@ export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, no
   });
 
 const weekMs = 7 * 86_400_000;
-// The owners of a client take a shorter failure for a network problem. A longer brownout would be an outage.
+// The owners of a client would mistake a shorter brownout for a network problem.
 const shortestMs = 15 * 60_000;
+// A longer brownout would be an outage.
 const longestMs = 24 * 3_600_000;
 
 /** The brownouts of a version, in the order of their starts. For a file without faults. */
 export function windowsOf({ brownouts }: RouteEntry['route']): BrownoutWindow[] {
   return brownouts
-    .map(({ at, for: length, clients, routes }) => ({ at, end: at + length, clients, routes: routes?.map(routeIn) }))
+    .map(({ at, for: length, clients, routes }) => ({ at, end: at + length, clients, routes: routes?.map(splitRoute) }))
     .sort((a, b) => a.at - b.at);
 }
 
 type Window = RouteEntry['route']['brownouts'][number];
 
-/** `check` returns a key of the window, a message and a remedy; undefined: the window is correct. */
-function eachWindow(
+/** A rule for each window. `check` returns a key of the window, a message and a remedy; undefined: the window is correct. */
+function windowRule(
   check: (window: Window, entry: RouteEntry, index: number) => readonly [key: keyof Window, string, string] | undefined,
 ): ConfigRule {
   return ({ source, entries }) =>
@@ -126,13 +127,13 @@ function eachWindow(
     );
 }
 
-export const brownoutLengths = eachWindow(({ for: length }) => {
+export const brownoutLengths = windowRule(({ for: length }) => {
   if (length < shortestMs) return ['for', 'The brownout is shorter than 15 minutes.', 'Write 15m or more.'];
   return length > longestMs ? ['for', 'The brownout is longer than 24 hours.', 'Write 24h or less.'] : undefined;
 });
 
 /** Before its deprecation, clients do not know that the version ends. After its sunset, they must have moved already. */
-export const brownoutsInDeprecation = eachWindow(({ at, for: length }, { key, route: { deprecation, sunset } }) => {
+export const brownoutsInDeprecation = windowRule(({ at, for: length }, { key, route: { deprecation, sunset } }) => {
   if (deprecation === undefined)
     return ['at', `${key} has no deprecation.`, 'Add a deprecation before the brownout, or remove the brownout.'];
   if (at < deprecation) {
@@ -144,7 +145,7 @@ export const brownoutsInDeprecation = eachWindow(({ at, for: length }, { key, ro
   return ['at', message, 'Let it end before the sunset, or move the sunset.'];
 });
 
-export const brownoutsOverlap = eachWindow(({ at, for: length }, { route }, index) => {
+export const brownoutsOverlap = windowRule(({ at, for: length }, { route }, index) => {
   const other = route.brownouts.slice(0, index).find((one) => at < one.at + one.for && one.at < at + length);
   if (other === undefined) return undefined;
   const message = `The brownout overlaps the one that begins at ${dateText(other.at)}.`;
@@ -158,7 +159,7 @@ export const brownoutRoutes: ConfigRule = ({ source, entries, contracts }) =>
     return route.brownouts.flatMap(({ routes = [] }, index) =>
       routes.flatMap((name, place): Fault[] => {
         const at = ['routes', key, 'brownouts', index, 'routes', place];
-        const { method, path } = routeIn(name);
+        const { method, path } = splitRoute(name);
         if (!isRoute({ method, path })) {
           const remedy = 'Write a method in capitals and a path below the version, such as "GET /drinks/{id}".';
           return [faultAt(source, at, `${name} is not a route.`, remedy)];
@@ -194,8 +195,8 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
   });
 
 /**
- * Without a key, clients have other tags with a new ledger: waivers no longer name them, a freeze takes them for new ones, and
- * brownouts no longer spare them.
+ * Without a key, all tags change with a new ledger. Waivers then no longer name the clients, a freeze treats the clients as new,
+ * and brownouts no longer spare them.
  */
 export const rulesNeedTagKey: WarningRule = (context, now) => {
   const { source, draft, entries } = context;
@@ -206,7 +207,8 @@ export const rulesNeedTagKey: WarningRule = (context, now) => {
     const hasBrownout = sparesTags && windowsOf(route).some(({ end }) => now < end);
     const used = route.waivers.length > 0 ? 'waivers' : route.freeze ? 'freeze' : hasBrownout && 'brownouts';
     if (!used) return [];
-    const message = `Without usage.tag_key, clients have other tags with a new ledger, and these rules do not recognize them.`;
+    const message =
+      'Without usage.tag_key, the tags of clients change with a new ledger, and these rules no longer recognize the clients.';
     const remedy = `Write tag_key: \${TAG_KEY}, and set the variable to at least 16 characters.`;
     return [faultAt(source, ['routes', key, used], message, remedy, 'key')];
   });
@@ -220,12 +222,12 @@ export const waiversAreNotClaimable: WarningRule = (context) => {
   const kinds = draft.usage.identify.map(kindOf);
   return entries.flatMap(({ key, route }) =>
     route.waivers.flatMap(({ client }, index) => {
-      const guessed = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);
-      const named = clientsOf(client).filter((one) => !guessed.has(one));
+      const direct = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);
+      const named = clientsOf(client).filter((one) => !direct.has(one));
       const names = named.length > 0 ? named : [client];
-      const open = names.find((one) => !tagged.test(one));
-      if (open === undefined) return [];
-      const message = `${open} is not a tag: anybody who sends that word gets the waiver.`;
+      const claimable = names.find((one) => !tagged.test(one));
+      if (claimable === undefined) return [];
+      const message = `${claimable} is not a tag: anybody who sends that word gets the waiver.`;
       const remedy = 'Name a client that is identified by a secret, such as an API key, if that matters.';
       return [faultAt(source, ['routes', key, 'waivers', index, 'client'], message, remedy)];
     }),

@@ -5,9 +5,9 @@ import type { ConfigRule } from './rule.ts';
 /** The file needs at least one version. */
 export const needsRoute: ConfigRule = ({ source }) => {
   const routes = valueAt(source.tree, ['routes']);
-  const empty =
+  const isEmpty =
     routes === undefined || routes === null || (typeof routes === 'object' && Object.keys(routes).length === 0);
-  if (!empty) return [];
+  if (!isEmpty) return [];
   return [
     faultAt(source, ['routes'], 'The file has no routes.', 'Write at least one, such as /v1: http://127.0.0.1:3001.'),
   ];
@@ -49,7 +49,7 @@ export const oneSpelling: ConfigRule = ({ source }) => {
     });
 };
 
-/** The one of several spellings that counts as right. */
+/** The spelling to keep, if a prefix has several spellings. */
 function rightSpelling(key: string, keys: readonly string[]): string | undefined {
   const spellings = keys.filter((other) => normalPrefix(other) === normalPrefix(key));
   return spellings.find(isPrefix) ?? spellings[0];
@@ -91,14 +91,14 @@ function isUnclear(retired: unknown): boolean {
   return retired !== undefined && typeof retired !== 'boolean';
 }
 
-/** A target may be listed once; its weight says how much it gets. */
+/** A target may be listed only once. Its weight sets its share of the requests. */
 export const targetsDiffer: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) => {
     const seen = new Set<string>();
     const faults: Fault[] = [];
     for (const [index, { url }] of (route.upstream ?? []).entries()) {
       const path = ['routes', key, 'upstream', index];
-      const remedy = 'Keep one, with a higher `weight` if that is what you want.';
+      const remedy = 'Keep one, with a higher `weight` if it should get more requests.';
       if (seen.has(url)) faults.push(faultAt(source, path, `${url} is already a target of ${key}.`, remedy));
       seen.add(url);
     }

@@ -6,7 +6,7 @@ import type { Draft, SchemaNode } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
-/** Returns the faults of a document whose types are right. Never throws. `now`: epoch ms. */
+/** Returns faults of a document, except wrong types. Never throws. `now`: epoch ms. */
 export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {

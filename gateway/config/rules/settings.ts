@@ -11,12 +11,12 @@ export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) 
   const token = valueAt(source.tree, ['gateway', 'admin_token']);
   const isEmpty = isEmptyVariable(token);
   if (isLoopback(gateway.admin.host) || (token !== undefined && !isEmpty)) return [];
-  const message = `${format(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
+  const message = `${addressText(gateway.admin)} can be reached from other machines, and ${isEmpty ? 'admin_token is empty' : 'there is no admin_token'}.`;
   const remedy = isEmpty ? remedyForEmpty(token) : `Write admin_token: \${ADMIN_TOKEN}`;
   return [faultAt(source, ['gateway', 'admin'], message, `${remedy}, or listen on 127.0.0.1:${gateway.admin.port}.`)];
 };
 
-/** `${NAME:-}` is empty if NAME is not set. */
+/** The remedy for a token whose variable is empty or not set: `${NAME:-}`. */
 function remedyForEmpty(token: unknown): string {
   const [, name = 'its variable'] = token instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(token.written) ?? []) : [];
   return `Set ${name}, for example to the output of \`openssl rand -hex 24\``;
@@ -28,7 +28,7 @@ export const listenersDiffer: ConfigRule = ({ source, draft: { gateway } }) => {
   const sameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
   if (listen.port !== admin.port || listen.port === 0 || !sameHost) return [];
   const key = hasValue(source, ['gateway', 'admin']) ? 'admin' : 'listen';
-  const message = `listen ${format(listen)} and admin ${format(admin)} are the same port.`;
+  const message = `listen ${addressText(listen)} and admin ${addressText(admin)} are the same port.`;
   return [faultAt(source, ['gateway', key], message, 'Give one of them another port.')];
 };
 
@@ -36,7 +36,7 @@ function isWildcard(host: string): boolean {
   return host === '' || host === '0.0.0.0' || host === '::';
 }
 
-function format({ host, port }: HostPort): string {
+function addressText({ host, port }: HostPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
@@ -85,7 +85,7 @@ export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
       return faultAt(source, ['gateway', 'trusted_proxies'], message, 'Name the networks of your own proxies.');
     });
 
-/** A webhook with an empty variable as its URL is off; one without a URL is a mistake. */
+/** An entry whose `url` is an empty variable is off. An entry without `url` is a mistake. */
 export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
   notify.flatMap((_one, index) => {
     if (hasValue(source, ['notify', index, 'url'])) return [];
@@ -93,16 +93,16 @@ export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
     return [faultAt(source, ['notify', index], 'The entry has no url.', remedy)];
   });
 
-/** The queue has one entry per event, URL and format. */
+/** The queue has one entry for each event, URL and format, so a second such entry would add nothing. */
 export const receiversDiffer: ConfigRule = ({ source, draft: { notify } }) =>
   notify.flatMap(({ url, format }, index) => {
     const first = notify.findIndex((one) => url !== undefined && one.url === url && one.format === format);
     if (first === -1 || first === index) return [];
-    const message = `The url and the format are those of notify[${first}].`;
+    const message = `notify[${first}] has the same url and the same format.`;
     return [faultAt(source, ['notify', index], message, 'Write all events of a webhook in one entry.')];
   });
 
-/** Client names and the path of a Slack webhook are not for everyone on the network. */
+/** Without TLS, others on the network can read client names and the secret path of a Slack webhook. */
 export const receiverWithoutTls: WarningRule = ({ source, draft: { notify } }) =>
   notify.flatMap(({ url }, index) => {
     if (url === undefined || !url.startsWith('http://')) return [];
@@ -133,11 +133,13 @@ export const nothingInService: WarningRule = (context, now) => {
   ];
 };
 
-/** Without a URL nothing is exported. Whoever writes the other keys expects an export. */
+/** Without a URL nothing is exported, although the other keys show that an export is wanted. */
 export const telemetryNeedsCollector: ConfigRule = ({ source }) => {
   const keys = Object.keys(valueAt(source.tree, ['telemetry']) ?? {});
   if (keys.length === 0 || hasValue(source, ['telemetry', 'otlp'])) return [];
-  return [faultAt(source, ['telemetry'], 'telemetry has no otlp.', 'Write otlp: http://localhost:4318, or remove it.')];
+  return [
+    faultAt(source, ['telemetry'], 'telemetry has no otlp.', 'Write otlp: http://localhost:4318, or remove telemetry.'),
+  ];
 };
 
 /** Collectors listen on 4317 for gRPC and on 4318 for HTTP. */
@@ -147,9 +149,9 @@ export const collectorPort: WarningRule = ({ source, draft: { telemetry } }) => 
   return [faultAt(source, ['telemetry', 'otlp'], message, 'Use port 4318, unless your collector differs.')];
 };
 
-/** The share of new traces by OTEL_TRACES_SAMPLER. Undefined if it is not set, or not usable. */
-export function sampleIn(env: NodeJS.ProcessEnv): number | undefined {
-  // The gateway always follows the flag of a parent, so both forms have the same effect here.
+/** The share of new traces that OTEL_TRACES_SAMPLER sets. Undefined if the variable is not set, or not usable. */
+export function sampleFrom(env: NodeJS.ProcessEnv): number | undefined {
+  // The gateway always follows the flag of a parent, so the prefix has no effect here.
   const sampler = env['OTEL_TRACES_SAMPLER']?.toLowerCase().replace(/^parentbased_/, '');
   if (sampler === 'always_on') return 1;
   if (sampler === 'always_off') return 0;

@@ -2,7 +2,7 @@ import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { DriftSettings, ShadowSettings } from '../shadowSettings.ts';
 import { faultAt, hasValue } from '../source.ts';
-import { isRoute, routeIn } from './lifecycle.ts';
+import { isRoute, splitRoute } from './lifecycle.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
 const yearMs = 366 * 86_400_000;
@@ -20,7 +20,7 @@ type ShadowFault = readonly [key: keyof DraftShadow, message: string, remedy: st
 export function shadowOf({ shadow }: RouteEntry['route']): ShadowSettings | undefined {
   if (shadow?.to === undefined || shadow.until === undefined) return undefined;
   const { to, sample, rate, in_flight: inFlight, timeout, body, control, credentials, routes, until } = shadow;
-  const deny = routes.deny.map(routeIn);
+  const deny = routes.deny.map(splitRoute);
   const values = shadow.values === 'on';
   return { to: to.slice(1), sample, rate, inFlight, timeout, body, control, credentials, deny, values, until };
 }
@@ -30,7 +30,7 @@ export function driftOf({ drift }: RouteEntry['route']): DriftSettings | undefin
   return drift?.until === undefined ? undefined : { ...drift, until: drift.until };
 }
 
-function eachShadow(
+function shadowFaults(
   { source, entries }: RuleContext,
   check: (shadow: DraftShadow, entry: RouteEntry) => ShadowFault | undefined,
 ): Fault[] {
@@ -45,7 +45,7 @@ function eachShadow(
 
 /** The copies go to another version of the file that has a backend. */
 export const shadowHasTarget: ConfigRule = (context) =>
-  eachShadow(context, ({ to }, { key, route }) => {
+  shadowFaults(context, ({ to }, { key, route }) => {
     const { entries, source } = context;
     const others = entries.filter((entry) => entry.key !== key && entry.route.upstream !== undefined);
     const remedy =
@@ -63,7 +63,7 @@ export const shadowHasTarget: ConfigRule = (context) =>
 
 /** A forgotten shadow must not send copies forever. */
 export const shadowNeedsEnd: ConfigRule = (context, now) =>
-  eachShadow(context, ({ until }, { key }) => {
+  shadowFaults(context, ({ until }, { key }) => {
     if (until === undefined && hasValue(context.source, ['routes', key, 'shadow', 'until'])) return undefined;
     const latest = dateText(Math.floor((now + yearMs) / 86_400_000) * 86_400_000);
     const remedy = `Write a date of the next months, at most ${latest}.`;
@@ -72,7 +72,7 @@ export const shadowNeedsEnd: ConfigRule = (context, now) =>
   });
 
 export const shadowHasLimits: ConfigRule = (context) =>
-  eachShadow(context, ({ body, rate, timeout }) => {
+  shadowFaults(context, ({ body, rate, timeout }) => {
     if (body > largestBody) return ['body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.'];
     if (timeout > longestTimeoutMs) return ['timeout', 'The timeout is longer than a minute.', 'Write 1m or less.'];
     if (rate > highestRate)
@@ -87,7 +87,7 @@ export const shadowRoutes: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) =>
     (route.shadow?.routes.deny ?? []).flatMap((name, index): Fault[] => {
       const at = ['routes', key, 'shadow', 'routes', 'deny', index];
-      const { method, path } = routeIn(name);
+      const { method, path } = splitRoute(name);
       if (!isRoute({ method, path }) || !['GET', 'HEAD'].includes(method)) {
         const remedy = 'Write GET or HEAD and a path below the version, such as "GET /export".';
         return [faultAt(source, at, `${name} is not a route that could be copied.`, remedy)];
@@ -100,7 +100,7 @@ export const shadowRoutes: ConfigRule = ({ source, entries, contracts }) =>
   );
 
 export const shadowIsOver: WarningRule = (context, now) =>
-  eachShadow(context, ({ until }, { key }) =>
+  shadowFaults(context, ({ until }, { key }) =>
     until === undefined || until > now
       ? undefined
       : [
@@ -112,13 +112,13 @@ export const shadowIsOver: WarningRule = (context, now) =>
 
 /** Differences are classified by the contracts of both versions. */
 export const shadowWithoutContract: WarningRule = (context) =>
-  eachShadow(context, ({ to }, { key }) => {
+  shadowFaults(context, ({ to }, { key }) => {
     const lacking = [key, to ?? ''].filter((one) => !context.contracts.has(one));
     const message = `${lacking.join(' and ')} ${lacking.length > 1 ? 'have' : 'has'} no contract, so differences cannot be classified.`;
     return lacking.length === 0 ? undefined : ['to', message, 'Add contract.'];
   });
 
-/** There are responses to compare, a contract to compare them with, an end, and limits. */
+/** `drift` needs responses to compare, a contract to compare them with, an end, and limits. */
 export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
   entries.flatMap(({ key, route }) => {
     const { drift } = route;

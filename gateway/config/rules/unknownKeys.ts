@@ -11,7 +11,7 @@ export const unknownKeys: ConfigRule = ({ source, schema }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
   );
 
-/** The paths, as in faults, of the known keys that misspelt keys probably stand for. They are not also reported as missing. */
+/** The paths, as in faults, of the known keys that misspelt keys probably stand for. These are not reported as missing, too. */
 export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> {
   return new Set(
     unknownIn(tree, [schema], []).flatMap(({ path, key, known }) => {

@@ -21,7 +21,7 @@ export const passedSunset: WarningRule = ({ source, entries }, now) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
     if (route.sunset === undefined || route.sunset > now || !isInService(entry, now)) return [];
-    const message = `The sunset of ${key}, ${dateText(route.sunset)}, has passed, and it is still served.`;
+    const message = `The sunset of ${key}, ${dateText(route.sunset)}, has passed, and ${key} is still served.`;
     const remedy = 'Write after_sunset: gone or retired: true, or move the sunset to a later date.';
     return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
   });
@@ -88,7 +88,7 @@ export const movedWithoutSuccessor: WarningRule = (context, now) =>
     .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !successorOf(entry, context, now))
     .map(({ key }) => {
       const message = `${key} has moved routes but no successor.`;
-      return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove it.');
+      return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove moved.');
     });
 
 // The number of routes that a message lists.

@@ -75,7 +75,7 @@ it('shows each finding with the line of its file, and counts faults and warnings
   const { code, stdout } = await runIn(folderOf({ ...files, 'docker-compose.yml': text }), args, nowhere);
   expect(code).toBe(1);
   expect(stdout).toBe(`routes.yaml:2:8  routes./v1
-  http://v1:3001: v1 listens on 3002 (expose).  Write 3002, or add 3001 to expose if it is right.  V1_URL is set at docker-compose.yml:4:20.
+  http://v1:3001: v1 listens on 3002 (expose).  Write 3002, or add 3001 to expose if that port is right.  V1_URL is set at docker-compose.yml:4:20.
   2 |   /v1: \${V1_URL:-http://127.0.0.1:3001}
     |        ^
 
