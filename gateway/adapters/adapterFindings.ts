@@ -15,19 +15,20 @@ export interface JudgedFinding {
   readonly place: readonly string[];
 }
 
-// Compatible within a major as far as the rules go. Here clients of the version would get other results, or invalid ones.
-const alsoFaults: ReadonlySet<RuleId> = new Set([
+// The rules allow these changes within a major. In an adapter they are faults: clients of the adapted version would get other
+// results, or invalid ones.
+const faultsInAdapters: ReadonlySet<RuleId> = new Set([
   'response-alternative-added',
   'param-removed',
   'request-field-removed',
   'default-changed',
 ]);
 
-/** Headers that the gateway writes anew for the clients of the version. */
+/** Response headers that the gateway rewrites for the clients of the adapted version. */
 const translatedHeaders: ReadonlySet<string> = new Set(['location', 'link', 'content-location', 'set-cookie', 'etag']);
 
-/** Headers of requests that the gateway reads itself, or does not pass on. */
-const handledHeaders: ReadonlySet<string> = new Set([
+/** Headers of conditional and range requests. HTTP defines them, so a contract need not describe them. */
+const conditionalHeaders: ReadonlySet<string> = new Set([
   'if-none-match',
   'if-match',
   'if-modified-since',
@@ -37,10 +38,10 @@ const handledHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Judges a difference. In a response, the version's contract is the old one, and the adapted contract the new one. In a
- * request, the adapted requests are the old ones. Undefined: the difference does not matter.
+ * Judges a difference. For a response, the contract of the adapted version is compared with the adapted responses. For a request,
+ * the adapted requests are compared with the contract of the other version. Undefined: the difference does not matter.
  */
-export function judged(
+export function judgeDifference(
   { source, level, rule }: Finding,
   direction: 'request' | 'response',
   { own, other }: { readonly own: string; readonly other: string },
@@ -48,7 +49,8 @@ export function judged(
   if (!source || level === 'info') return undefined;
   const { change, occurrences } = source;
   const { steps } = occurrences[0];
-  const isFault = level === 'error' || alsoFaults.has(rule) || change.kind === 'value' || change.kind === 'values';
+  const isFault =
+    level === 'error' || faultsInAdapters.has(rule) || change.kind === 'value' || change.kind === 'values';
   const isUnchecked = direction === 'response' && isInvalidPattern(change);
   if (!isUnchecked && isIrrelevant(change, steps)) return undefined;
   if (direction === 'request' && isUnusedDefault(change)) return undefined;
@@ -66,7 +68,7 @@ export function judged(
     message,
     remedy: isUnchecked
       ? `The pattern is not a regular expression of JavaScript, so no value can be checked with it: correct it in the contract of ${own}.`
-      : remedyFor(change, steps, direction, other),
+      : remedyFor(change, steps, direction, { own, other }),
     isWarning: !isUnchecked && (!isFault || isRedirect),
     place: placeOf(change, steps),
   };
@@ -76,11 +78,14 @@ function isInvalidPattern({ kind, name, old }: Change): boolean {
   return kind === 'limit' && name === 'pattern' && old !== undefined && regExpOf(String(old.value)) === undefined;
 }
 
-/** Errors need not be declared by both, and generated values show which limits matter. */
+/**
+ * Whether a difference does not matter here. Both contracts need not declare the same errors, and limits are checked with
+ * generated values.
+ */
 function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
   const header = change.kind === 'header' ? change.name : steps.find(({ kind }) => kind === 'header');
   const name = typeof header === 'object' && 'name' in header ? header.name : header;
-  if (change.kind === 'parameter' && change.effect === 'removed' && isHandled(change)) return true;
+  if (change.kind === 'parameter' && change.effect === 'removed' && isConditionalHeader(change)) return true;
   if (change.kind === 'limit' && typeof name === 'string' && translatedHeaders.has(name.toLowerCase())) return true;
   return change.kind === 'error_status' || (change.kind === 'limit' && change.effect === 'changed');
 }
@@ -95,15 +100,15 @@ function isUnusedDefault({ kind, old }: Change): boolean {
   return Array.isArray(required) && required.includes(key);
 }
 
-/** Whether requests without credentials were accepted. An operation cannot add any. */
+/** Whether requests without credentials are no longer accepted. An operation cannot add credentials. */
 function isClosedToAnonymous({ kind, old, new: now }: Change): boolean {
   const isOpen = (value: unknown): boolean =>
     !Array.isArray(value) || value.length === 0 || value.some((schemes) => Object.keys(Object(schemes)).length === 0);
   return kind === 'security' && isOpen(old?.value) && !isOpen(now?.value);
 }
 
-function isHandled({ name, detail }: Change): boolean {
-  return detail?.is === 'parameter' && detail.in === 'header' && handledHeaders.has(name.toLowerCase());
+function isConditionalHeader({ name, detail }: Change): boolean {
+  return detail?.is === 'parameter' && detail.in === 'header' && conditionalHeaders.has(name.toLowerCase());
 }
 
 function placeOf(change: Change, steps: readonly PathStep[]): readonly string[] {
@@ -121,7 +126,7 @@ function remedyFor(
   change: Change,
   steps: readonly PathStep[],
   direction: 'request' | 'response',
-  other: string,
+  { own, other }: { readonly own: string; readonly other: string },
 ): string {
   const gone = 'or write gone: with the reason';
   const inHeader = change.detail?.is === 'parameter' && /^(?:header|cookie)$/.test(change.detail.in);
@@ -134,10 +139,10 @@ function remedyFor(
   switch (change.kind) {
     case 'field':
       if (direction === 'response')
-        return `Use rename or move if ${other} has it under another name, default or const if not, ${gone}.`;
+        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${gone}.`;
       return change.effect === 'removed' || change.effect === 'refused'
-        ? 'Use rename if it has another name, or drop it if it has no effect.'
-        : 'Use rename or move if requests have it under another name, or default or const if not.';
+        ? `Use rename if ${other} has it under another name, or drop if it has no effect.`
+        : 'Use rename or move if requests have it under another name. Otherwise use default or const.';
     case 'presence':
       return `Use default to add it, ${gone}.`;
     case 'type':
@@ -146,15 +151,15 @@ function remedyFor(
       return `Use map with the key null, as in { ${lastField(steps)}: { "null": … } }, ${gone}.`;
     case 'value':
     case 'values':
-      return `Use map to name ${direction === 'response' ? 'a value of the older contract' : 'an accepted value'} for each, ${gone}.`;
+      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${gone}.`;
     case 'parameter':
       return change.effect === 'removed'
-        ? `Use rename if ${field} has another name, or drop it if it has no effect.`
+        ? `Use rename if ${other} has ${field} under another name, or drop if it has no effect.`
         : 'Use const or default in request.query, or rename a parameter to it.';
     case 'default':
-      return `Write default: { ${lastField(steps)}: … } in the request, so that the usual value is sent.`;
+      return `Write default: { ${lastField(steps)}: … } in the request, so that the default of ${own} is sent.`;
     case 'security':
-      return 'Make sure that the credentials of its clients are valid there.';
+      return `Make sure that ${other} accepts the credentials of clients of ${own}.`;
     case 'status':
       return 'An adapter does not change statuses: write gone: with the reason.';
     default:

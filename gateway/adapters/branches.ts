@@ -47,7 +47,7 @@ export function requiredOf(schema: PlainSchema): readonly string[] {
   return Array.isArray(schema['required']) ? schema['required'] : [];
 }
 
-/** The types that a branch allows, with `null`; undefined: any. */
+/** The types that a branch allows, including `null`. Undefined: any type. */
 export function typesOf(schema: PlainSchema): readonly string[] | undefined {
   const { type, properties, items } = schema;
   if (type !== undefined) return [type].flat().map(String);
@@ -79,7 +79,7 @@ export function hasType(schema: PlainSchema, type: string): boolean {
   return typesOf(schema)?.includes(type) ?? false;
 }
 
-/** The branch without null; undefined: null is its only value. */
+/** The branch without null. Undefined: null is its only value. */
 export function withoutNull(branch: PlainSchema): PlainSchema | undefined {
   const types = typesOf(branch);
   const values = valuesOf(branch)?.filter((value) => value !== null);
@@ -117,7 +117,7 @@ export function joined(branches: readonly SubSchema[]): SubSchema {
   return { ...rest, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
 }
 
-/** A schema whose only valid value is this one. */
+/** The schema of a constant. For an array or an object it also allows similar values. */
 export function constantSchema(value: unknown): PlainSchema {
   if (Array.isArray(value)) {
     const items = joined(value.map(constantSchema));
@@ -128,14 +128,14 @@ export function constantSchema(value: unknown): PlainSchema {
   return { type: 'object', properties, required: Object.keys(value) };
 }
 
-/** A schema of these single values. */
+/** A schema that allows only these values, which are not arrays or objects. */
 export function valuesSchema(values: readonly unknown[]): PlainSchema {
   const distinct = [...new Set(values)];
   return { type: oneOrAll([...new Set(distinct.map(typeOf))]), enum: distinct };
 }
 
-/** Larger and smaller limits: the stricter one counts. */
-const stricter: Readonly<Record<string, (a: number, b: number) => number>> = {
+/** By keyword: returns the stricter of two limits. */
+const stricter: Readonly<Record<string, (limit: number, other: number) => number>> = {
   minimum: Math.max,
   exclusiveMinimum: Math.max,
   minLength: Math.max,
@@ -148,12 +148,12 @@ const stricter: Readonly<Record<string, (a: number, b: number) => number>> = {
   maxProperties: Math.min,
 };
 
-/** The schema of values that are valid for both. Undefined: there are none. */
-function merged(a: PlainSchema, b: PlainSchema): PlainSchema | undefined {
-  if (Object.keys(a).length === 0) return b;
-  const result: Record<string, unknown> = { ...a };
-  for (const [key, value] of Object.entries(b)) {
-    const known = a[key];
+/** The schema of values that are valid for both schemas. Undefined: there are none. */
+function merged(first: PlainSchema, second: PlainSchema): PlainSchema | undefined {
+  if (Object.keys(first).length === 0) return second;
+  const result: Record<string, unknown> = { ...first };
+  for (const [key, value] of Object.entries(second)) {
+    const known = first[key];
     if (known === undefined) result[key] = value;
     else if (!isEqual(known, value)) {
       const both = mergedKeyword(key, known, value);
@@ -162,10 +162,11 @@ function merged(a: PlainSchema, b: PlainSchema): PlainSchema | undefined {
       else result[key] = both;
     }
   }
-  // A closed part does not know the fields of the other one.
-  const isClosedTwice = [a, b].every((one) => one['additionalProperties'] !== undefined);
-  if (!isClosedTwice && (a['properties'] ?? b['properties']) !== undefined && isObjectPart(a) && isObjectPart(b))
-    delete result['additionalProperties'];
+  // `additionalProperties` of one schema does not take the fields of the other schema into account, so it is left out.
+  const parts = [first, second];
+  const isClosedTwice = parts.every((part) => part['additionalProperties'] !== undefined);
+  const hasFields = parts.some((part) => part['properties'] !== undefined);
+  if (!isClosedTwice && hasFields && parts.every(isObjectPart)) delete result['additionalProperties'];
   return result;
 }
 
@@ -173,25 +174,25 @@ function isObjectPart(schema: PlainSchema): boolean {
   return schema['properties'] !== undefined || schema['additionalProperties'] !== undefined;
 }
 
-/** Null: no value is valid for both. Undefined: cannot be merged. */
-function mergedKeyword(key: string, a: unknown, b: unknown): unknown {
+/** The value of a keyword that two schemas have. Null: no value is valid for both. Undefined: the values cannot be merged. */
+function mergedKeyword(key: string, first: unknown, second: unknown): unknown {
   const limit = stricter[key];
-  if (limit && typeof a === 'number' && typeof b === 'number') return limit(a, b);
+  if (limit && typeof first === 'number' && typeof second === 'number') return limit(first, second);
   if (key === 'type') {
-    const [own, other] = [[a].flat(), [b].flat()];
+    const [own, other] = [[first].flat(), [second].flat()];
     const both = own.filter((type) => other.includes(type) || (type === 'integer' && other.includes('number')));
     if (own.includes('number') && other.includes('integer')) both.push('integer');
     return both.length === 0 ? null : oneOrAll([...new Set(both)].map(String));
   }
-  if (key === 'required') return [...new Set([...listOf(a), ...listOf(b)])];
+  if (key === 'required') return [...new Set([...listOf(first), ...listOf(second)])];
   if (key === 'enum') {
-    const both = listOf(a).filter((value) => listOf(b).some((other) => isEqual(value, other)));
+    const both = listOf(first).filter((value) => listOf(second).some((other) => isEqual(value, other)));
     return both.length === 0 ? null : both;
   }
   if (key === 'const') return null;
-  if (key === 'items' || key === 'additionalProperties') return { allOf: [a, b] };
+  if (key === 'items' || key === 'additionalProperties') return { allOf: [first, second] };
   if (key !== 'properties') return undefined;
-  const [own, other] = [propertiesOf({ properties: a }), propertiesOf({ properties: b })];
+  const [own, other] = [propertiesOf({ properties: first }), propertiesOf({ properties: second })];
   const names = new Set([...Object.keys(own), ...Object.keys(other)]);
   return Object.fromEntries(
     [...names].map((name) => {
@@ -213,17 +214,17 @@ export function withoutField(object: PlainSchema, name: string): PlainSchema | u
   return { ...withoutConditions(object), properties, required };
 }
 
-export function withSchema(object: PlainSchema, name: string, schema: SubSchema): PlainSchema {
+export function withFieldSchema(object: PlainSchema, name: string, schema: SubSchema): PlainSchema {
   return { ...withoutConditions(object), properties: { ...propertiesOf(object), [name]: schema } };
 }
 
 export function withField(object: PlainSchema, name: string, schema: SubSchema, isRequired = true): PlainSchema {
   const others = requiredOf(object).filter((other) => other !== name);
-  return { ...withSchema(object, name, schema), required: isRequired ? [...others, name] : others };
+  return { ...withFieldSchema(object, name, schema), required: isRequired ? [...others, name] : others };
 }
 
 /** Undefined: the object has no such field. */
-export function withRenamed(object: PlainSchema, name: string, to: string): PlainSchema | undefined {
+export function withRenamedField(object: PlainSchema, name: string, to: string): PlainSchema | undefined {
   const field = fieldOf(object, name);
   const rest = withoutField(object, name);
   return field === undefined || rest === undefined
@@ -235,8 +236,8 @@ export function withRenamed(object: PlainSchema, name: string, to: string): Plai
 function withoutConditions(object: PlainSchema): PlainSchema {
   const names =
     'if then else not dependentRequired dependentSchemas minProperties maxProperties propertyNames discriminator enum const';
-  const left = new Set(names.split(' '));
-  return Object.fromEntries(Object.entries(object).filter(([key]) => !left.has(key)));
+  const removed = new Set(names.split(' '));
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !removed.has(key)));
 }
 
 /** `a string or null`, `an array` */
@@ -246,7 +247,7 @@ export function kindInWords(branches: readonly PlainSchema[]): string {
   return words.join(' or ') || 'nothing';
 }
 
-/** Whether every valid value has the field. */
+/** Whether every valid value has the field at `keys`. */
 export function isAlwaysPresent(schema: SubSchema, keys: readonly string[], named: Named): boolean {
   const [key, ...rest] = keys;
   if (key === undefined) return true;

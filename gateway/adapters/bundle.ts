@@ -24,7 +24,7 @@ const none: ReadonlySet<string> = new Set();
 const partKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
 const listKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
 const mapKeys: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
-// Names that references were resolved with, and keywords without an effect on values.
+// Names by which references were resolved, and keywords without an effect on values.
 const leftOut: ReadonlySet<string> = new Set(
   '$id $anchor $dynamicAnchor $schema $defs definitions nullable example examples description xml externalDocs'.split(
     ' ',
@@ -32,8 +32,8 @@ const leftOut: ReadonlySet<string> = new Set(
 );
 
 /**
- * The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a name, too. Fields that
- * the messages of a direction do not have are not required: `readOnly` ones in requests, `writeOnly` ones in responses.
+ * The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a `$ref` to a named schema.
+ * `readOnly` fields are never required in requests, and `writeOnly` fields never in responses.
  */
 export class Bundle {
   /** By name. */
@@ -41,7 +41,8 @@ export class Bundle {
   readonly #documents: Documents;
   readonly #hasExamples: boolean;
   readonly #names = new Map<unknown, string>();
-  readonly #absence: 'readOnly' | 'writeOnly' | undefined;
+  /** Marks the fields that messages of the direction do not have. */
+  readonly #absenceKeyword: 'readOnly' | 'writeOnly' | undefined;
 
   /** `hasExamples`: whether the schemas keep their examples. Without a direction, all fields may be required. */
   constructor(
@@ -53,7 +54,7 @@ export class Bundle {
   ) {
     this.#documents = documents;
     this.#hasExamples = hasExamples;
-    this.#absence = direction && (direction === 'request' ? 'readOnly' : 'writeOnly');
+    this.#absenceKeyword = direction && (direction === 'request' ? 'readOnly' : 'writeOnly');
   }
 
   /** @throws CompareError for a `$ref` without a target */
@@ -61,7 +62,7 @@ export class Bundle {
     return this.#schema(located, none);
   }
 
-  /** `absent`: the fields that the whole, of which the schema is a part, does not have. */
+  /** `absent`: fields that messages do not have, by a schema of which this one is a part (`allOf`, `anyOf`, `oneOf`). */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;
     if (typeof value === 'boolean') return value;
@@ -74,13 +75,13 @@ export class Bundle {
     return { ...this.#converted({ ...located, value: beside }, beside, all), $ref };
   }
 
-  /** Adds the fields of a schema and of its parts. */
+  /** Adds to `names` the fields of a schema and of its parts that messages do not have. */
   #absentFields(located: Located, names: Set<string>, seen = new Set<unknown>()): ReadonlySet<string> {
     const { value } = located;
-    const absence = this.#absence;
-    if (absence === undefined || !isMap(value) || seen.has(value)) return names;
+    const keyword = this.#absenceKeyword;
+    if (keyword === undefined || !isMap(value) || seen.has(value)) return names;
     seen.add(value);
-    const isAbsent = ({ value: field }: Located): boolean => isMap(field) && field[absence] === true;
+    const isAbsent = ({ value: field }: Located): boolean => isMap(field) && field[keyword] === true;
     for (const [name, field] of entriesOf(below(located, 'properties')))
       if (isAbsent(field) || isAbsent(this.resolved(field))) names.add(name);
     for (const part of itemsOf(below(located, 'allOf'))) this.#absentFields(part, names, seen);
@@ -88,7 +89,7 @@ export class Bundle {
     return names;
   }
 
-  /** The target, if the value is a `$ref`; else the value. */
+  /** The target if the value is a `$ref`, otherwise the value. */
   resolved(located: Located): Located {
     return this.#documents.resolve(located);
   }
@@ -160,12 +161,12 @@ function isUsable(key: string, value: unknown): boolean {
   return !limitKeys.test(key) || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** Own members only, also for the name `__proto__`. */
+/** `Object.fromEntries` with another type. An entry `__proto__` becomes an own member, too. */
 export function fromEntries(entries: Iterable<readonly [name: string, value: unknown]>): PlainSchema {
   return Object.fromEntries(entries);
 }
 
-/** OpenAPI 3.0 has `nullable`, and limits that are exclusive by a flag. */
+/** Converts `nullable` and the boolean `exclusiveMinimum` and `exclusiveMaximum` of OpenAPI 3.0. */
 function upgraded(schema: Record<string, unknown>, isNullable: boolean): PlainSchema {
   for (const [flag, limit] of [
     ['exclusiveMinimum', 'minimum'],
@@ -180,7 +181,7 @@ function upgraded(schema: Record<string, unknown>, isNullable: boolean): PlainSc
   }
   if (!isNullable) return schema;
   const { type, enum: values } = schema;
-  // The other parts of an `allOf` do not allow null.
+  // The parts of an `allOf` do not allow null, so null becomes an alternative.
   if (type === undefined || schema['allOf'] !== undefined)
     return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
   if (isList(values) && !values.includes(null)) schema['enum'] = [...values, null];

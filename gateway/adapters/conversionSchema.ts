@@ -19,13 +19,13 @@ export type Report = (message: string, remedy: string, isWarning?: boolean) => t
 
 type Conversion = Extract<Operation, { kind: 'convert' }>;
 
-const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
 // The years 0 to 9999, in seconds since 1970.
 const firstSecond = -62_167_219_200;
 const lastSecond = 253_402_300_799;
 const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
-/** The schema of the converted values of a branch, which does not allow null. */
+/** The schema of the values of a branch after a conversion. The branch does not allow null. */
 export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
   const { to } = conversion;
   const types = typesOf(branch);
@@ -70,7 +70,9 @@ function unconvertible(what: string, to: string, report: Report): true {
 
 function convertedNumber(branch: PlainSchema, type: string, conversion: Conversion, report: Report): SubSchema {
   const { to, digits } = conversion;
-  const limits = Object.fromEntries(numeric.flatMap((key) => (branch[key] === undefined ? [] : [[key, branch[key]]])));
+  const limits = Object.fromEntries(
+    numberKeywords.flatMap((key) => (branch[key] === undefined ? [] : [[key, branch[key]]])),
+  );
   const step = decimalOf(String(branch['multipleOf'] ?? ''));
   const decimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
   switch (to) {
@@ -85,20 +87,20 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
       );
     case 'string':
       return decimals === 0
-        ? { type: 'string', pattern: integerText, ...lengthOf(branch, 0) }
+        ? { type: 'string', pattern: integerText, ...maxLengthOf(branch, 0) }
         : { type: 'string', pattern: decimalText };
     case 'decimal_string':
       if (decimals === undefined) {
-        const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if it never has more.`;
+        const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if the number never has more.`;
         report(`The number may have more than ${digits} decimals. They are rounded.`, remedy, true);
       } else if (decimals > digits) {
         return report(
           `The number has up to ${decimals} decimals, and ${digits} are kept.`,
-          `Write decimal_string(${decimals}), or gone.`,
+          `Write decimal_string(${decimals}), or gone: with the reason.`,
           false,
         );
       }
-      return { ...decimalTexts(digits), ...lengthOf(branch, digits) };
+      return { ...decimalTexts(digits), ...maxLengthOf(branch, digits) };
     case 'date':
     case 'date_time': {
       const [least, most] = rangeIn(branch);
@@ -113,7 +115,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
   }
 }
 
-/** Infinite without a limit. */
+/** The least and the largest number of a branch. Infinite without a limit. */
 function rangeIn({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: PlainSchema): [least: number, most: number] {
   const limitOf = (keywords: readonly unknown[], strictest: (...limits: number[]) => number): number =>
     strictest(...keywords.filter((limit) => typeof limit === 'number'));
@@ -123,11 +125,11 @@ function rangeIn({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: Plain
 const integerText = '^-?(0|[1-9][0-9]*)$';
 const decimalText = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
 
-/** The longest text of a number with so many decimals. Empty: it may be of any length. */
-function lengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
+/** The `maxLength` of the text of a number with so many decimals. Empty: the text may be of any length. */
+function maxLengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
   const range = rangeIn(branch);
   if (!range.every((limit) => Math.abs(limit) < 1e15)) return {};
-  // The next whole number, because decimals may be rounded.
+  // Rounded up to a whole number: 9.999 with two decimals is written as 10.00.
   const wholes = range.map((limit) => String(Math.ceil(Math.abs(limit))).length + (limit < 0 ? 1 : 0));
   return { maxLength: Math.max(...wholes) + (decimals === 0 ? 0 : decimals + 1) };
 }
@@ -162,7 +164,7 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
   return textResult(conversion, limitsLength(String(pattern)) ? rangeOf(texts) : {});
 }
 
-/** `range`: the limits of a number. */
+/** The schema of converted texts. `range`: the limits of the numbers. */
 function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
   if (to === 'decimal_string') return decimalTexts(digits);
   if (to === 'boolean') return { type: to };
@@ -171,7 +173,7 @@ function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
   return { type: 'string', format: to === 'date' ? 'date' : 'date-time' };
 }
 
-/** The smallest and the largest number of some texts. If one is negative, every number may have the opposite sign. */
+/** The limits of the numbers in sample texts of a pattern. If one sample is negative, any of the numbers may be negative. */
 function rangeOf(texts: readonly string[]): PlainSchema {
   const numbers = texts.map(Number);
   const maximum = Math.max(...numbers.map(Math.abs));
@@ -220,7 +222,7 @@ export function eachSchema(branch: PlainSchema, inner: (schema: SubSchema) => Su
   };
 }
 
-/** The schema of the values that a map writes. The branch does not allow null. */
+/** The schema of the values of a branch after a `map`. The branch does not allow null. */
 export function mappedSchema(
   branch: PlainSchema,
   operation: Extract<Operation, { kind: 'map' }>,
@@ -234,7 +236,8 @@ export function mappedSchema(
     return report(`map needs single values, and this is ${kindInWords([branch])}.`, 'Name another field.');
   if (known === undefined) {
     const remedy = 'List the values in the contract as an enum, or remove map.';
-    report('The contract does not list the values. A response with another value is answered 502.', remedy, true);
+    const message = 'The contract does not list the values. A value that map does not name cannot be adapted.';
+    report(message, remedy, true);
     return valuesSchema([...values].flatMap(([key, value]) => (key === 'null' ? [] : [value])));
   }
   const keys = known.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
@@ -245,6 +248,10 @@ export function mappedSchema(
   }
   const unused = [...values.keys()].filter((key) => key !== 'null' && !keys.includes(key));
   if (unused.length > 0)
-    report(`map names ${unused.join(', ')}, which the contract does not have.`, 'Remove it, or correct it.', true);
+    report(
+      `map names ${unused.join(', ')}, which the contract does not have.`,
+      'Correct the map, or remove them.',
+      true,
+    );
   return valuesSchema(keys.map((key) => values.get(key)));
 }

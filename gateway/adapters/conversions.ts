@@ -8,14 +8,14 @@ export function numberText(value: JsonValue): string | undefined {
   return JSON.isRawJSON(value) ? value.rawJSON : undefined;
 }
 
-/** The number with this text, which is a number of JSON; undefined if it is too large for a double. */
+/** `text`: a JSON number. Undefined: it is too large for a double. */
 export function numberOf(text: string): JsonValue | undefined {
   const value = Number(text);
   if (!Number.isFinite(value)) return undefined;
   return String(value) === text ? value : JSON.rawJSON(text);
 }
 
-/** Each returns undefined for a value that it cannot convert. */
+/** By conversion: returns the converted value, or undefined for a value that cannot be converted. */
 export const conversionOf: Readonly<
   Record<Conversion['to'], (value: JsonValue, digits: number) => JsonValue | undefined>
 > = {
@@ -63,7 +63,7 @@ function written({ sign, whole, fraction }: Decimal): string {
   return `${sign}${whole}${fraction && `.${fraction}`}`;
 }
 
-/** Most numbers have fewer decimals than are written, and only need zeros. Undefined for all others. */
+/** A fast path: most numbers have at most `digits` decimals, and only need zeros at the end. Undefined for all others. */
 function paddedDecimal(text: string, digits: number): string | undefined {
   const point = text.indexOf('.');
   const decimals = point === -1 ? 0 : text.length - point - 1;
@@ -102,10 +102,10 @@ interface Decimal {
 }
 
 const decimalText = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
-// A longer exponent would fill the memory with zeros.
+// A larger exponent would fill the memory with zeros.
 const largestExponent = 400;
 
-/** A decimal number without its exponent and leading zeros; undefined if the text is none, or if it is too large or too small. */
+/** A decimal number without its exponent and leading zeros. Undefined: the text is no number, or its exponent is too large. */
 export function decimalOf(text: string): Decimal | undefined {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = decimalText.exec(text) ?? [];
   if (whole === '' || Math.abs(Number(exponent)) > largestExponent) return undefined;
@@ -116,7 +116,10 @@ export function decimalOf(text: string): Decimal | undefined {
   return { sign: sign === '-' ? '-' : '', whole: left.replace(/^0+(?=\d)/, '') || '0', fraction: right };
 }
 
-/** With exactly `digits` decimals, rounded half away from zero: 9.5 → `9.50`, 1.005 → `1.01`. Works on the decimal digits. */
+/**
+ * With exactly `digits` decimals, rounded half away from zero: 9.5 → `9.50`, 1.005 → `1.01`. Works on decimal digits, not on
+ * doubles.
+ */
 export function fixedDecimal({ sign, whole, fraction }: Decimal, digits: number): string {
   const kept = fraction.slice(0, digits).padEnd(digits, '0');
   const rounded = BigInt(whole + kept) + (Number(fraction[digits] ?? '0') >= 5 ? 1n : 0n);

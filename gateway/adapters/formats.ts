@@ -24,16 +24,16 @@ export const textFormats: Readonly<Record<string, (text: string) => boolean>> = 
 const largestOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 const numberFormats: ReadonlySet<unknown> = new Set(['int32', 'int64', 'float', 'double', 'decimal', 'number']);
 
-/** A keyword of schemas that an operation has made. Comparisons ignore keywords that begin so. */
-const made = 'x-made';
+/** Marks schemas of converted values. Comparisons ignore keywords that begin with `x-`. */
+const convertedKeyword = 'x-converted';
 
-export function asMade(schema: SubSchema): SubSchema {
-  return typeof schema === 'object' ? { ...schema, [made]: true } : schema;
+export function markedAsConverted(schema: SubSchema): SubSchema {
+  return typeof schema === 'object' ? { ...schema, [convertedKeyword]: true } : schema;
 }
 
 /**
- * The schema with the formats of `expected` where an operation has made the values, and all of them have the format. Without
- * them, a constant date would differ from the date that the contract describes. `named`: the schemas that `expected` refers to.
+ * The schema, in which constants, listed values and converted values have the format of `expected` if all of them match this format.
+ * Without it, a constant date would differ from the date that the contract describes. `named`: the schemas that `expected` refers to.
  */
 export function withFormats(schema: SubSchema, expected: SubSchema, named: Named): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
@@ -66,7 +66,7 @@ function branchesOrNone(schema: PlainSchema, named: Named): PlainSchema[] {
   }
 }
 
-/** Whether an operation, or an `enum`, limits the values of a schema to those of a format. */
+/** Whether all values of a schema match a format, because it lists them or because they are converted. */
 function hasFormat(schema: PlainSchema, format: unknown): boolean {
   if (typeof format !== 'string') return false;
   const largest = largestOf[format] ?? Number.POSITIVE_INFINITY;
@@ -76,7 +76,7 @@ function hasFormat(schema: PlainSchema, format: unknown): boolean {
     const check = textFormats[format];
     return values.every((value) => (typeof value === 'string' ? (check?.(value) ?? true) : isWithin(value)));
   }
-  if (schema[made] !== true || !numberFormats.has(format)) return false;
+  if (schema[convertedKeyword] !== true || !numberFormats.has(format)) return false;
   const isText = typesOf(schema)?.includes('string') ?? false;
   return isText || format !== 'int32' || (isWithin(schema['minimum']) && isWithin(schema['maximum']));
 }

@@ -6,8 +6,8 @@ import { AdaptationError, compileOperations } from './transform.ts';
 import type { SchemaValidator } from './validator.ts';
 
 /**
- * Generates values of a passage, runs the operations, and validates the results. Returns what is wrong with the first one that
- * is not valid, without its content.
+ * Generates values of a passage, runs the operations, and validates the results. Returns a message about the first result that is
+ * not valid. The message contains no generated value.
  */
 export function sampleFault(
   { what, from, operations, to, direction }: Passage,
@@ -24,7 +24,7 @@ export function sampleFault(
     if (value === undefined || !validators.from.isValid(from, value)) continue;
     try {
       const adapted = adapt(value);
-      // A number that a conversion keeps by its text is an object until it is written.
+      // A conversion may keep the text of a number. The number is then an object until it is written.
       const result = converts ? (JSON.parse(JSON.stringify(adapted)) as JsonValue) : adapted;
       const fault = validators.to.faultOf(to, result);
       if (fault)

@@ -18,14 +18,14 @@ import {
   valuesOf,
   valuesSchema,
   withField,
+  withFieldSchema,
   withoutField,
   withoutNull,
-  withRenamed,
-  withSchema,
+  withRenamedField,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import { convertedSchema, eachSchema, firstItem, mappedSchema, type Report } from './conversionSchema.ts';
-import { asMade } from './formats.ts';
+import { markedAsConverted } from './formats.ts';
 
 /** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
 export interface OperationProblem {
@@ -51,24 +51,24 @@ export class SchemaTransform {
     this.#isValid = isValid;
   }
 
-  /** The result of faulty operations is the schema of any value. */
+  /** If an operation is faulty, the result is the schema of any value. */
   apply(schema: SubSchema, operations: readonly Operation[]): SubSchema {
     let result = schema;
     for (const operation of operations) {
       const before = this.problems.length;
       try {
-        result = this.#one(result, operation);
+        result = this.#applyOne(result, operation);
       } catch (error) {
         if (!(error instanceof TooManyBranches)) throw error;
         this.#wrong(operation, 'The schema has too many alternatives to be followed.', 'Write gone: with the reason.');
       }
-      // The operations after a faulty one would have faults because of it.
+      // Operations after a faulty one are skipped: most of their faults would only follow from it.
       if (this.problems.slice(before).some(({ isWarning }) => !isWarning)) return true;
     }
     return result;
   }
 
-  #one(schema: SubSchema, operation: Operation): SubSchema {
+  #applyOne(schema: SubSchema, operation: Operation): SubSchema {
     const { at } = operation;
     switch (operation.kind) {
       case 'rename':
@@ -108,7 +108,9 @@ export class SchemaTransform {
     if (key === undefined) return change(schema);
     return this.#onObjects(schema, operation, key, (object) => {
       const inner = fieldOf(object, key);
-      return inner === undefined ? undefined : withSchema(object, key, this.#within(inner, rest, operation, change));
+      return inner === undefined
+        ? undefined
+        : withFieldSchema(object, key, this.#within(inner, rest, operation, change));
     });
   }
 
@@ -208,12 +210,12 @@ export class SchemaTransform {
 
   #renamed(schema: SubSchema, operation: Operation, to: string): SubSchema {
     return this.#inParent(schema, operation.at, operation, (object, name) => {
-      if (fieldOf(object, name) !== undefined && fieldOf(object, to) !== undefined) this.#isTaken(operation, to);
-      return withRenamed(object, name, to);
+      if (fieldOf(object, name) !== undefined && fieldOf(object, to) !== undefined) this.#reportTaken(operation, to);
+      return withRenamedField(object, name, to);
     });
   }
 
-  #isTaken(operation: Operation, name: string): true {
+  #reportTaken(operation: Operation, name: string): true {
     return this.#wrong(operation, `The contract has a field ${name} here already.`, 'Drop or rename that field first.');
   }
 
@@ -232,7 +234,7 @@ export class SchemaTransform {
         if (!hasType(object, 'object')) return object;
         const known = fieldOf(object, key);
         if (rest.length === 0) {
-          if (known !== undefined) return this.#isTaken(operation, key);
+          if (known !== undefined) return this.#reportTaken(operation, key);
           return withField(object, key, field, isAlways);
         }
         const isKept = requiredOf(object).includes(key);
@@ -253,7 +255,7 @@ export class SchemaTransform {
       if (field === undefined) return undefined;
       const isRemoved = operation.kind === 'head' && !hasFirstItem(field, this.#named);
       const required = requiredOf(object).filter((other) => !(isRemoved && other === name));
-      return { ...withSchema(object, name, this.#valueOf(field, operation)), required };
+      return { ...withFieldSchema(object, name, this.#valueOf(field, operation)), required };
     });
   }
 
@@ -284,7 +286,7 @@ export class SchemaTransform {
       case 'map':
         return (branch) => mappedSchema(branch, operation, report);
       case 'convert':
-        return (branch) => asMade(convertedSchema(branch, operation, report));
+        return (branch) => markedAsConverted(convertedSchema(branch, operation, report));
       default:
         return (branch) => branch;
     }

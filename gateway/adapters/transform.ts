@@ -2,7 +2,7 @@ import type { JsonMembers, JsonValue, Keys, Operation } from '../config/adapterS
 import { conversionOf, decimalOf, numberText } from './conversions.ts';
 import { isMembers, memberOf, setMember } from './exactJson.ts';
 
-/** A value cannot be adapted. The pointer names its place in the body, and nothing of its content. */
+/** A value cannot be adapted. The error names the place of the value, and never contains the value itself. */
 export class AdaptationError extends Error {
   override readonly name = 'AdaptationError';
   /** A JSON Pointer (RFC 6901). */
@@ -21,7 +21,7 @@ export class AdaptationError extends Error {
 type Step = (value: JsonValue) => JsonValue | undefined;
 
 /**
- * Operations as one function. It changes the given value, and returns it or its replacement.
+ * Combines operations into one function, which changes the given value in place, and returns this value or its replacement.
  * The function throws AdaptationError.
  */
 export function compileOperations(operations: readonly Operation[]): (value: JsonValue) => JsonValue {
@@ -37,7 +37,7 @@ export function compileOperations(operations: readonly Operation[]): (value: Jso
   };
 }
 
-/** Operations on the fields of one object that one pass over the object can do. */
+/** Operations on the fields of one object that can be done in one pass over the object. */
 interface ObjectPlan {
   readonly kind: 'plan';
   readonly parent: Keys;
@@ -53,9 +53,9 @@ interface ObjectPlan {
 
 interface Alias {
   readonly field: FieldPlan;
-  /** The first step after the rename. */
-  readonly from: number;
-  /** The names before. The field is replaced if the object has one of them. */
+  /** The index of the first step of `field` after the rename. */
+  readonly firstStep: number;
+  /** The earlier names of the renamed field. If the object has one of them, the renamed field replaces this one. */
   readonly earlier: readonly string[];
 }
 
@@ -94,7 +94,7 @@ function isSame(a: Keys, b: Keys): boolean {
   return a.length === b.length && a.every((key, index) => key === b[index]);
 }
 
-/** False: the operation needs a pass of its own, because an earlier one has used a name that it uses. */
+/** False: the operation needs another pass, because an earlier operation of this plan uses the same name. */
 function addTo({ fields, names, aliases, added }: ObjectPlan, name: string, operation: Operation): boolean {
   const isUsed = (one: string): boolean => fields.has(one) || names.has(one) || aliases.has(one) || added.has(one);
   if (operation.kind === 'default' || operation.kind === 'const') {
@@ -114,7 +114,7 @@ function addTo({ fields, names, aliases, added }: ObjectPlan, name: string, oper
     if (field.target !== undefined) {
       names.set(field.target, original);
       const earlier = [original, ...[...aliases].flatMap(([one, alias]) => (alias.field === field ? [one] : []))];
-      aliases.set(field.target, { field, from: field.steps.length, earlier });
+      aliases.set(field.target, { field, firstStep: field.steps.length, earlier });
     }
   } else field.steps.push(valueStepOf(operation));
   return true;
@@ -126,7 +126,7 @@ function stepOf(operation: Operation | ObjectPlan): Step {
   return valueStepOf(operation);
 }
 
-/** The step on the value itself. */
+/** The step that changes the value at the keys of an operation. */
 function valueStepOf(operation: Operation): Step {
   switch (operation.kind) {
     case 'const':
@@ -146,7 +146,7 @@ function valueStepOf(operation: Operation): Step {
   }
 }
 
-/** The settings are frozen, and later operations may change the value. */
+/** A copy, because the settings are frozen, and later operations may change the value. */
 function copyOf(constant: JsonValue): JsonValue {
   return typeof constant === 'object' ? structuredClone(constant) : constant;
 }
@@ -174,7 +174,7 @@ function changeFields(members: JsonMembers, fields: ObjectPlan['fields']): JsonM
   return members;
 }
 
-/** A copy with other names. A renamed field keeps its position, and replaces one that had its new name before. */
+/** A copy with the new names. A renamed field keeps its position, and replaces a field that had the new name before. */
 function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPlan | Alias>): JsonMembers {
   const copy: JsonMembers = {};
   for (const name of Object.keys(members)) {
@@ -182,9 +182,9 @@ function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPla
     const action = actions.get(name);
     if (action === undefined) setMember(copy, name, member);
     else if ('earlier' in action) {
-      const { field, from, earlier } = action;
+      const { field, firstStep, earlier } = action;
       if (field.target === undefined || earlier.some((one) => Object.hasOwn(members, one))) continue;
-      const after = changed(member, field.steps.slice(from));
+      const after = changed(member, field.steps.slice(firstStep));
       if (after !== undefined) setMember(copy, field.target, after);
     } else if (action.target !== undefined) {
       const after = changed(member, action.steps);
@@ -219,7 +219,7 @@ function moved(value: JsonValue, at: Keys, to: Keys): JsonValue {
   return value;
 }
 
-/** Applies a step to an object within the value. Does nothing if the object does not exist. */
+/** Applies a step to the value at `keys`. Does nothing if there is no such value. */
 function within(keys: readonly string[], step: Step): Step {
   const [key, ...rest] = keys;
   if (key === undefined) return step;
@@ -257,7 +257,7 @@ function eachStep(inner: (value: JsonValue) => JsonValue, at: Keys): Step {
 type Mapping = Extract<Operation, { kind: 'map' }>;
 type Conversion = Extract<Operation, { kind: 'convert' }>;
 
-/** Whether a map names null only. It then leaves all other values as they are. */
+/** Whether a map has only the key `null`. It then leaves all other values as they are. */
 export function mapsOnlyNull({ values }: Pick<Mapping, 'values'>): boolean {
   return values.size === 1 && values.has('null');
 }

@@ -33,12 +33,12 @@ export class SchemaValidator {
   faultOf(schema: SubSchema, value: JsonValue): { readonly pointer: string; readonly message: string } | undefined {
     const validate = this.#validatorOf(schema);
     if (!validate || passes(validate, value)) return undefined;
-    // The error of a choice follows those of its alternatives.
+    // ajv lists the error of a `oneOf` or `anyOf` after the errors of its alternatives.
     const error = validate.errors?.at(-1);
     return { pointer: error?.instancePath ?? '', message: error?.message ?? 'is not valid' };
   }
 
-  /** Undefined: the schema cannot be compiled, so that nothing is known. */
+  /** Undefined: the schema cannot be compiled, so no value can be checked. */
   #validatorOf(schema: SubSchema): ValidateFunction | undefined {
     if (!this.#compiled.has(schema)) this.#compiled.set(schema, this.#compile(schema));
     return this.#compiled.get(schema);
@@ -53,7 +53,7 @@ export class SchemaValidator {
   }
 }
 
-/** Nothing is known about a schema that refers to itself without an end. */
+/** A schema that refers to itself without an end cannot be checked: all values pass. */
 function passes(validate: ValidateFunction, value: JsonValue): boolean {
   try {
     return validate(value) as boolean;
@@ -76,7 +76,10 @@ function withBundle(schema: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The named schemas that a part of a contract refers to, directly or indirectly: all of a large contract would take long. */
+/**
+ * The named schemas that a part of a contract refers to, directly or indirectly. To compare all schemas of a large contract would
+ * take long.
+ */
 export function usedBy(part: unknown, named: Named): Named {
   const used: Record<string, SubSchema> = {};
   const waiting: unknown[] = [part];
@@ -103,8 +106,8 @@ const checkOptions: Options = {
 };
 
 /**
- * The source of a module with a check of values for each of `names`, schemas in `$defs`. Serving processes run it, and compile no
- * schema. A schema that cannot be compiled has no check.
+ * The source of a module that exports a check for each schema of `$defs` in `names`. Serving processes run the module, so that they
+ * compile no schema. A schema that cannot be compiled has no check.
  */
 export function checkCodeOf($defs: Readonly<Record<string, unknown>>, names: readonly string[]): string {
   const ajv = new Ajv2020(checkOptions);

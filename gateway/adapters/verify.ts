@@ -10,7 +10,7 @@ import { byPlace, type Fault, type Path } from '../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
 import { faultAt, type Source, valueAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
-import { judged } from './adapterFindings.ts';
+import { judgeDifference } from './adapterFindings.ts';
 import { withFormats } from './formats.ts';
 import {
   AdapterSide,
@@ -27,15 +27,15 @@ import { requestFaults, writingFault } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
 
-/** The number of generated values that each route is checked with when the file is loaded. Many routes get fewer each. */
+/** How many values are generated for each kind of message of a route when the file is loaded: fewer if there are many routes. */
 function samplesAtLoad(routes: number): number {
   return Math.max(20, Math.min(50, Math.floor(5000 / routes)));
 }
 
 /**
- * Compares the contracts of each version with an adapter: a response of the other version, after the operations, must be one
- * that the version's contract allows, and the other version must accept its requests. Adds the faults and warnings, and what
- * requests need (`AdapterSettings.prepared`). `samples`: generated values for each route; undefined: as many as at a load.
+ * Compares both contracts of each adapter. The responses of the other version, after the operations, must be allowed by the contract of
+ * the adapted version. The requests of the adapted version must be accepted by the other version. Adds the faults, the warnings and
+ * `AdapterSettings.prepared`. `samples`: generated values for each kind of message of a route; undefined: as many as at a load.
  */
 export async function verifyAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   const { snapshot, source } = result;
@@ -73,7 +73,7 @@ class AdapterCheck {
     this.#samples = samples;
   }
 
-  /** The settings with what requests need; undefined if there are faults. */
+  /** The settings with `prepared`. Undefined: there are faults, or a contract or the other version is missing. */
   async run(): Promise<AdapterSettings | undefined> {
     const version = this.#version;
     const from = this.#snapshot.versions.get(this.#adapter.from);
@@ -125,10 +125,7 @@ class AdapterCheck {
     }
   }
 
-  /**
-   * A status may be written as `4xx`, and a row for all statuses as `default`. If routes.yaml has no such row, this is the place
-   * of the route.
-   */
+  /** The place as routes.yaml spells it: `4xx` or `default` may cover a status. Without such a row, the place of the route. */
   #writtenPlace(place: Path): Path {
     const index = place.indexOf('response');
     if (index === -1) return place;
@@ -197,7 +194,7 @@ export class RouteCheck {
       route,
       responses,
       (status) => [...at, 'response', status],
-      this.#applied(other, own),
+      this.#applyFrom(other, own),
     );
     if (!this.#hasFaults) {
       const documents = [
@@ -216,7 +213,7 @@ export class RouteCheck {
     }
     this.#hasFaults = false;
     const requests = { own: requestPartsOf(ownRoute, own), other: requestPartsOf(otherRoute, other) };
-    const sent = adaptedRequest(route, requests, (part) => [...at, 'request', part], this.#applied(own, other));
+    const sent = adaptedRequest(route, requests, (part) => [...at, 'request', part], this.#applyFrom(own, other));
     const request = {
       ...requests,
       route,
@@ -231,7 +228,7 @@ export class RouteCheck {
     for (const where of ['path', 'query'] as const) {
       const message = writingFault(request, where);
       if (message !== undefined)
-        this.#sampled.push({ place: [...at, 'request', where], direction: 'request', message });
+        this.#sampleFaults.push({ place: [...at, 'request', where], direction: 'request', message });
     }
     const { parameters, body, security } = requests.other;
     const accepted = {
@@ -250,8 +247,8 @@ export class RouteCheck {
     );
   }
 
-  /** Applies the operations of a passage to its schema, and checks generated values. */
-  #applied(from: AdapterSide, to: AdapterSide): ApplyToSchema {
+  /** Returns a function that applies the operations of a passage to its schema, and checks generated values. */
+  #applyFrom(from: AdapterSide, to: AdapterSide): ApplyToSchema {
     return (passage) => {
       const { direction } = passage;
       const { named } = from.bundles[direction];
@@ -265,27 +262,28 @@ export class RouteCheck {
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
       const sampled = isFaulty ? undefined : sampleFault(passage, named, validators, this.#samples);
-      if (sampled !== undefined) this.#sampled.push({ ...passage, message: sampled });
+      if (sampled !== undefined) this.#sampleFaults.push({ ...passage, message: sampled });
       return result;
     };
   }
 
-  readonly #sampled: (Pick<Passage, 'place' | 'direction'> & { readonly message: string })[] = [];
+  /** The faults that generated values have shown. */
+  readonly #sampleFaults: (Pick<Passage, 'place' | 'direction'> & { readonly message: string })[] = [];
 
   #compare([old, now]: readonly [old: Documents, now: Documents], direction: Passage['direction']): void {
     const { at } = this.#parts;
-    const sampled = this.#sampled.filter((one) => one.direction === direction);
+    const sampleFaults = this.#sampleFaults.filter((one) => one.direction === direction);
     const faults = findingsOf(compareContracts(old, now, levelOf)).flatMap(
-      (finding) => judged(finding, direction, this.#names) ?? [],
+      (finding) => judgeDifference(finding, direction, this.#names) ?? [],
     );
     for (const { message, remedy, isWarning, place } of faults) {
       const where = direction === 'response' ? ['response', ...place] : ['request', ...place];
       if (isWarning) this.#report.add([...at, ...where], message, remedy, true);
       else this.#fault([...at, ...where], message, remedy);
     }
-    // The fault of a generated value would be the same fault, described less exactly.
+    // Generated values would only show the same faults again, less exactly.
     if (faults.some(({ isWarning }) => !isWarning)) return;
-    for (const { place, message } of sampled)
+    for (const { place, message } of sampleFaults)
       this.#fault(
         place,
         message,
