@@ -4,7 +4,7 @@ import { type DroppedLines, LineBuffer, type LogDestination } from './lineBuffer
 import { type LogLevel, logLine, prettyLine, type ShownSettings, shownBy } from './logLine.ts';
 
 // Long enough not to load a failing disk, short enough to recover soon.
-const retryMs = 5000;
+const defaultRetryMs = 5000;
 
 interface Output {
   readonly lines: LogOutput;
@@ -14,16 +14,16 @@ interface Output {
 /** Writes one line per exchange, as configured under `log:`. */
 export class AccessLog implements Recorder {
   readonly #notice: (line: string) => void;
-  readonly #retry: number;
+  readonly #retryMs: number;
   readonly #dropped: DroppedLines = { lines: 0 };
   #settings: LogSettings;
   #shown: ShownSettings;
   #output: Output | undefined;
 
-  /** `notice` gets a line when writing fails; a failure never throws. `retry`: ms between two attempts to open the file. */
-  constructor(settings: LogSettings, notice: (line: string) => void, retry = retryMs) {
+  /** `notice` gets a line when writing fails; a failure never throws. `retryMs`: the time between two attempts to open the file. */
+  constructor(settings: LogSettings, notice: (line: string) => void, retryMs = defaultRetryMs) {
     this.#notice = notice;
-    this.#retry = retry;
+    this.#retryMs = retryMs;
     this.#settings = settings;
     this.#shown = shownBy(settings);
     this.#output = this.#open();
@@ -34,15 +34,15 @@ export class AccessLog implements Recorder {
     return this.#dropped.lines;
   }
 
-  /** `client`: its tag in the usage ledger; undefined without a ledger. */
+  /** `client`: the client as in the usage ledger; undefined without a ledger. */
   record(exchange: ExchangeRecord, client?: string): void {
     if (this.#output === undefined) return;
     const { status, problem, fault } = exchange;
     const { sample } = this.#settings;
-    const isGood = status < 400 && problem === undefined && fault === undefined;
-    if (isGood && sample < 1 && Math.random() >= sample) return;
+    const isSuccessful = status < 400 && problem === undefined && fault === undefined;
+    if (isSuccessful && sample < 1 && Math.random() >= sample) return;
     const { lines, isPretty } = this.#output;
-    const line = logLine(exchange, isGood ? 'info' : levelOf(exchange), this.#shown, client);
+    const line = logLine(exchange, isSuccessful ? 'info' : failureLevel(exchange), this.#shown, client);
     if (isPretty) lines.writeText(prettyLine(line, lines.isTerminal));
     else lines.write(line);
   }
@@ -73,13 +73,13 @@ export class AccessLog implements Recorder {
   #open(): Output | undefined {
     const { access, format } = this.#settings;
     if (access === 'off') return undefined;
-    const lines = new LogOutput(access, this.#notice, this.#dropped, this.#retry);
+    const lines = new LogOutput(access, this.#notice, this.#dropped, this.#retryMs);
     return { lines, isPretty: format === 'pretty' || (format === 'auto' && lines.isTerminal) };
   }
 }
 
-/** Level of an exchange that failed: `error` if the operator has to act, `warn` if the client has to. */
-function levelOf({ status, fault }: ExchangeRecord): LogLevel {
+/** The level of an exchange that failed: `error` if the operator has to act, `warn` if the client has to act. */
+function failureLevel({ status, fault }: ExchangeRecord): LogLevel {
   return status >= 500 || fault === 'target' || fault === 'gateway' ? 'error' : 'warn';
 }
 
@@ -92,12 +92,12 @@ class LogOutput {
   #lines: LineBuffer | undefined;
   #hasFailed = false;
 
-  constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines, retry: number) {
+  constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines, retryMs: number) {
     this.#destination = to;
     this.#notice = notice;
     this.#dropped = dropped;
     this.#lines = this.#open();
-    this.#timer = setInterval(() => this.#check(), retry).unref();
+    this.#timer = setInterval(() => this.#reopenIfNeeded(), retryMs).unref();
   }
 
   get isTerminal(): boolean {
@@ -118,7 +118,7 @@ class LogOutput {
 
   async reopen(): Promise<void> {
     const old = this.#lines;
-    this.#hasFailed ||= old?.failing === true;
+    this.#hasFailed ||= old?.isFailing === true;
     this.#lines = this.#open();
     await old?.close();
   }
@@ -128,9 +128,9 @@ class LogOutput {
     await this.#lines?.close();
   }
 
-  #check(): void {
+  #reopenIfNeeded(): void {
     if (this.#lines?.isFileInPlace) return;
-    if (this.#lines && !this.#lines.failing)
+    if (this.#lines && !this.#lines.isFailing)
       this.#notice('the access log file was removed or replaced: it is opened again');
     void this.reopen();
   }

@@ -12,7 +12,7 @@ export interface ExchangeRecord {
   readonly endedAt: number;
   /** The path segment, `v1`; '' if the path names no configured version. */
   readonly version: string;
-  /** Stage of the version; undefined without one. */
+  /** Stage of the version; undefined if the path names no configured version. */
   readonly stage: Stage | undefined;
   readonly method: string;
   /** As received, without the query. */
@@ -48,11 +48,11 @@ export interface ExchangeRecord {
   readonly traceId: string;
   /** Undefined unless spans of this exchange are exported. */
   readonly span?: SpanRecord | undefined;
-  /** Of the connection of the client, or as told by a trusted proxy. */
+  /** The scheme that a trusted proxy reports, or else that of the client's connection. */
   readonly scheme: 'http' | 'https';
   /** Whether the client used HTTP/2. */
   readonly http2?: boolean;
-  /** Client address as given by a trusted proxy, else the peer of the connection. */
+  /** The client address that a trusted proxy reports, or else the address of the connection's peer. */
   readonly address: string;
   /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
@@ -66,7 +66,7 @@ export interface ExchangeRecord {
   readonly counted?: OpenRequest | undefined;
 }
 
-/** What a span of an exchange contains besides its record. */
+/** The data of an exchange's spans that its record does not contain. */
 export interface SpanRecord {
   readonly id: string;
   /** The span of the client; undefined: the trace begins here. */
@@ -110,8 +110,8 @@ const batchSize = 128;
 const longestWaitMs = 100;
 
 /**
- * Passes records on in batches. A record in a batch costs less than a single one: for each single record, the processor would
- * load the counting and logging code into its caches again.
+ * Passes records on in batches. This costs less than passing on single records: for each of these, the processor would load the
+ * counting and logging code into its caches again.
  */
 export class RecordBatches implements Recorder {
   readonly #take: (exchange: ExchangeRecord) => void;

@@ -17,7 +17,7 @@ export interface MetricSample {
   readonly metricName?: string;
 }
 
-/** Not loaded at the start: it has 100 modules, and nothing needs it before metrics are read. */
+/** Not loaded at the start: prom-client has many modules, and nothing needs it before metrics are read. */
 const promClient = () => import('prom-client');
 
 /** The media type of the text format. */
@@ -41,9 +41,9 @@ export async function exposition(parts: readonly (readonly MetricValues[])[]): P
   return (await promClient()).AggregatorRegistry.aggregate([...parts]).metrics();
 }
 
-/** The same as plain data. */
+/** The metrics of several processes, aggregated, as plain data. */
 export async function aggregated(parts: readonly (readonly MetricValues[])[]): Promise<readonly MetricValues[]> {
-  return plain((await promClient()).AggregatorRegistry.aggregate([...parts]));
+  return asPlainData((await promClient()).AggregatorRegistry.aggregate([...parts]));
 }
 
 let processRegistry: Promise<Registry> | undefined;
@@ -51,7 +51,7 @@ let processRegistry: Promise<Registry> | undefined;
 /** CPU, memory, event loop and garbage collector of this process, collected from the first call on. */
 export async function processMetrics(): Promise<readonly MetricValues[]> {
   processRegistry ??= createProcessRegistry();
-  return plain(await processRegistry);
+  return asPlainData(await processRegistry);
 }
 
 async function createProcessRegistry(): Promise<Registry> {
@@ -61,7 +61,7 @@ async function createProcessRegistry(): Promise<Registry> {
   return register;
 }
 
-async function plain(registry: Registry): Promise<readonly MetricValues[]> {
+async function asPlainData(registry: Registry): Promise<readonly MetricValues[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, aggregator, values }) => ({
     name,

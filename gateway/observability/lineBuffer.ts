@@ -29,8 +29,8 @@ const closeMs = 1000;
 /** Collects ASCII lines for a file or stream. Each write contains one or more complete lines. */
 export class LineBuffer {
   readonly isTerminal: boolean;
-  /** The last write failed. Its lines are kept for the next one. */
-  failing = false;
+  /** Whether the last write failed. Its lines are kept for the next write. */
+  isFailing = false;
   readonly #destination: LogDestination;
   readonly #fd: number;
   readonly #stream: InstanceType<typeof sonicBoom.SonicBoom>;
@@ -38,12 +38,12 @@ export class LineBuffer {
   readonly #timer: NodeJS.Timeout;
   readonly #dropped: DroppedLines;
   readonly #unwritten = new UnwrittenLines();
-  // Bytes, because the young generation's collector would copy waiting strings each time.
+  // Bytes instead of strings: the garbage collector would copy each waiting string several times.
   #pending: Buffer;
   #used = 0;
   #lines = 0;
   #isDropping = false;
-  #readerIsGone = false;
+  #isReaderGone = false;
   #isExiting = false;
 
   /** `notice` gets a line when writing fails, and when it works again. @throws if the file cannot be opened */
@@ -64,21 +64,21 @@ export class LineBuffer {
     });
     this.#stream
       .on('error', (error: NodeJS.ErrnoException) => {
-        if (!this.failing) notice(`the access log cannot be written: ${error.message}`);
-        this.failing = true;
+        if (!this.isFailing) notice(`the access log cannot be written: ${error.message}`);
+        this.isFailing = true;
         if (error.code !== 'EPIPE') return;
-        // A pipe without a reader is not reopened: opening it would wait for a reader.
-        this.#readerIsGone = true;
+        // The reader of a pipe has closed it. Lines are dropped from now on, until `AccessLog.reopen` opens a named pipe again.
+        this.#isReaderGone = true;
         dropped.lines += this.#unwritten.removeAll();
       })
       .on('write', (bytes: number) => {
         this.#unwritten.written(bytes);
-        if (this.failing) notice('the access log can be written again');
-        this.failing = false;
+        if (this.isFailing) notice('the access log can be written again');
+        this.isFailing = false;
       })
       .on('drop', () => {
         // A failing write was already reported.
-        if (!this.#isDropping && !this.failing) notice('the access log is read too slowly: lines are dropped');
+        if (!this.#isDropping && !this.isFailing) notice('the access log is read too slowly: lines are dropped');
         this.#isDropping = true;
         dropped.lines += this.#unwritten.removeLast();
       })
@@ -126,12 +126,12 @@ export class LineBuffer {
   }
 
   #send(bytes: Buffer, lines: number): void {
-    if (this.#readerIsGone) {
+    if (this.#isReaderGone) {
       this.#dropped.lines += lines;
       return;
     }
     this.#unwritten.add(bytes.length, lines);
-    // With `contentMode: 'buffer'` it takes bytes, which its types do not declare.
+    // With `contentMode: 'buffer'`, the stream accepts bytes. Its types do not declare this.
     (this.#stream as { write(bytes: Buffer | string): boolean }).write(bytes);
   }
 
@@ -140,7 +140,7 @@ export class LineBuffer {
     clearInterval(this.#timer);
     process.off('exit', this.#onExit);
     this.flush();
-    if (this.#readerIsGone) {
+    if (this.#isReaderGone) {
       this.#stream.destroy();
       return;
     }
@@ -149,10 +149,10 @@ export class LineBuffer {
     await Promise.race([closed, sleep(closeMs, undefined, { ref: false })]);
     this.#dropped.lines += this.#unwritten.removeAll();
     // No write is pending that could still succeed; this only closes the descriptor.
-    if (this.failing) this.#stream.destroy();
+    if (this.isFailing) this.#stream.destroy();
   }
 
-  /** The process ends without `close`, for example by an uncaught exception: writes what it can without waiting. */
+  /** If the process ends without `close`, for example by an uncaught exception: writes as much as possible without waiting. */
   readonly #onExit = (): void => {
     this.#isExiting = true;
     try {

@@ -3,7 +3,7 @@ import { networkOf } from '../shared/network.ts';
 import type { ExchangeRecord } from './exchangeRecord.ts';
 import { redactPath, redactQuery, type SecretNames, secretNamesIn } from './redact.ts';
 
-/** What a line shows of an exchange. */
+/** The settings that decide what a line shows of an exchange. */
 export interface ShownSettings extends Pick<LogSettings, 'address' | 'query'> {
   readonly secretNames: SecretNames;
 }
@@ -24,7 +24,7 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const start = startOf(level, second);
   const version = versionOf(exchange.version, exchange.stage, client);
   const origin = originOf(exchange.address, settings.address, exchange.method);
-  const shownPath = isOrdinary.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
+  const shownPath = ordinaryPath.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
   const answer = answerOf(exchange.status, exchange.problem, exchange.target);
   const wait = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
@@ -36,8 +36,9 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
 }
 
 /**
- * A function that keeps its last result, for parts of a line that are the same for many requests in a row. V8 keeps a joined
- * string as a tree, which is copied piece by piece into the log, so a result that is used again becomes one piece.
+ * A function that keeps its last result, for parts of a line that are the same for many requests in a row. V8 stores a joined
+ * string as a tree of pieces, and copying a tree into the log is slow. Therefore a result that is used a second time is
+ * converted to one piece.
  */
 function keepLast<A, B>(make: (a: A, b: B) => string): (a: A, b: B) => string;
 function keepLast<A, B, C>(make: (a: A, b: B, c: C) => string): (a: A, b: B, c: C) => string;
@@ -96,8 +97,8 @@ function textField(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":${quoted(value)}`;
 }
 
-// A path that is shown as it is: no escape, and no parameter that may be secret.
-const isOrdinary = /^[\w/.~:@!$&'()*+,;-]*$/;
+// A path that is shown as it is: it needs no escape, and has no parameter that may be secret.
+const ordinaryPath = /^[\w/.~:@!$&'()*+,;-]*$/;
 const needsEscape = /[^ !#-[\]-~]/;
 
 function quoted(value: string): string {
@@ -126,7 +127,7 @@ function rounded(ms: number): string {
   return `${whole}${fractions[us - whole * 1000]}`;
 }
 
-/** What is logged of the address: all of it, its network, or nothing (`log.address`). */
+/** The part of the address that `log.address` allows: the whole address, its network, or nothing. */
 function shownAddress(given: string, how: LogSettings['address']): string | undefined {
   if (how !== 'network') return how === 'full' ? given : undefined;
   return networkOf(given) || undefined;

@@ -57,7 +57,7 @@ export const metricTable = {
   version_gateway_adapter_failures_total: {
     type: 'counter',
     labels: ['version', 'route'],
-    help: 'Responses that an adapter could not change into one that the contract of the version allows, by route of the adapter. They are answered 502.',
+    help: 'Responses that an adapter could not change into one that the contract of the version allows, by route of the adapter. Clients then get a 502.',
   },
   version_gateway_shadow_running: {
     type: 'gauge',

@@ -12,19 +12,19 @@ export class Metrics implements Recorder {
   readonly #counts = new Map<string, VersionCounts>();
 
   record(exchange: ExchangeRecord): void {
-    this.#of(exchange.version).add(exchange);
+    this.#countsOf(exchange.version).add(exchange);
   }
 
   switched(version: string): void {
-    this.#of(version).upgrades += 1;
+    this.#countsOf(version).upgrades += 1;
   }
 
   /** All metrics of this process as plain data, memory and event loop included. */
   async json(): Promise<readonly MetricValues[]> {
-    return [...this.#own(), ...(await processMetrics())];
+    return [...this.#exchangeMetrics(), ...(await processMetrics())];
   }
 
-  #own(): MetricValues[] {
+  #exchangeMetrics(): MetricValues[] {
     const rows = [...this.#counts].map(([version, counts]) => ({ version, counts }));
     const perVersion = (name: MetricName, value: (counts: VersionCounts) => number): MetricValues =>
       metricOf(
@@ -66,7 +66,7 @@ export class Metrics implements Recorder {
     ];
   }
 
-  #of(version: string): VersionCounts {
+  #countsOf(version: string): VersionCounts {
     const name = version === '' ? unknown : version;
     let counts = this.#counts.get(name);
     if (counts === undefined) {
@@ -81,7 +81,7 @@ function labelled(version: string, label: string, values: Iterable<readonly [str
   return [...values].map(([text, value]) => ({ labels: { version, [label]: text }, value }));
 }
 
-/** The ejections of each target, as a counter of this process: it is kept after the process ends, like its other counters. */
+/** The ejections of each target, as a counter of this process. It is kept after the process ends, like its other counters. */
 export function ejectionsIn({ versions }: ServingReport): MetricValues[] {
   const samples = versions.flatMap(({ name, targets }) =>
     targets.map(({ url, ejections = 0 }) => ({ labels: { version: name, target: url }, value: ejections })),
@@ -103,13 +103,13 @@ class VersionCounts {
   readonly failures = { client: 0, gateway: 0, target: 0 };
   readonly problems = new Map<string, number>();
   readonly restricted = new Map<string, number>();
-  /** By route of the adapter, so that no client chooses the keys. */
+  /** By route of the adapter, because a client cannot invent one. */
   readonly adapterFailures = new Map<string, number>();
   bytesIn = 0;
   bytesOut = 0;
   retries = 0;
   upgrades = 0;
-  // One table by stage, method and class, so that counting builds no key.
+  // One table by stage, method and class, so that no key has to be built for each request.
   readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
 
   add(exchange: ExchangeRecord): void {

@@ -37,9 +37,9 @@ interface Counts extends RequestCounts {
 }
 
 const windowMs = 60_000;
-/** Rates over less than this are too noisy: an older sample is used until the window is this long. */
-const shortestMs = 10_000;
-const intervalMs = 5_000;
+/** Rates over a shorter window are too noisy. Until the recent samples cover this time, an older sample is kept. */
+const minWindowMs = 10_000;
+const sampleIntervalMs = 5_000;
 
 /**
  * Rates and latencies of the last minute, from the counters of all processes. It takes no samples by itself: each status
@@ -58,7 +58,7 @@ export class TrafficSamples {
   /** Whether the next report should contain metrics, to be passed to `add`. */
   get isDue(): boolean {
     const last = this.#samples.at(-1);
-    return last === undefined || this.#samples.length === 1 || this.#now() - last.at >= intervalMs;
+    return last === undefined || this.#samples.length === 1 || this.#now() - last.at >= sampleIntervalMs;
   }
 
   add({ workers, absent = [] }: ServingReport): void {
@@ -68,9 +68,8 @@ export class TrafficSamples {
     if (isLess(next, this.#samples.at(-1))) this.#samples.length = 0;
     this.#samples.push(next);
     const firstRecent = this.#samples.findIndex(({ at }) => next.at - at <= windowMs);
-    // One older sample is kept while the recent ones span too little.
-    const keepOlder = next.at - (this.#samples[firstRecent]?.at ?? next.at) < shortestMs ? 1 : 0;
-    this.#samples.splice(0, Math.max(0, firstRecent - keepOlder));
+    const keptOlder = next.at - (this.#samples[firstRecent]?.at ?? next.at) < minWindowMs ? 1 : 0;
+    this.#samples.splice(0, Math.max(0, firstRecent - keptOlder));
   }
 
   /** Undefined until there are two samples. */
@@ -85,7 +84,7 @@ export class TrafficSamples {
   }
 }
 
-/** The requests to one version. `report`: with metrics. */
+/** The requests to one version since the start of the gateway. The report must contain metrics. */
 export function requestsIn({ workers, absent = [] }: ServingReport, version: string): RequestCounts {
   const counts = countsOf([...workers.map(({ metrics }) => metrics ?? []), ...absent]).get(version);
   return { requests: counts?.requests ?? 0, errors: counts?.errors ?? 0 };

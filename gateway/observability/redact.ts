@@ -5,11 +5,11 @@ const secretWords: ReadonlySet<string> = new Set(
   session sid cookie ticket csrf xsrf`.split(/\s+/),
 );
 
-/** The same at the end of a word, for names without separators: `accesstoken`, `PHPSESSID`. */
+/** Secret words at the end of a name without separators: `accesstoken`, `PHPSESSID`. */
 const secretEnding =
   /(?:token|secret|password|passwd|passphrase|passcode|credentials?|signature|apikey|accesskey|privatekey|sessionid|sessid)$/;
 
-// A `code` is secret if it is alone or after one of these words. Others, such as country and error codes, are not.
+// The name `code` is secret if it is alone or after one of these words. Other codes, such as `country_code`, are not secret.
 const secretCode =
   /^(?:(?:auth|verification|confirmation|security|access|login|device|user|reset|recovery|backup|invite) ?)?code$/;
 
@@ -17,7 +17,7 @@ const secretCode =
 const longestName = 200;
 const maxDecodings = 3;
 
-/** Secret names besides the built-in ones, without case and separators, so that `api-key` and `apiKey` are the same. */
+/** Further secret names, in lower case and without separators, so that `api-key` and `apiKey` are the same. */
 export type SecretNames = ReadonlySet<string>;
 
 export function secretNamesIn(names: readonly string[]): SecretNames {
@@ -26,21 +26,16 @@ export function secretNamesIn(names: readonly string[]): SecretNames {
 
 /** `a=1&token=2` → `a=1&token=***`. */
 export function redactQuery(query: string, names: SecretNames): string {
-  return redactPairs(query, /([&;])/, names, holdsSecret);
+  return redactPairs(query, /([&;])/, names);
 }
 
 /** The same for path parameters (RFC 3986 §3.3): `/cart;jsessionid=1` and `/token=1`. */
 export function redactPath(path: string, names: SecretNames): string {
-  return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names, holdsSecret) : path;
+  return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names) : path;
 }
 
-// Splits instead of matching pairs: a match would be tried at every character of text that a client controls.
-function redactPairs(
-  text: string,
-  separator: RegExp,
-  names: SecretNames,
-  isSecretValue: (value: string) => boolean,
-): string {
+// Splits instead of matching pairs: a regular expression would try a match at every character, and a client controls the text.
+function redactPairs(text: string, separator: RegExp, names: SecretNames): string {
   const parts = text.split(separator);
   return parts
     .map((part) => {
@@ -48,7 +43,7 @@ function redactPairs(
       if (at === -1) return part;
       const [name, rest] = [part.slice(0, at), part.slice(at)];
       const [equals = '='] = /^(?:=|%(?:25)*3d)/i.exec(rest) ?? [];
-      return isSecret(name, names) || isSecretValue(rest.slice(equals.length)) ? `${name}${equals}***` : part;
+      return isSecret(name, names) || holdsSecret(rest.slice(equals.length)) ? `${name}${equals}***` : part;
     })
     .join('');
 }
@@ -56,7 +51,7 @@ function redactPairs(
 function isSecret(name: string, names?: SecretNames): boolean {
   const words = wordsIn(name);
   if (names !== undefined && names.size > 0 && names.has(words.join(''))) return true;
-  // Some backends ignore case, so `toKEN` is a token as well.
+  // Some backends ignore case, so `toKEN` is also a token.
   return hasSecretWord(words) || hasSecretWord(wordsIn(decoded(name).toLowerCase()));
 }
 
@@ -86,7 +81,7 @@ function holdsSecret(value: string): boolean {
   });
 }
 
-/** Percent-decoded several times, since backends differ in how often they decode: `%2574oken` is read as `token`. */
+/** Percent-decoded several times, because some backends decode more than once: `%2574oken` is read as `token`. */
 function decoded(text: string): string {
   let layer = text.replaceAll('+', ' ');
   for (let depth = 0; depth < maxDecodings && layer.includes('%'); depth += 1) {

@@ -5,7 +5,7 @@ export interface ServingReport {
   /** Every version that was configured since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
-  /** By version: since when calls have ended whose counts are only in the memory of a process, epoch ms. */
+  /** By version: the counts of calls that ended after this instant, epoch ms, may still be only in the memory of a process. */
   readonly unsent?: Readonly<Record<string, number>>;
   /** Metrics of processes that ended or do not answer. */
   readonly absent?: readonly (readonly MetricValues[])[] | undefined;
@@ -15,7 +15,7 @@ export interface WorkerReport {
   readonly pid: number;
   /** Epoch ms. */
   readonly since: number;
-  /** The start of its silence, epoch ms; the report is then its last answer. Undefined if it answers. */
+  /** Since when the worker has not answered, epoch ms; the report then contains its last answer. Undefined: it answers. */
   readonly unresponsiveSince?: number | undefined;
   readonly metrics?: readonly MetricValues[] | undefined;
 }
@@ -29,7 +29,7 @@ export interface VersionReport {
   readonly waiting: number;
   /** When a request or stream was last in flight, epoch ms; the current time while one is. Undefined: not since the start. */
   readonly lastInFlight: number | undefined;
-  /** When it was last used, by the rules of the retirement verdict. Null: never. Undefined: not known. */
+  /** When the version was last used, by the rules of the retirement verdict. Null: never. Undefined: not known. */
   readonly lastUsed?: number | null | undefined;
   /** When a request was last answered 410, epoch ms; undefined: not since the start. */
   readonly lastRefused?: number | undefined;
@@ -47,7 +47,7 @@ export interface AdapterFailureReport {
   readonly count: number;
   /** The place in the body, as a JSON Pointer; of the last failure. */
   readonly pointer: string;
-  /** When it last failed, epoch ms. */
+  /** When the adapter last failed on the route, epoch ms. */
   readonly at: number;
 }
 
@@ -84,14 +84,14 @@ export interface ConfigStatus {
   readonly trigger: Trigger;
   /** Reloads since the start that were invalid or refused. */
   readonly failures?: number;
-  /** The `guard.force` reasons that made the guard accept it. */
+  /** The reasons in `guard.force` that made the guard accept the configuration. */
   readonly forced: readonly string[];
   readonly lastFailure:
     | { readonly at: number; readonly trigger: Trigger; readonly reasons: readonly string[] }
     | undefined;
 }
 
-/** The report of a gateway with several processes. */
+/** Merges the reports of several processes into the report of the gateway. */
 export function mergeReports(reports: readonly ServingReport[]): ServingReport {
   const names = [...new Set(reports.flatMap(({ versions }) => versions.map(({ name }) => name)))];
   return {
@@ -103,7 +103,7 @@ export function mergeReports(reports: readonly ServingReport[]): ServingReport {
   };
 }
 
-/** Of each version the earliest instant. */
+/** The earliest instant of each version. */
 export function earliestOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const one of all)
@@ -144,7 +144,10 @@ function mergeFailures(
   return merged.size === 0 ? undefined : [...merged.values()];
 }
 
-/** Each process tracks health by itself. Merged: reachable if any process reaches it, unhealthy if it is so in any process. */
+/**
+ * Each process tracks the health of a target by itself. The merged target is reachable if any process reaches it, and unhealthy
+ * if it is unhealthy in any process.
+ */
 function mergeTargets(a: TargetReport, b: TargetReport): TargetReport {
   return {
     url: a.url,

@@ -3,7 +3,8 @@ import type { ExchangeRecord, SpanRecord } from '../observability/exchangeRecord
 import type { ShownSettings } from '../observability/logLine.ts';
 import type { DurationRow } from './durations.ts';
 
-// What serving processes send to the exporter, and the exporter to its thread: plain data that can be cloned.
+// The messages from serving processes to the exporter, and from the exporter to its thread. They are plain data, so that they can
+// be cloned.
 
 /** A sampled exchange. It becomes a server span and a client span for each attempt. */
 export interface SpanRow
@@ -36,11 +37,11 @@ export interface SpanRow
 export interface OtlpBatch {
   readonly spans: readonly SpanRow[];
   readonly durations: readonly DurationRow[];
-  /** Spans that did not fit. */
+  /** The number of spans that were dropped, because too many waited. */
   readonly dropped: number;
 }
 
-/** Takes a batch. The promise resolves once the next one may be sent. */
+/** Takes a batch. The promise resolves once the next batch may be sent. */
 export type OtlpSink = (batch: OtlpBatch) => Promise<void> | void;
 
 export interface ExportSettings extends TelemetrySettings {
@@ -48,10 +49,10 @@ export interface ExportSettings extends TelemetrySettings {
   readonly shown: ShownSettings;
 }
 
-/** What the thread starts with. */
+/** The `workerData` of the thread. */
 export interface ExportStart {
   readonly settings: ExportSettings;
-  /** Epoch ms; durations are counted from here on. */
+  /** When counting of the durations began, epoch ms. */
   readonly startedAt: number;
 }
 
@@ -59,12 +60,12 @@ export interface ExportStart {
 export type ExportCommand =
   | { readonly kind: 'configure'; readonly settings: ExportSettings }
   | { readonly kind: 'export'; readonly batch: OtlpBatch }
-  /** Export what waits, then end. */
+  /** Export the waiting spans and the metrics, then end. */
   | { readonly kind: 'close' };
 
 /** From the thread. */
 export type ExportReport =
-  /** One request to the collector. `reason`: why it failed, so that its spans are dropped; undefined: it succeeded. */
+  /** The result of one request to the collector. `reason`: why it failed; its spans are dropped. Undefined: it succeeded. */
   | {
       readonly kind: 'result';
       readonly signal: 'spans' | 'metrics';

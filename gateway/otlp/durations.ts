@@ -5,7 +5,7 @@ import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
 /** Seconds: the bounds that the semantic conventions advise for http.server.request.duration. */
 export const bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** The limit of the OpenTelemetry SDKs for the attribute sets of a metric. Further ones are added up in one. */
+/** The limit of the OpenTelemetry SDKs for the attribute sets of a metric. Further sets are added up in one row. */
 const maxRows = 2_000;
 const overflow = { 'otel.metric.overflow': true };
 

@@ -16,8 +16,8 @@ export const installCommand =
   'npm install @opentelemetry/api@1.10.0 @opentelemetry/resources@3.1.0 @opentelemetry/exporter-trace-otlp-proto@0.301.0 @opentelemetry/exporter-metrics-otlp-proto@0.301.0';
 
 /**
- * Exports the spans and durations of all serving processes, in a thread of the process that operates the gateway. While the
- * collector does not accept them, a bounded number of spans waits; further ones are dropped and counted. Never throws.
+ * Exports the spans and durations of all serving processes, in a thread of the primary, or of the only process. While the
+ * collector does not accept spans, a limited number of them waits. Further spans are dropped and counted. Never throws.
  */
 export class OtlpExporter {
   readonly #notice: (line: string) => void;
@@ -25,14 +25,14 @@ export class OtlpExporter {
   /** A collector may accept spans but no metrics. */
   readonly #outages: Readonly<Record<'spans' | 'metrics', OutageNotices>>;
   #settings: ExportSettings | undefined;
-  /** Of the last settings. */
+  /** The collector in the last settings that had one. */
   #url = '';
   #thread: Worker | undefined;
-  /** Sent to the thread and not reported yet. */
+  /** The number of spans that were sent to the thread, and whose export it has not reported yet. */
   #waiting = 0;
   #exported = 0;
   #dropped = 0;
-  /** Until the next `configure`: a thread that cannot load a package would fail again. */
+  /** Whether the thread could not load a package. No thread is then started until the next `configure`: it would fail again. */
   #isUnusable = false;
 
   constructor(notice: (line: string) => void) {
@@ -73,7 +73,7 @@ export class OtlpExporter {
     ];
   }
 
-  /** Exports what waits, for a limited time. */
+  /** Exports the waiting spans and the metrics, for a limited time. */
   async close(): Promise<void> {
     const thread = this.#thread;
     if (!thread) return;

@@ -5,14 +5,17 @@ import { otherRoute } from '../usage/usageRow.ts';
 import { type OtlpSink, type SpanRow, spanCount } from './batch.ts';
 import { DurationCounts } from './durations.ts';
 
-/** Spans are passed on after this time, or when there are many. */
+/** Spans are passed on at this interval, or when at least `manySpans` wait. */
 const spansMs = 1_000;
 const manySpans = 256;
 /** While the sink is busy, more spans than this are dropped. */
 const maxWaiting = 2_048;
-/** The longest text in a span: a client can send more, and mark its requests as sampled. */
+/** The longest text in a span. A client can send longer texts, and can have its requests sampled. */
 const maxText = 1_024;
-/** The longest `tracestate` that has to be passed on (W3C Trace Context §3.3.1.5). A part of one would be invalid. */
+/**
+ * The longest `tracestate` that has to be passed on (W3C Trace Context §3.3.1.5). A longer one is left out, because a part of it
+ * may be invalid.
+ */
 const maxTraceState = 512;
 /** Durations are added up for this many batches: a metric is exported once a minute. */
 const batchesPerDurations = 10;
@@ -23,7 +26,10 @@ interface VersionRoutes {
   readonly byName: Map<string, string | undefined>;
 }
 
-/** Collects the spans and durations of one process for the exporter. It calls no SDK: that would cost more than a request. */
+/**
+ * Collects the spans and durations of one process for the exporter. Does not use an SDK, because creating a span with it costs
+ * more than forwarding a request.
+ */
 export class OtlpRecorder implements Recorder {
   readonly #send: OtlpSink;
   readonly #timer: NodeJS.Timeout;
@@ -106,7 +112,7 @@ export class OtlpRecorder implements Recorder {
     });
   }
 
-  /** As the usage ledger names it, with the prefix: `/api/v1/drinks/{id}`. */
+  /** The route as the usage ledger names it, with the base path and the version: `/api/v1/drinks/{id}`. */
   #routeOf({ version, method, resource, paths, status }: ExchangeRecord): string | undefined {
     if (version === '') return undefined;
     let routes = this.#routes.get(version);
@@ -132,7 +138,7 @@ function rowOf(exchange: ExchangeRecord): Omit<SpanRow, 'span' | 'route' | 'clie
   return {
     ...{ traceId, at, duration, version, stage, method, status, problem, fault, address, scheme },
     path: path.slice(0, maxText),
-    // Left out as a whole: a secret is recognized by the text around it, which a cut could remove.
+    // A long query is left out as a whole: a secret is recognized by the text around it, and a cut could remove that text.
     query: query.length > maxText ? '' : query,
     cause: cause?.slice(0, maxText),
     userAgent: userAgent?.slice(0, maxText),

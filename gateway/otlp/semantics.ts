@@ -1,11 +1,11 @@
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 
-// The semantic conventions for HTTP of OpenTelemetry, version 1.23 or later, as far as spans and metrics share them.
+// The part of OpenTelemetry's semantic conventions for HTTP (version 1.23 or later) that spans and metrics have in common.
 
-/** The status of a record whose client left before the response: none was sent. */
+/** The status in the record of an exchange whose client disconnected before the response. No status was sent. */
 export const noResponse = 499;
 
-// RFC 9110 and PATCH. Other methods may be anything that a client invents.
+// The methods of RFC 9110, and PATCH (RFC 5789). Clients can invent any other method.
 const methods: ReadonlySet<string> = new Set('GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' '));
 
 /** `http.request.method` */
@@ -13,7 +13,7 @@ export function methodAttribute(method: string): string {
   return methods.has(method) ? method : '_OTHER';
 }
 
-/** `error.type` of a server span: one of few values. Undefined for a response below 500 that is complete. */
+/** `error.type` of a server span, one of few values. Undefined for a complete response below 500. */
 export function errorTypeOf({
   status,
   problem,

@@ -18,7 +18,8 @@ export interface Origin {
 
 /** The server span of an exchange, then the client span of each attempt. */
 export function spansOf(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan[] {
-  return [serverSpan(row, shown, origin), ...row.span.attempts.map((_, at) => clientSpan(row, at, shown, origin))];
+  const clientSpans = row.span.attempts.map((_, index) => clientSpan(row, index, shown, origin));
+  return [serverSpan(row, shown, origin), ...clientSpans];
 }
 
 function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
@@ -27,7 +28,7 @@ function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
   const shownMethod = method === '_OTHER' ? 'HTTP' : method;
   const isError = status >= 500 || row.fault === 'target' || row.fault === 'gateway';
   return {
-    ...common(row, span.id, span.parentId, true, origin),
+    ...commonFields(row, span.id, span.parentId, true, origin),
     name: route === undefined ? shownMethod : `${shownMethod} ${route}`,
     kind: SpanKind.SERVER,
     ...times(row.at, 0, duration),
@@ -50,13 +51,13 @@ function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
   };
 }
 
-function clientSpan(row: SpanRow, at: number, shown: Shown, origin: Origin): ReadableSpan {
-  const attempt = row.span.attempts[at] as AttemptRecord;
+function clientSpan(row: SpanRow, index: number, shown: Shown, origin: Origin): ReadableSpan {
+  const attempt = row.span.attempts[index] as AttemptRecord;
   const { target, sentAfter, endedAfter = row.duration, status, cause } = attempt;
   const method = methodAttribute(row.method);
   const errorType = attemptErrorType(attempt);
   return {
-    ...common(row, attempt.id, row.span.id, false, origin),
+    ...commonFields(row, attempt.id, row.span.id, false, origin),
     name: method === '_OTHER' ? 'HTTP' : method,
     kind: SpanKind.CLIENT,
     ...times(row.at, sentAfter, endedAfter),
@@ -65,7 +66,7 @@ function clientSpan(row: SpanRow, at: number, shown: Shown, origin: Origin): Rea
       ...methodAttributes(row),
       'url.full': `${target}${shownTargetPath(row.span.targetPath, shown)}`,
       ...serverAttributes(target),
-      'http.request.resend_count': at === 0 ? undefined : at,
+      'http.request.resend_count': index === 0 ? undefined : index,
       'http.response.status_code': status,
       'network.protocol.version': status === undefined ? undefined : '1.1',
       'error.type': errorType,
@@ -81,16 +82,19 @@ function attemptErrorType({ failure, status }: AttemptRecord): string | undefine
   return status >= 400 ? String(status) : undefined;
 }
 
-type Common = Omit<ReadableSpan, 'name' | 'kind' | 'startTime' | 'endTime' | 'duration' | 'status' | 'attributes'>;
+type CommonFields = Omit<
+  ReadableSpan,
+  'name' | 'kind' | 'startTime' | 'endTime' | 'duration' | 'status' | 'attributes'
+>;
 
 /** `parentIsRemote`: the parent is a span of the client. */
-function common(
+function commonFields(
   { traceId, span: { tracestate } }: SpanRow,
   spanId: string,
   parentId: string | undefined,
   parentIsRemote: boolean,
   { resource, scope }: Origin,
-): Common {
+): CommonFields {
   const traceFlags = 1;
   const traceState = tracestate === undefined ? {} : { traceState: createTraceState(tracestate) };
   const parent = parentId && { traceId, spanId: parentId, traceFlags, isRemote: parentIsRemote };
@@ -102,7 +106,7 @@ function common(
   };
 }
 
-/** `start`: epoch ms; the others in ms after it. */
+/** `start` is in epoch ms. `begin` and `end` are in ms after `start`. */
 function times(start: number, begin: number, end: number): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
   return { startTime: hrTime(start + begin), endTime: hrTime(start + end), duration: hrTime(end - begin) };
 }
@@ -131,7 +135,7 @@ function ownAttributes({ version, stage, span: { successor } }: SpanRow): Attrib
   };
 }
 
-/** `server.address` and `server.port` of a URL; neither if it names no host. */
+/** `server.address` and `server.port` of a URL; empty for an invalid URL. */
 function serverAttributes(url: string): Attributes {
   const parsed = URL.parse(url);
   if (!parsed) return {};

@@ -22,7 +22,7 @@ import { hrTime, spansOf } from './spans.ts';
 
 /** Exchanges in one request to the collector. */
 const batchSize = 256;
-/** The pause after a request that failed, retries of the OTLP package included. Each failure in a row doubles it. */
+/** The pause after a request that failed in spite of the retries of the OTLP package. Each further failure doubles it. */
 const firstPauseMs = 1_000;
 const maxPauseMs = 30_000;
 const metricIntervalMs = Number(process.env['OTEL_METRIC_EXPORT_INTERVAL']) || 60_000;
@@ -52,11 +52,11 @@ const durations = new DurationTotals();
 let { settings, startedAt: collectedAt } = workerData as ExportStart;
 let traces = new OTLPTraceExporter({ url: `${settings.otlp}/v1/traces` });
 let metrics = new OTLPMetricExporter({ url: `${settings.otlp}/v1/metrics` });
-/** Resolves when no span waits; undefined: none does. */
+/** Resolves when all waiting spans are exported or dropped. Undefined: no span waits. */
 let exporting: Promise<void> | undefined;
 let pauseMs = firstPauseMs;
-/** Ends the pause after a failure. */
-let pausing = new AbortController();
+/** Ends the current pause when it is aborted. */
+let pauseController = new AbortController();
 let isClosing = false;
 
 const timer = setInterval(() => void exportMetrics(), metricIntervalMs).unref();
@@ -76,7 +76,7 @@ function configure(next: ExportSettings): void {
   settings = next;
   if (!hasMoved) return;
   pauseMs = firstPauseMs;
-  pausing.abort();
+  pauseController.abort();
   traces = new OTLPTraceExporter({ url: `${next.otlp}/v1/traces` });
   metrics = new OTLPMetricExporter({ url: `${next.otlp}/v1/metrics` });
 }
@@ -87,7 +87,7 @@ function startExport(): void {
   });
 }
 
-/** One request at a time. `OtlpExporter`, which sends the spans to this thread, limits how many wait here. */
+/** Sends one request at a time. `OtlpExporter` sends the spans to this thread, and limits how many of them wait here. */
 async function exportSpans(): Promise<void> {
   while (waiting.length > 0) {
     const rows = waiting.splice(0, batchSize);
@@ -97,8 +97,8 @@ async function exportSpans(): Promise<void> {
     post({ kind: 'result', signal: 'spans', spans, reason });
     if (reason === undefined) pauseMs = firstPauseMs;
     else if (!isClosing) {
-      pausing = new AbortController();
-      await sleep(pauseMs, undefined, { signal: pausing.signal }).catch(() => {});
+      pauseController = new AbortController();
+      await sleep(pauseMs, undefined, { signal: pauseController.signal }).catch(() => {});
       pauseMs = Math.min(2 * pauseMs, maxPauseMs);
     }
   }
@@ -124,6 +124,7 @@ async function exportMetrics(): Promise<void> {
       unit: 's',
       valueType: ValueType.DOUBLE,
     },
+    // The numbers are those of the enums in @opentelemetry/sdk-metrics: DELTA or CUMULATIVE, and HISTOGRAM.
     aggregationTemporality: isDelta ? 0 : 1,
     dataPointType: 0,
     dataPoints,
@@ -132,10 +133,10 @@ async function exportMetrics(): Promise<void> {
   post({ kind: 'result', signal: 'metrics', spans: 0, reason });
 }
 
-/** Exports what waits, without pauses, then ends the thread. */
+/** Exports the waiting spans without pauses, then the metrics, and ends the thread. */
 async function close(): Promise<void> {
   isClosing = true;
-  pausing.abort();
+  pauseController.abort();
   clearInterval(timer);
   startExport();
   await exporting;
