@@ -9,9 +9,9 @@ export class AdminError extends Error {
 /** The admin listener to connect to. */
 export interface AdminTarget {
   readonly origin: string;
-  /** For messages: the origin, and where it comes from unless it was given: `http://127.0.0.1:9901 (the default)`. */
+  /** For messages: the origin, and its source unless `--admin` gave it: `http://127.0.0.1:9901 (the default)`. */
   readonly name: string;
-  /** '' for none. */
+  /** '': no token is sent. */
   readonly token: string;
 }
 
@@ -82,7 +82,7 @@ export function notAGateway(name: string): AdminError {
 function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: boolean): JsonObject {
   if (status === 401 || status === 403) {
     const remedy =
-      "Set ADMIN_TOKEN to the gateway's admin_token.  If it has none, connect from its machine to a loopback address.";
+      'Set ADMIN_TOKEN to gateway.admin_token.  If that is not set, connect from the machine of the gateway to a loopback address.';
     throw new AdminError(`${name} ${hasToken ? 'rejects the token' : 'requires a token'}.  ${remedy}`);
   }
   const answer = parsed(text);
@@ -119,7 +119,7 @@ export function fetchFailure(error: unknown, timeout: number): string {
   return 'code' in cause ? String(cause.code) : printable(cause.message);
 }
 
-// A gateway waits for its ledger and, in a fleet, for the counts of the others.
+// A gateway waits for its ledger and, in a fleet, for the counts of the other gateways.
 const planTimeoutMs = 65_000;
 
 /** Asks a gateway for a plan. `body`: the JSON body of `POST /api/plan`. @throws AdminError */
@@ -132,7 +132,7 @@ export async function askForPlan(
   throw notAGateway(target.name);
 }
 
-// Checks only as much as is needed to recognize a gateway: one of the same release also sends the other fields.
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isPlan(answer: unknown): answer is Plan {
   if (!isRecord(answer) || answer['kind'] !== 'plan' || typeof answer['summary'] !== 'string') return false;
   const { total, clients, versions, notes } = answer;

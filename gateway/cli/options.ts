@@ -13,7 +13,7 @@ import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import { AdminError, type AdminTarget } from './adminClient.ts';
 import { type Io, UsageError } from './io.ts';
 
-// The second one is in its own folder, which can be mounted into a container without the rest of the project.
+// The second place is a folder that contains nothing else, so that it can be mounted into a container.
 const defaultPlaces = ['routes.yaml', 'config/routes.yaml'] as const;
 
 /** The routes.yaml that is used when none is named; undefined when neither place has one. */
@@ -31,15 +31,15 @@ function mayExist(path: string): boolean {
   }
 }
 
-/** `--config`. If neither file exists, the default is the first place, and the error message names that. */
+/** `--config`. If neither file exists, the default is the first place, and the error message names this place. */
 export function configOption(cwd: string): Option {
   return new Option('--config <file>', 'path of routes.yaml').default(
     defaultConfig(cwd) ?? defaultPlaces[0],
-    defaultPlaces.join(', else '),
+    `${defaultPlaces.join(' or ')}, the first that exists`,
   );
 }
 
-/** A valid routes.yaml. @throws UsageError with its faults, UnreadableFileError */
+/** Reads and validates a routes.yaml. @throws UsageError with its faults, UnreadableFileError */
 export function snapshotOf(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Snapshot {
   const { snapshot, faults } = parseConfig(readRoutes(file, cwd), file, { env, cwd });
   if (snapshot) return snapshot;
@@ -58,14 +58,14 @@ export interface AdminTargetOptions {
 export function addAdminTargetOptions(command: Command): Command {
   return addAdminOption(command).option(
     '--config <file>',
-    'routes.yaml to read gateway.admin and admin_token from (default: routes.yaml, else config/routes.yaml, if it exists)',
+    'routes.yaml to read gateway.admin and admin_token from (default: routes.yaml or config/routes.yaml, the first that exists)',
   );
 }
 
 export function addAdminOption(command: Command): Command {
   return command.option(
     '--admin <host:port>',
-    'admin listener of the running gateway; its token is read from ADMIN_TOKEN (default: gateway.admin of --config, else 127.0.0.1:9901)',
+    'admin listener of the running gateway; its token is read from ADMIN_TOKEN (default: gateway.admin of --config; 127.0.0.1:9901 if that is not set)',
     originOf,
   );
 }
@@ -85,8 +85,8 @@ export function adminTargetOf(
   const shown = printable(file);
   const address = addressIn(file, io);
   if (address instanceof UnreadableFileError || typeof address === 'string') {
-    const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${reasons[address]}`;
-    // The default file may be invalid during an edit. The status is needed then, too, so the default address is used.
+    const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${addressProblems[address]}`;
+    // The default file may be invalid during an edit. Operators need the status also then, so the default address is used.
     if (config === undefined && address !== 'unusable') {
       // The gateway at the default address may not be the one that the file configures.
       io.stderr.write(`Connecting to ${origin}, the default: ${reason}.\n`);
@@ -102,7 +102,7 @@ export function adminTargetOf(
   return { origin: found, name: `${found} (gateway.admin of ${shown})`, token: token === '' ? address.token : token };
 }
 
-const reasons = {
+const addressProblems = {
   broken: 'cannot be parsed: see version-gateway check',
   unusable: 'has no usable address in gateway.admin',
 };
@@ -116,7 +116,7 @@ function addressIn(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>) {
   }
 }
 
-/** A wildcard address includes the loopback address. */
+/** The host to connect to: a wildcard address includes the loopback address. */
 function hostOf(host: string): string {
   if (host === '' || host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
@@ -125,31 +125,31 @@ function hostOf(host: string): string {
 
 function originOf(text: string): string {
   const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;
-  const hasPort = written !== `http://${text}` || /:\d{1,5}$/.test(text);
-  const url = hasPort && URL.canParse(written) ? new URL(written) : undefined;
+  const hasSchemeOrPort = written === text || /:\d{1,5}$/.test(text);
+  const url = hasSchemeOrPort && URL.canParse(written) ? new URL(written) : undefined;
   if (!url || url.href !== `${url.origin}/` || url.port === '0')
     throw new InvalidArgumentError('Write host:port, or https://host:port.');
   return url.origin;
 }
 
-/** A duration in ms, or an instant in epoch ms, and its text as the user wrote it. */
-export interface Duration {
+/** A duration in ms or an instant in epoch ms, and its text as the user wrote it. */
+export interface TimeArgument {
   readonly text: string;
   readonly ms: number;
 }
 
 /** A `--since` or `--quiet` duration, which may be longer than a timer allows. @throws InvalidArgumentError */
-export function periodArgument(text: string): Duration {
+export function periodArgument(text: string): TimeArgument {
   return { text, ms: parsedBy(period, text) };
 }
 
 /** An `--at` date as the user wrote it, and in epoch ms. @throws InvalidArgumentError */
-export function dateArgument(text: string): Duration {
+export function dateArgument(text: string): TimeArgument {
   return { text, ms: parsedBy(instant, text) };
 }
 
 /** A `--timeout` duration, short enough for a timer. @throws InvalidArgumentError */
-export function timeoutArgument(text: string): Duration {
+export function timeoutArgument(text: string): TimeArgument {
   return { text, ms: parsedBy(timer, text) };
 }
 

@@ -237,7 +237,7 @@ function notesOn(
       'No control request was sent, so noise cannot be told from differences. Set shadow.control to more than 0.',
     );
   if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))
-    notes.push('Some bodies have more than 500 different paths. The further ones are not compared.');
+    notes.push('Some bodies have more than 500 different paths. Paths beyond these are not compared.');
   if (all.length >= mostEvidenceRows)
     notes.push(
       `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit: what is seen for the first time is not recorded.`,

@@ -103,7 +103,7 @@ it.each([
     'a version with an adapter',
     'contract: v2.yaml, adapter: { from: /v3, routes: { GET /a: { to: GET /a } } }',
     '/v2',
-    '/v2: has an adapter itself.  Name the version whose backend answers it.\n',
+    '/v2: has an adapter itself.  Name the version whose backend answers its requests.\n',
   ],
   [
     'equal contracts',

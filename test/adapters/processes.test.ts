@@ -80,7 +80,7 @@ it('two workers adapt responses, count failures together, and follow a reload', 
   expect(lines).toContain(
     '/v1 is served by an adapter from /v2\n  9 responses of GET /drinks/{id} could not be adapted: /name',
   );
-  expect(lines).toContain('\n  4 requests to routes that it does not serve: 410');
+  expect(lines).toContain('\n  4 requests to routes that the adapter does not serve: 410');
 
   edit(1);
   expect(await allDrinks('1.5')).not.toBe(before);

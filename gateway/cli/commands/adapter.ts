@@ -19,24 +19,30 @@ export const addAdapter: AddCommand = (program, io, finish) => {
     .argument('<new>', 'version whose backend answers, such as /v2', versionArgument)
     .addOption(configOption(io.cwd))
     .option('--output <file>', 'file to write (default: standard output)')
-    .action(async (old: string, now: string, options: AdapterOptions) => finish(await adapter(old, now, options, io)));
+    .action(async (older: string, newer: string, options: AdapterOptions) =>
+      finish(await adapter(older, newer, options, io)),
+    );
 };
 
 /** @throws UnreadableFileError, CompareError, UsageError */
-async function adapter(old: string, now: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
-  const { from, to, request: contracts } = versionPair(old, now, config, io);
+async function adapter(older: string, newer: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
+  const { from, to, request: contracts } = versionPair(older, newer, config, io);
   if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');
   if (to.adapter)
-    throw new CompareError(`/${to.name}`, 'has an adapter itself', 'Name the version whose backend answers it.');
+    throw new CompareError(
+      `/${to.name}`,
+      'has an adapter itself',
+      'Name the version whose backend answers its requests.',
+    );
   const { draftAdapter } = await import('../../adapters/draft.ts');
-  const absolute = ({ name, file }: (typeof contracts)['from']) => ({ name, file: resolve(io.cwd, file) });
+  const withAbsolutePath = ({ name, file }: (typeof contracts)['from']) => ({ name, file: resolve(io.cwd, file) });
   const { lines, adapted, gone, faulty } = await draftAdapter(
-    absolute(contracts.from),
-    absolute(contracts.to),
+    withAbsolutePath(contracts.from),
+    withAbsolutePath(contracts.to),
     contracts.moved,
   );
   const indentation = indentationIn(decode(readRoutes(config, io.cwd)) ?? '', from.name);
-  const section = [`# To be pasted below /${from.name}: in ${printable(config)}.`, ...lines];
+  const section = [`# Paste this below /${from.name}: in ${printable(config)}.`, ...lines];
   const text = section.map((line) => `${indentation}${line}\n`).join('');
   if (output === undefined) io.stdout.write(text);
   else writeOutput(output, text, io);

@@ -35,14 +35,14 @@ export const addBrownout: AddCommand = (program, io, finish) => {
     .action(async (options: StatusOptions) => finish(await status(options, io)));
   addAdminTargetOptions(command.command('stop'))
     .description(
-      'End a brownout now, in every worker and every gateway of the fleet. It does not start again. With --window, also one ahead.',
+      'End a brownout now, in every worker and every gateway of the fleet. It does not start again. With --window, a brownout that has not started can be stopped, too.',
     )
     .argument('<version>', 'version, such as /v1', versionArgument)
     .option('--window <start>', 'start of the brownout, such as 2028-06-30T14:00Z (default: the one that is running)')
     .action(async (version: string, options: StopOptions) => finish(await stop(version, options, io)));
   addAdminTargetOptions(command.command('report'))
     .description(
-      'Show what the clients that a brownout refused did since: whether they moved to the successor, kept retrying, or fell silent.',
+      'Show what the clients did after a brownout refused them: whether they moved to the successor, kept retrying, or made no more calls.',
     )
     .argument('<version>', 'version, such as /v1', versionArgument)
     .addOption(

@@ -5,24 +5,24 @@ import {
   type AdminTargetOptions,
   addAdminTargetOptions,
   adminTargetOf,
-  type Duration,
   formatOption,
   type NamedSubject,
   periodArgument,
   subjectArgument,
+  type TimeArgument,
 } from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
 
 interface CanRetireOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json' | 'markdown';
-  readonly quiet?: Duration;
+  readonly quiet?: TimeArgument;
 }
 
 export const addCanRetire: AddCommand = (program, io, finish) => {
   addAdminTargetOptions(program.command('can-retire'))
     .description(
-      'Check whether a version can be retired, or whether a single route can end, and list the clients that still call it. Exits 0 only if it can. Requires a running gateway, because the ledger does not contain requests in flight.',
+      'Check whether a version can be retired, or whether a single route can end, and list the clients that still call it. Exits 0 only if the answer is yes. Requires a running gateway, because the ledger does not contain requests in flight.',
     )
     .argument('<version>', 'version to check, such as /v1, or route such as "GET /v1/drinks"', subjectArgument)
     .option('--quiet <duration>', 'required time without requests (default: retire.quiet)', periodArgument)
@@ -30,7 +30,7 @@ export const addCanRetire: AddCommand = (program, io, finish) => {
     .action(async (subject: NamedSubject, options: CanRetireOptions) => finish(await canRetire(subject, options, io)));
 };
 
-// In a fleet, a gateway waits for the counts of the others.
+// In a fleet, a gateway waits for the counts of the other gateways.
 const timeoutMs = 30_000;
 
 /** @throws AdminError, UnreadableFileError */

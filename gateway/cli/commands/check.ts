@@ -35,7 +35,7 @@ interface CheckOptions {
   readonly adapters?: boolean;
 }
 
-/** Generated messages of each kind for each adapted route, with `--adapters`. */
+/** With `--adapters`: how many messages of each kind are generated for each adapted route. */
 const adapterSamples = 1000;
 
 export const addCheck: AddCommand = (program, io, finish) => {
@@ -93,13 +93,13 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const paint = painter(io.stdout, io.env);
   if (format === 'text')
     io.stdout.write(compose ? composeCheckAsText(report, compose, paint) : checkAsText(report, paint));
-  // The running gateway would reject a faulty file, too.
+  // The running gateway would also reject a file with faults.
   const preview =
     againstRunning && result.snapshot && result.faults.length === 0
       ? await previewOf(text, adminTargetOf(options, io))
       : undefined;
   const isEdit = preview !== undefined && preview.kind !== 'unchanged' && preview.kind !== 'faulty';
-  // The ledger may not know the clients of waivers that are in effect already.
+  // A plan also warns of waivers for clients that the ledger does not know, even if the file is not edited.
   const hasWaivers = preview !== undefined && result.snapshot?.byMajor.some(({ waivers }) => waivers.length > 0);
   const plan = isEdit || hasWaivers ? await planOf(text, adminTargetOf(options, io)) : undefined;
   if (format === 'json') io.stdout.write(checkAsJson(report, preview, plan, compose?.facts));
@@ -117,7 +117,7 @@ async function previewOf(text: string, target: AdminTarget): Promise<ReloadOutco
   return answer;
 }
 
-/** Who would lose requests. A gateway without a ledger can preview an edit, but not plan it. */
+/** Which clients would lose requests. A gateway without a ledger can preview an edit, but cannot plan it. */
 async function planOf(text: string, target: AdminTarget): Promise<CheckedPlan> {
   try {
     const plan = await askForPlan({ routes_yaml: text }, target);
@@ -140,7 +140,7 @@ function isOutcome(answer: unknown): answer is ReloadOutcome {
   return listsByKind[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
 }
 
-interface Options {
+interface ComposeOptions {
   readonly config: string;
   readonly compose: readonly string[];
   readonly composeService?: string;
@@ -148,7 +148,7 @@ interface Options {
 
 /** Compares a routes.yaml with the Compose files of its gateway. @throws UnreadableFileError */
 export async function checkWithCompose(
-  options: Options,
+  options: ComposeOptions,
   bytes: Uint8Array,
   io: Io,
   now: number,

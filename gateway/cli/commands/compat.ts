@@ -49,14 +49,14 @@ export const addCompat: AddCommand = (program, io, finish) => {
     .option('--allow-remote', 'fetch a $ref from another host')
     .option('--validate', 'fail if a contract is not valid OpenAPI')
     .option('--rules', 'print the rules and exit')
-    .action(async (old: string | undefined, now: string | undefined, options: CompatOptions) =>
-      finish(await compat(old, now, options, io, program.version() ?? '')),
+    .action(async (older: string | undefined, newer: string | undefined, options: CompatOptions) =>
+      finish(await compat(older, newer, options, io, program.version() ?? '')),
     );
 };
 
 async function compat(
-  old: string | undefined,
-  now: string | undefined,
+  older: string | undefined,
+  newer: string | undefined,
   options: CompatOptions,
   io: Io,
   release: string,
@@ -67,7 +67,7 @@ async function compat(
   }
   const progress = progressOn(io);
   try {
-    const comparison = await compare(old, now, options, io, progress);
+    const comparison = await compare(older, newer, options, io, progress);
     const printed = printers[options.format](comparison, { all: options.all === true, io, release });
     progress.done();
     io.stdout.write(printed);
@@ -80,14 +80,14 @@ async function compat(
 }
 
 async function compare(
-  old: string | undefined,
-  now: string | undefined,
+  older: string | undefined,
+  newer: string | undefined,
   options: CompatOptions,
   io: Io,
   progress: Progress,
 ): Promise<ComparisonResult> {
   if (options.routes !== undefined) {
-    if (old !== undefined) throw new UsageError('--routes reads the contracts from the file: omit OLD and NEW.');
+    if (older !== undefined) throw new UsageError('--routes reads the contracts from the file: omit OLD and NEW.');
     const { compareRoutes } = await import('./compatRoutes.ts');
     return compareRoutes(options.routes, options, io, progress);
   }
@@ -96,11 +96,11 @@ async function compare(
       '--against requires --routes.  To compare with a contract of a commit, write GITREF:path as OLD.',
     );
   }
-  if (old === undefined || now === undefined) {
+  if (older === undefined || newer === undefined) {
     throw new UsageError('Two contracts are needed: version-gateway compat OLD NEW, or --routes routes.yaml.');
   }
   const { compareFiles } = await import('./compatFiles.ts');
-  return compareFiles(old, now, options, io, progress);
+  return compareFiles(older, newer, options, io, progress);
 }
 
 function isClean({ pairs, stale }: CompatReport): boolean {
@@ -141,7 +141,7 @@ export function gitFolderOf(folder: string): WorkingTree {
 export function failureInWords(error: unknown): string {
   const isExplained =
     error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;
-  // Exit code 1 means that a contract has errors, so a defect must not end with it.
+  // Exit code 1 means that the change is not allowed, so a defect must end with another code.
   const text = isExplained ? error.message : `This is a defect of version-gateway.\n${stackOf(error)}`;
   return text
     .split('\n')

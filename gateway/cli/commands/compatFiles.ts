@@ -28,7 +28,7 @@ export interface ComparisonOptions {
 
 export interface ComparisonResult {
   readonly report: CompatReport;
-  /** The names of contracts are relative to it. */
+  /** The names of the contracts are relative to this folder. */
   readonly folder: string;
 }
 
@@ -38,17 +38,17 @@ export interface Progress {
 
 /** Compares two contracts named on the command line. @throws CompareError, UsageError, UnreadableFileError */
 export async function compareFiles(
-  old: string,
-  now: string,
+  older: string,
+  newer: string,
   options: ComparisonOptions,
   io: Io,
   progress: Progress,
 ): Promise<ComparisonResult> {
-  if (old === '-' && now === '-') throw new UsageError('Only one of the two contracts can be standard input.');
+  if (older === '-' && newer === '-') throw new UsageError('Only one of the two contracts can be standard input.');
   const snapshot = options.config === undefined ? undefined : await settingsFrom(options.config, io);
   const [before, after] = [
-    await openForCompat(old, options, io, progress),
-    await openForCompat(now, options, io, progress),
+    await openForCompat(older, options, io, progress),
+    await openForCompat(newer, options, io, progress),
   ];
   const majors = majorsBetween(before, after);
   const pair: ComparedContracts = majors
@@ -57,7 +57,7 @@ export async function compareFiles(
   const settings = judgeSettings(snapshot, options);
   progress.show('comparing');
   const judged = compareAndJudge(pair, settings);
-  // An exemption that matches nothing here may belong to another contract, so only expired ones are reported.
+  // An exemption that matches nothing here may belong to another contract, so only expired exemptions are reported.
   const stale = settings.exemptions.expired;
   return { report: { pairs: [judged], stale, off: rulesOff(settings.levels), notes: [] }, folder: io.cwd };
 }

@@ -55,24 +55,25 @@ export async function compareRoutes(
   };
   let before: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
   for (const { name, contract } of versions) {
-    const now = contract && (await openForCompat(referenceTo(contract.file, base), options, io, progress, base));
+    const current = contract && (await openForCompat(referenceTo(contract.file, base), options, io, progress, base));
     const earlier = contract && past.contractOf(name, contract.file);
-    if (now && earlier) {
+    if (current && earlier) {
       const old = await openForCompat(earlier, options, io, progress, base);
-      compare({ title: `/${name}`, between: 'past', old, new: now, versions: { old: name, new: name } });
+      compare({ title: `/${name}`, between: 'past', old, new: current, versions: { old: name, new: name } });
     }
-    if (now && before?.contract) {
+    if (current && before?.contract) {
       const title = `/${before.name} → /${name}`;
-      compare({ title, between: 'majors', old: before.contract, new: now, versions: { old: before.name, new: name } });
+      const majors = { old: before.name, new: name };
+      compare({ title, between: 'majors', old: before.contract, new: current, versions: majors });
     }
-    before = { name, contract: now };
+    before = { name, contract: current };
   }
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
   const { exemptions, levels } = judging;
   return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
 }
 
-/** The folder that names are relative to: `cwd`, or that of the routes.yaml if it is in another Git working tree. */
+/** The folder that names are relative to: `cwd`, or `folder` of the routes.yaml if that is in another Git working tree. */
 function baseOf(folder: string, cwd: string): string {
   return folder === cwd || workingTreeOf(folder) === workingTreeOf(cwd) ? cwd : folder;
 }
@@ -123,7 +124,7 @@ class EarlierContracts {
     return [...this.#files.keys()];
   }
 
-  /** `HEAD:./services/v1/contract/openapi.yaml`, at its path in that commit; undefined if it did not exist. */
+  /** `HEAD:./services/v1/contract/openapi.yaml`, with the path in that commit; undefined if the commit has no such contract. */
   contractOf(version: string, file: string): string | undefined {
     const paths = [this.#files.get(version), file].flatMap((one) => (one === undefined ? [] : [this.#pathTo(one)]));
     const path = paths.find((one) => this.#commit.read(one) !== undefined);
@@ -135,7 +136,7 @@ class EarlierContracts {
   }
 }
 
-/** The contracts of a routes.yaml that may be invalid by the current schema; none if it cannot be parsed. */
+/** The contracts of an earlier routes.yaml, which may be invalid by the current schema; none if it cannot be parsed. */
 function contractsIn(text: string, file: string, env: NodeJS.ProcessEnv): Map<string, string> {
   const folder = dirname(file);
   const { tree } = readYaml(text, file, folder, env).source;
@@ -159,7 +160,7 @@ const storeTimeoutMs = 10_000;
 
 interface Calls {
   readonly byRoute: ReadonlyMap<string, number>;
-  /** The ledger covers the whole window and every route: a missing route had no calls. */
+  /** True if the ledger covers the whole window and every route. Then a missing route had no calls. */
   readonly isComplete: boolean;
 }
 
@@ -202,7 +203,7 @@ function callsUnknown(problem: string): string {
   return `the calls of the routes are not known: ${printable(problem.replace(/\.$/, ''))}`;
 }
 
-/** By version. Empty if the ledger is. */
+/** The calls by version. Empty if the ledger is empty. */
 async function readCalls(
   ledger: LedgerReader,
   versions: readonly string[],

@@ -10,16 +10,16 @@ import {
   type AdminTargetOptions,
   addAdminTargetOptions,
   adminTargetOf,
-  type Duration,
   defaultConfig,
   formatOption,
   periodArgument,
   snapshotOf,
+  type TimeArgument,
 } from '../options.ts';
 
 interface DigestOptions extends AdminTargetOptions {
   readonly format: 'markdown' | 'html';
-  readonly since: Duration;
+  readonly since: TimeArgument;
   readonly store?: string;
   readonly names?: string;
 }
@@ -45,7 +45,7 @@ export const addDigest: AddCommand = (program, io, finish) => {
     .addOption(
       new Option(
         '--store <place>',
-        'read this ledger and --config instead of asking a gateway: a file, or postgres://… of a fleet',
+        'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet; the configuration is read from --config',
       ),
     )
     .addOption(new Option('--names <file>', 'with --store: file of client names (default: usage.names of --config)'))

@@ -25,12 +25,12 @@ interface DriftOptions extends AdminTargetOptions {
 export const addDrift: AddCommand = (program, io, finish) => {
   const command = program
     .command('drift')
-    .description('Report what a live version returns that its own contract does not declare.');
+    .description('Report which parts of the responses of a running version its own contract does not declare.');
   addComparisonControl(command, io, finish, {
     kind: 'drift',
     status:
       'List the versions whose responses are compared with their contract, and the number of compared responses since the start.',
-    stop: 'Compare no more responses, in all workers of this gateway. Nothing is compared until the settings change, also over restarts.',
+    stop: 'Stop comparing responses, in all workers of this gateway. Restarts do not resume the comparison, only a change of its settings does.',
     table: statusTable,
   });
   addAdminTargetOptions(command.command('report'))
@@ -115,6 +115,6 @@ function remarks({ findings, finding_count: count, has_more_paths: isCut }: Drif
   const more = count - findings.length;
   return [
     ...(more > 0 ? [`and ${grouped(more)} more`] : []),
-    ...(isCut ? ['Some bodies have more than 500 different paths. The further ones are not compared.'] : []),
+    ...(isCut ? ['Some bodies have more than 500 different paths. Paths beyond these are not compared.'] : []),
   ];
 }

@@ -27,7 +27,7 @@ const storeOption = [
 export const addFleet: AddCommand = (program, io, finish) => {
   const command = addAdminTargetOptions(program.command('fleet'))
     .description(
-      'Show the gateways of a fleet: which were heard, their configuration, and what waits for the shared store.',
+      'Show the gateways of a fleet: when each was last heard, its configuration, and how many counts wait for the shared store.',
     )
     .addOption(formatOption(['text', 'json']))
     .option(...storeOption)
@@ -39,8 +39,8 @@ export const addFleet: AddCommand = (program, io, finish) => {
     )
     .argument('<name>', 'name of the gateway, as version-gateway fleet lists it')
     .requiredOption('--reason <text>', 'why it does not exist any more; kept in the store')
-    .action(async (name: string, _options: object, self: { optsWithGlobals(): ForgetOptions }) =>
-      finish(await forget(name, self.optsWithGlobals(), io)),
+    .action(async (name: string, _options: object, subcommand: { optsWithGlobals(): ForgetOptions }) =>
+      finish(await forget(name, subcommand.optsWithGlobals(), io)),
     );
   command
     .command('import')
@@ -48,8 +48,8 @@ export const addFleet: AddCommand = (program, io, finish) => {
       'Add the counts of a ledger file to the shared store (--store). Do this before the gateway of the file joins the fleet. A second import of the same file changes nothing.',
     )
     .argument('<file>', 'ledger of a gateway, such as .version-gateway/usage.db')
-    .action(async (file: string, _options: object, self: { optsWithGlobals(): FleetOptions }) =>
-      finish(await importFile(file, self.optsWithGlobals(), io)),
+    .action(async (file: string, _options: object, subcommand: { optsWithGlobals(): FleetOptions }) =>
+      finish(await importFile(file, subcommand.optsWithGlobals(), io)),
     );
 };
 
@@ -77,7 +77,7 @@ async function forget(name: string, options: ForgetOptions, io: Io): Promise<Exi
   return 0;
 }
 
-// A year of many clients takes minutes.
+// Importing a year of calls by many clients takes minutes.
 const importTimeoutMs = 3_600_000;
 
 /** @throws UsageError */

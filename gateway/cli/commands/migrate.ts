@@ -29,17 +29,19 @@ export const addMigrate: AddCommand = (program, io, finish) => {
     .addOption(configOption(io.cwd))
     .addOption(formatOption(['markdown', 'html']))
     .option('--output <file>', 'file to write (default: standard output)')
-    .action(async (old: string, now: string, options: MigrateOptions) => finish(await migrate(old, now, options, io)));
+    .action(async (older: string, newer: string, options: MigrateOptions) =>
+      finish(await migrate(older, newer, options, io)),
+    );
 };
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function migrate(
-  old: string,
-  now: string,
+  older: string,
+  newer: string,
   { config, format, output }: MigrateOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { request } = versionPair(old, now, config, io);
+  const { request } = versionPair(older, newer, config, io);
   const guide = await loadGuide(request, io.cwd);
   const text = format === 'html' ? guidePage(guide) : guideAsMarkdown(guide);
   if (output === undefined) io.stdout.write(text);
@@ -69,12 +71,14 @@ export const addMoved: AddCommand = (program, io, finish) => {
     .argument('<new>', 'newer version, such as /v2', versionArgument)
     .addOption(configOption(io.cwd))
     .addOption(formatOption(['yaml', 'json']))
-    .action(async (old: string, now: string, options: MovedOptions) => finish(await moved(old, now, options, io)));
+    .action(async (older: string, newer: string, options: MovedOptions) =>
+      finish(await moved(older, newer, options, io)),
+    );
 };
 
 /** @throws UnreadableFileError, CompareError, UsageError */
-async function moved(old: string, now: string, { config, format }: MovedOptions, io: Io): Promise<ExitCode> {
-  const { from, to, request } = versionPair(old, now, config, io);
+async function moved(older: string, newer: string, { config, format }: MovedOptions, io: Io): Promise<ExitCode> {
+  const { from, to, request } = versionPair(older, newer, config, io);
   const options = { cwd: io.cwd, stdin: () => '', allowRemote: false };
   const [before, after] = [
     await openContract(request.from.file, options),
@@ -93,11 +97,11 @@ function movedYaml(from: string, to: string, { proposals, unmatched }: MovedProp
     return `# Every route of ${from} has the same path in ${to}, or a row under moved.\n`;
   }
   const lines = [
-    `# Routes of ${from} that have another path in ${to}. Review each row, then add them to routes./${from} .`,
+    `# Routes of ${from} that have another path in ${to}. Review each row, then add the rows to routes./${from} .`,
   ];
   lines.push(proposals.length > 0 ? 'moved:' : '# moved:');
-  for (const { from: old, to: now, sure, why } of proposals) {
-    lines.push(`  # ${printable(`${sure}: ${why.join(', ')}`)}`, `  ${scalar(old)}: ${scalar(now)}`);
+  for (const { from: oldPath, to: newPath, sure, why } of proposals) {
+    lines.push(`  # ${printable(`${sure}: ${why.join(', ')}`)}`, `  ${scalar(oldPath)}: ${scalar(newPath)}`);
   }
   if (unmatched.length > 0)
     lines.push(
@@ -120,9 +124,9 @@ export interface VersionPair {
 }
 
 /** @throws UnreadableFileError, UsageError, CompareError */
-export function versionPair(old: string, now: string, config: string, io: Io): VersionPair {
+export function versionPair(older: string, newer: string, config: string, io: Io): VersionPair {
   const snapshot = snapshotOf(config, io);
-  const [from, to] = [find(old, snapshot, config), find(now, snapshot, config)];
+  const [from, to] = [versionNamed(older, snapshot, config), versionNamed(newer, snapshot, config)];
   if (from.major >= to.major)
     throw new UsageError(`/${to.name} is not later than /${from.name}. Give the older version first.`);
   const request = guideRequest(from, to, snapshot, systemClock.now());
@@ -133,14 +137,14 @@ export function versionPair(old: string, now: string, config: string, io: Io): V
   };
 }
 
-function find(name: string, { versions, byMajor }: Snapshot, config: string): Version {
+function versionNamed(name: string, { versions, byMajor }: Snapshot, config: string): Version {
   const version = versions.get(name);
   if (version) return version;
   const known = byMajor.map((one) => `/${one.name}`).join(', ');
   throw new UsageError(`${config} has no version /${name}. It has ${known}.`);
 }
 
-/** With a path relative to the working directory, if the file is inside it. */
+/** Makes the path relative to the working directory if the file is inside that directory. */
 function withRelativePath(named: GuideRequest['from'], { cwd }: Io): GuideRequest['from'] {
   const file = relative(cwd, named.file);
   return { ...named, file: file.startsWith('..') ? named.file : file };

@@ -21,12 +21,12 @@ import {
   type AdminTargetOptions,
   addAdminTargetOptions,
   adminTargetOf,
-  type Duration,
   dateArgument,
   defaultConfig,
   formatOption,
   periodArgument,
   snapshotOf,
+  type TimeArgument,
   versionArgument,
 } from '../options.ts';
 import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
@@ -34,8 +34,8 @@ import { escaped, markdownTable } from '../output/verdictText.ts';
 
 interface PlanOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json' | 'markdown';
-  readonly since: Duration;
-  readonly at?: Duration;
+  readonly since: TimeArgument;
+  readonly at?: TimeArgument;
   readonly retire?: string;
   readonly store?: string;
   readonly names?: string;
@@ -44,7 +44,7 @@ interface PlanOptions extends AdminTargetOptions {
 export const addPlan: AddCommand = (program, io, finish) => {
   addAdminTargetOptions(program.command('plan'))
     .description(
-      'Show which clients would lose requests if a routes.yaml were applied. Applies it to the requests in the usage ledger, and changes nothing. Exits 1 if a client would lose something.',
+      'Show which clients would lose requests if a routes.yaml were applied. Applies the file to the requests in the usage ledger, and changes nothing. Exits 1 if a client would lose something.',
     )
     .argument('[file]', 'the candidate: a routes.yaml that is not applied yet')
     .addOption(
@@ -67,7 +67,7 @@ export const addPlan: AddCommand = (program, io, finish) => {
     .addOption(
       new Option(
         '--store <place>',
-        'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet; --retire then reads --config',
+        'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet; with --retire, the configuration is read from --config',
       ),
     )
     .addOption(

@@ -7,12 +7,12 @@ import {
   type AdminTargetOptions,
   addAdminTargetOptions,
   adminTargetOf,
-  type Duration,
+  type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
 
 interface ReadyOptions extends AdminTargetOptions {
-  readonly timeout: Duration;
+  readonly timeout: TimeArgument;
 }
 
 export const addReady: AddCommand = (program, io, finish) => {

@@ -58,7 +58,7 @@ export const addReplay: AddCommand = (program, io, finish) => {
       '--config <file>',
       'routes.yaml that names the contracts and `moved`, instead of --contract-v1 and --contract-v2',
     )
-    .option('--header <field>', 'field of each request, "Name: value"; can be repeated', collected)
+    .option('--header <field>', 'header field to send with each request, "Name: value"; can be repeated', collected)
     .option('--rate <n>', 'pairs of requests per second', rateArgument, 100)
     .option(
       '--repeat <n>',
@@ -138,24 +138,25 @@ async function versionsFor(
   if (config !== undefined && (contractV1 ?? contractV2) !== undefined)
     throw new UsageError('--config names the contracts already: omit --contract-v1 and --contract-v2.');
   const snapshot = config === undefined ? undefined : snapshotOf(config, io);
-  const [own, other] = [version, to].map((one) => snapshot && versionIn(snapshot, one, config ?? ''));
+  const [oldVersion, newVersion] = [version, to].map((name) => snapshot && versionIn(snapshot, name, config ?? ''));
   const open = (reference: string | undefined): Promise<Documents> | undefined =>
     reference === undefined ? undefined : openContract(reference, { cwd: io.cwd, stdin: () => '', allowRemote: false });
-  const [old, now] = [await open(contractV1 ?? own?.contract?.file), await open(contractV2 ?? other?.contract?.file)];
+  const oldContract = await open(contractV1 ?? oldVersion?.contract?.file);
+  const newContract = await open(contractV2 ?? newVersion?.contract?.file);
   const notes: string[] = [];
   for (const [name, documents] of [
-    [version, old],
-    [to, now],
+    [version, oldContract],
+    [to, newContract],
   ] as const) {
     const digest = file.contracts?.[name];
     if (documents === undefined) notes.push(`/${name} has no contract, so differences cannot be classified.`);
     else if (typeof digest === 'string' && digest !== digestOf(documents.root.place.file.text ?? ''))
       notes.push(`The contract of /${name} is not the one that the requests were exported with.`);
   }
-  const successorPath = snapshot && own && other && pathBetween(own, other, snapshot);
+  const successorPath = snapshot && oldVersion && newVersion && pathBetween(oldVersion, newVersion, snapshot);
   return {
-    old: new ReplayedContract(old, version),
-    new: new ReplayedContract(now, to),
+    old: new ReplayedContract(oldContract, version),
+    new: new ReplayedContract(newContract, to),
     moved: (path) => (successorPath ? followPath(successorPath, path) : path),
     notes,
   };
@@ -224,7 +225,7 @@ function collected(text: string, before: readonly string[] = []): readonly strin
 
 function rateArgument(text: string): number {
   const rate = Number(text);
-  if (!(rate > 0 && rate <= 10_000)) throw new InvalidArgumentError('Write a number from 0.1 to 10000.');
+  if (!(rate > 0 && rate <= 10_000)) throw new InvalidArgumentError('Write a number above 0 and up to 10000.');
   return rate;
 }
 

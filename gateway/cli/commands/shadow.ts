@@ -42,8 +42,8 @@ export const addShadow: AddCommand = (program, io, finish) => {
     );
   addComparisonControl(command, io, finish, {
     kind: 'shadow',
-    status: 'List the shadows of the configuration, with the copies since the start.',
-    stop: 'Send no more copies, in all workers of this gateway. The shadow stays stopped until its settings change, also over restarts.',
+    status: 'List the shadows of the configuration, with the number of copies since the start.',
+    stop: 'Stop sending copies, in all workers of this gateway. Restarts do not resume the shadow, only a change of its settings does.',
     table: statusTable,
   });
   addAdminTargetOptions(command.command('report'))
@@ -59,13 +59,13 @@ export const addShadow: AddCommand = (program, io, finish) => {
     )
     .argument('<file>', 'the file, which only its owner may read; - for standard output')
     .argument('[version]', 'version, such as /v1; needed if several versions have a shadow', versionArgument)
-    .option('--values', 'also write the values of the parameters, which needs `shadow.values: on`')
+    .option('--values', 'also write the values of the parameters; requires `shadow.values: on`')
     .action(async (file: string, version: string | undefined, options: ExportOptions) =>
       finish(await exportRequests(file, version, options, io)),
     );
 };
 
-/** What `status` and `stop` of one kind of comparison print. */
+/** How `status` and `stop` describe and print one kind of comparison. */
 interface ComparisonCommands {
   readonly kind: ComparisonKind;
   /** The descriptions of both commands. */
@@ -209,7 +209,7 @@ function isExport(answer: unknown): answer is ExportedRequests {
   return isRecord(file) && Array.isArray(file['requests']) && file['requests'].every(isRecord);
 }
 
-/** Replaces the file as a whole, and with it its permissions and owner. @throws UsageError */
+/** Replaces the file as a whole, including its permissions and owner. @throws UsageError */
 function writePrivately(path: string, name: string, text: string): void {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {

@@ -54,9 +54,9 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     return 0;
   }
   // Handled from the beginning: process 1 of a container ignores signals without a handler.
-  const first = stopSignal();
-  let serves = false;
-  void first.then(() => serves || endProcess(0));
+  const stopRequested = stopSignal();
+  let isServing = false;
+  void stopRequested.then(() => isServing || endProcess(0));
   // Without a handler these signals end the process, before it serves or while it drains.
   for (const name of ['SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const file = new RoutesFile(options, io);
@@ -70,7 +70,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const claim = claimLedger(snapshot.usage.store);
   if (!claim) warn(sharedLedger(snapshot.usage.store));
   const saveAccepted = acceptedConfigWriter(warn);
-  // A line may quote a file, a backend or another server.
+  // A line may quote a file, a backend or another server, so control characters are escaped.
   const notice = (line: string): void => void io.stderr.write(`${printable(line)}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
   const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
@@ -98,16 +98,16 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
-  // After the listeners are open: a start that fails has announced nothing to clients.
+  // Saved only when the listeners are open: a start that fails has announced nothing to clients.
   if (fleet?.member.refusal === undefined) saveAccepted(snapshot);
   edits.begin(running, snapshot);
   process.on('SIGUSR2', restartWorkers);
-  serves = true;
+  isServing = true;
   const { listen, admin } = snapshot.gateway;
   io.stdout.write(
     banner(snapshot, { ...listen, port: running.port }, { ...admin, port: running.adminPort }, systemClock.now()),
   );
-  await first;
+  await stopRequested;
   edits.close();
   const { drain } = snapshot.gateway;
   const close = async (): Promise<void> => {
@@ -120,7 +120,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }
 
-/** A gateway assumes that no other one writes its ledger. */
+/** A gateway assumes that no other gateway writes its ledger. */
 function sharedLedger(store: string): string {
   const remedy = 'Give each gateway its own usage.store.  If the other one is being stopped, ignore this.';
   return `Another gateway already writes ${printable(store)}: the counts of both may become wrong.  ${remedy}`;
@@ -135,7 +135,7 @@ async function joinFleet(
   return fleet && (await import('../../fleet/fleet.ts')).Fleet.start(fleet, { ledger, notice });
 }
 
-/** With one worker, this process serves; with more, worker processes do. */
+/** With one worker, this process serves the clients. With more, worker processes serve them. */
 function workersFor(
   workers: number | 'auto',
   notice: (line: string) => void,

@@ -11,9 +11,9 @@ import {
   type AdminTargetOptions,
   addAdminTargetOptions,
   adminTargetOf,
-  type Duration,
   defaultConfig,
   formatOption,
+  type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
 import {
@@ -30,7 +30,7 @@ interface StatusOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json';
   /** The path segment: `v1`. */
   readonly wait?: string;
-  readonly timeout: Duration;
+  readonly timeout: TimeArgument;
 }
 
 export const addStatus: AddCommand = (program, io, finish) => {
@@ -76,7 +76,7 @@ const [shortestTimeoutMs, longestTimeoutMs] = [1000, 10_000];
 /** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError */
 async function waitUntilSafe(
   name: string,
-  timeout: Duration,
+  timeout: TimeArgument,
   read: (timeout: number) => Promise<RunningStatus>,
   format: 'text' | 'json',
   io: Io,
@@ -98,14 +98,15 @@ async function waitUntilSafe(
     const isAdapted = !hasEnded && version.adapter?.mode === 'serve';
     if (!isAdapted && !hasEnded) return end(1, stillServed(version), version);
     if (isAdapted && status.fleet)
-      return end(
-        1,
-        `${adapted(version)} here. Whether the other gateways of the fleet still use its backend is not known.`,
-      );
+      return end(1, `${adaptedInWords(version)} here. Other gateways of the fleet may still use its own backend.`);
     const waived = waivedClients(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
     if (isAdapted && isBackendIdle(status, version))
-      return end(0, `${adapted(version)}, 0 requests in flight to its own backend, safe to stop the backend`, version);
+      return end(
+        0,
+        `${adaptedInWords(version)}, 0 requests in flight to its own backend, safe to stop the backend`,
+        version,
+      );
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
     const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
     const state = isAdapted ? backendInWords(version) : stateInWords(version);
@@ -117,7 +118,7 @@ async function waitUntilSafe(
   }
 }
 
-function adapted({ version, adapter }: RunningVersion): string {
+function adaptedInWords({ version, adapter }: RunningVersion): string {
   return printable(`/${version} is served by an adapter from /${adapter?.from}`);
 }
 
@@ -130,8 +131,9 @@ function isBackendIdle(status: RunningStatus, version: RunningVersion): boolean 
 }
 
 /**
- * Requests from before the adapter served the version. Some may still wait for its own targets. These targets are reported as
- * `removed` while they have open requests; the other ones belong to the version that now answers.
+ * The number of requests that started before the adapter served the version. They are sent to the version's own targets, or wait
+ * for them. Its own targets are reported as `removed` while they have open requests; the other targets belong to the version
+ * whose backend now answers.
  */
 function openToBackend({ waiting, targets }: RunningVersion): number {
   const own = targets.filter(({ health }) => health === 'removed');

@@ -34,32 +34,32 @@ export const addTag: AddCommand = (program, io, finish) => {
       'take the salt of the tags from this ledger (default: from usage.tag_key, or else from the ledger in usage.store)',
     )
     .addHelpText('after', '\nExample:\n  version-gateway tag x-api-key < key\n')
-    .action(async (by: Identifier, options: TagOptions, command: Command) =>
-      finish(await tag(by, command.args[0] ?? '', options, io)),
+    .action(async (entry: Identifier, options: TagOptions, command: Command) =>
+      finish(await tag(entry, command.args[0] ?? '', options, io)),
     );
 };
 
 /** @throws UsageError, UnreadableFileError */
-async function tag(by: Identifier, written: string, { config, store }: TagOptions, io: Io): Promise<ExitCode> {
+async function tag(entry: Identifier, writtenEntry: string, { config, store }: TagOptions, io: Io): Promise<ExitCode> {
   const { snapshot, faults } = parseConfig(readRoutes(config, io.cwd), config, { env: io.env, cwd: io.cwd });
   if (!snapshot) {
     for (const fault of faults) io.stderr.write(`${formatFault(fault)}\n`);
     return 1;
   }
   const { identify } = snapshot.usage;
-  if (!identify.some((one) => nameOf(one) === nameOf(by))) {
+  if (!identify.some((one) => nameOf(one) === nameOf(entry))) {
     const known = identify.map(nameOf).join(', ');
     throw new UsageError(
-      `${config} does not identify clients by ${nameOf(by)}.  Choose an entry of usage.identify: ${known}.`,
+      `${config} does not identify clients by ${nameOf(entry)}.  Choose an entry of usage.identify: ${known}.`,
     );
   }
   const { tagKey } = snapshot.usage;
   const salt =
     store === undefined && tagKey !== undefined ? saltFrom(tagKey) : saltOf(store ?? snapshot.usage.store, io.cwd);
-  const value = await valueFrom(io, written);
-  const client = clientWith(value, by, salt);
+  const value = await valueFrom(io, writtenEntry);
+  const client = clientWith(value, entry, salt);
   if (client === unknownClient) {
-    throw new UsageError(`This value does not identify a client: ${reasons[by.by]}.`);
+    throw new UsageError(`This value does not identify a client: ${reasons[entry.by]}.`);
   }
   io.stdout.write(`${client}\n`);
   return 0;
@@ -72,9 +72,9 @@ const reasons: Readonly<Record<Identifier['by'], string>> = {
   address: 'it is not an IP address',
 };
 
-function clientWith(value: string, by: Identifier, salt: string): string {
-  const identification = new ClientIdentification([by], salt);
-  switch (by.by) {
+function clientWith(value: string, entry: Identifier, salt: string): string {
+  const identification = new ClientIdentification([entry], salt);
+  switch (entry.by) {
     case 'address':
       return identification.clientOf([], value);
     case 'jwt':
@@ -82,12 +82,12 @@ function clientWith(value: string, by: Identifier, salt: string): string {
     case 'user-agent':
       return identification.clientOf(['user-agent', value], '');
     case 'header':
-      return identification.clientOf([by.name, value], '');
+      return identification.clientOf([entry.name, value], '');
   }
 }
 
-async function valueFrom({ stdin, stdinIsTTY }: Io, written: string): Promise<string> {
-  const example = `version-gateway tag ${printable(written)} < FILE`;
+async function valueFrom({ stdin, stdinIsTTY }: Io, writtenEntry: string): Promise<string> {
+  const example = `version-gateway tag ${printable(writtenEntry)} < FILE`;
   // A secret typed at a prompt stays visible on the screen.
   if (!stdin || stdinIsTTY)
     throw new UsageError(`The value is read from standard input, which must not be a terminal.  Run ${example}`);
@@ -120,7 +120,7 @@ function identifierArgument(text: string): Identifier {
   throw new InvalidArgumentError('Write header:NAME, jwt:CLAIM, user-agent or address.');
 }
 
-function nameOf(by: Identifier): string {
-  if (by.by === 'header') return `header:${by.name}`;
-  return by.by === 'jwt' ? `jwt:${by.claim}` : by.by;
+function nameOf(entry: Identifier): string {
+  if (entry.by === 'header') return `header:${entry.name}`;
+  return entry.by === 'jwt' ? `jwt:${entry.claim}` : entry.by;
 }

@@ -14,18 +14,18 @@ import {
   type AdminTargetOptions,
   addAdminTargetOptions,
   adminTargetOf,
-  type Duration,
   formatOption,
   type NamedSubject,
   periodArgument,
   subjectArgument,
+  type TimeArgument,
 } from '../options.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
 
 interface UsageOptions extends AdminTargetOptions {
   readonly format: 'text' | 'json' | 'csv';
-  readonly since: Duration;
+  readonly since: TimeArgument;
   readonly by?: Grouping;
   readonly instance?: string;
   readonly store?: string;
@@ -41,7 +41,7 @@ export const addUsage: AddCommand = (program, io, finish) => {
         .argParser(periodArgument)
         .default(periodArgument('30d'), '30d'),
     )
-    .addOption(new Option('--by <what>', 'what a row is').choices(groupings))
+    .addOption(new Option('--by <what>', 'what each row shows').choices(groupings))
     .addOption(formatOption(['text', 'json', 'csv']))
     .addOption(new Option('--instance <name>', 'only the requests to this gateway of a fleet, by version or day'))
     .addOption(

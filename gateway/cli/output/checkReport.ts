@@ -63,31 +63,31 @@ export function composeCheckAsText(
       return block(fault, from, paint, style).join('\n');
     };
   const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow')), ...facts.notes.map(show('dim'))];
-  const both = `${file} and ${facts.files.join(', ')}`;
+  const files = `${file} and ${facts.files.join(', ')}`;
   const counts = [
     faults.length > 0 ? plural(faults.length, 'fault') : '',
     warnings.length > 0 ? plural(warnings.length, 'warning') : '',
   ].filter((part) => part !== '');
   const style = faults.length > 0 ? 'red' : warnings.length > 0 ? 'yellow' : 'green';
   const match = faults.length > 0 ? 'do not match' : 'match';
-  const heading = paint(style, counts.length > 0 ? `${both} ${match}: ${counts.join(', ')}.` : `${both} ${match}.`);
+  const heading = paint(style, counts.length > 0 ? `${files} ${match}: ${counts.join(', ')}.` : `${files} ${match}.`);
   const service = facts.gateway === null ? [] : [`  in the environment of the service ${facts.gateway}`];
   return `${[...blocks, [heading, ...service, ...(snapshot ? overview(snapshot, now) : [])].join('\n')].join('\n\n')}\n`;
 }
 
-/** Empty if the line may contain a secret. `maskLine` would not hide the one in a list item such as `- ADMIN_TOKEN=…`. */
+/** Empty if the line may contain a secret. `maskLine` would not hide a secret in a list item such as `- ADMIN_TOKEN=…`. */
 function withoutSecrets(text: string, line = 1): string {
   const lines = text.split(/\r\n?|\n/);
   return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
 }
 
-/** Who would lose requests, or why this is not known. */
+/** Which clients would lose requests, or why this is not known. */
 export type CheckedPlan = Plan | { readonly problem: string };
 
 /** The summary of a plan, one item per line. */
 export function planInWords(plan: CheckedPlan | undefined, paint: Paint): string[] {
   if (plan === undefined) return [];
-  if ('problem' in plan) return [`Which clients would lose requests is not known: ${printable(plan.problem)}`];
+  if ('problem' in plan) return [`It is not known which clients would lose requests: ${printable(plan.problem)}`];
   const summary = printable(plan.summary);
   const warnings = plan.notes
     .filter(({ code }) => code === 'waiver_unseen' || code === 'freeze_inactive')

@@ -42,7 +42,7 @@ function remarksOn(gateway: GatewayJson, now: number): string[] {
   const { state, problem, config_differs: differs, config_since: since } = gateway;
   const name = printable(gateway.name);
   const remarks: string[] = [];
-  if (gateway.heard === null) remarks.push(`${name} is in fleet.members, but no gateway was heard from there`);
+  if (gateway.heard === null) remarks.push(`${name} is in fleet.members, but no gateway was heard from this address`);
   if (state === 'heard' && !gateway.ready) remarks.push(`${name} is not ready`);
   if (state !== 'left' && problem !== null) remarks.push(`${name}: ${printable(problem)}`);
   if (differs)

@@ -4,7 +4,7 @@ import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/
 import { type Paint, table } from './terminal.ts';
 import { escaped, markdownTable } from './verdictText.ts';
 
-// The JSON format has more of them.
+// How many are shown. The JSON format lists more.
 const differencesShown = 20;
 const unseenShown = 10;
 const routesShown = 20;

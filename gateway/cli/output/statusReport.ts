@@ -25,7 +25,7 @@ export interface RunningStatus {
   readonly versions: readonly RunningVersion[];
   /** Absent in earlier releases. */
   readonly freezes?: readonly RunningFreeze[];
-  /** null or absent: the gateway is on its own. */
+  /** null or absent: the gateway is not in a fleet. */
   readonly fleet?: (FleetJson & { readonly refusal: readonly string[] | null }) | null;
 }
 
@@ -50,7 +50,7 @@ export interface RunningVersion {
   readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
   /** null: nothing is adapted. Absent in earlier releases. */
   readonly adapter?: RunningAdapter | null;
-  /** In a fleet: why it is not safe to stop. */
+  /** In a fleet: why the backend of the version is not safe to stop. */
   readonly blocked_by?: readonly string[];
   /** None of its targets can be reached. */
   readonly unreachable: boolean;
@@ -63,14 +63,14 @@ export interface RunningAdapter {
   /** The version whose backend answers: `v2`. */
   readonly from: string;
   readonly mode: string;
-  /** By route. `pointer` and `at`: of the last failure. */
+  /** The failures by route. `pointer` and `at`: place and time of the last one. */
   readonly failures: readonly {
     readonly route: string;
     readonly count: number;
     readonly pointer: string;
     readonly at: string;
   }[];
-  /** Requests that were answered 410, because it does not serve their route. Absent in earlier releases. */
+  /** Requests that were answered 410, because the adapter does not serve their route. Absent in earlier releases. */
   readonly not_adapted?: number;
 }
 
@@ -80,7 +80,7 @@ export interface RunningFreeze {
   readonly mode: string;
   /** scheduled, reading, active or inactive. */
   readonly state: string;
-  /** Why it is inactive. */
+  /** Why the freeze is inactive. */
   readonly reason: string | null;
   readonly known_clients: number | null;
   readonly new_clients: number;
@@ -121,7 +121,7 @@ function hasTexts(record: JsonObject, ...names: string[]): boolean {
   return names.every((name) => typeof record[name] === 'string');
 }
 
-/** A line for each worker that does not respond; its current counts are unknown. */
+/** A line for each worker that does not respond. The current counts of such a worker are unknown. */
 export function unresponsiveWorkers({ workers = [] }: RunningStatus): string[] {
   return workers
     .filter(({ unresponsive_since }) => typeof unresponsive_since === 'string')
@@ -245,7 +245,8 @@ function adapterLines(versions: readonly RunningVersion[], now: number, paint: P
       return paint('red', `  ${times} could not be adapted: ${place}, last ${ago(Date.parse(at), now)}`);
     });
     const { not_adapted: refused = 0 } = adapter;
-    const gone = refused === 0 ? [] : [`  ${plural(refused, 'request')} to routes that it does not serve: 410`];
+    const gone =
+      refused === 0 ? [] : [`  ${plural(refused, 'request')} to routes that the adapter does not serve: 410`];
     return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures, ...gone];
   });
   return lines.length > 0 ? ['', ...lines] : [];

@@ -78,29 +78,29 @@ const dayMs = 86_400_000;
 const widestSparkline = 31;
 
 /**
- * Requests per day as one line of bars, relative to the busiest day. A dot is a day without requests, a blank is a day
- * before `covered`, for which there are no counts. Days missing from the list had no requests. More than 31 days share
- * the bars evenly. Times are epoch ms.
+ * Requests per day as one line of bars, relative to the busiest day. A dot is a day without requests. A blank is a day before
+ * `coveredSince`, for which there are no counts. Days that are missing from the list had no requests. If there are more than 31
+ * days, each bar stands for several days. Times are epoch ms.
  */
 export function sparkline(
   days: readonly { readonly at: string; readonly requests: number }[],
   since: number,
   until: number,
-  covered = since,
+  coveredSince = since,
 ): string {
   const first = Math.floor(since / dayMs);
   const length = Math.floor(until / dayMs) - first + 1;
   const width = Math.min(length, widestSparkline);
   const sums = new Array<number>(Math.max(0, width)).fill(0);
   const placeOf = (instant: number): number => Math.floor(((Math.floor(instant / dayMs) - first) * width) / length);
-  const known = placeOf(covered);
+  const firstCovered = placeOf(coveredSince);
   for (const { at, requests } of days) {
     const place = placeOf(Date.parse(at));
     if (place >= 0 && place < width) sums[place] = (sums[place] ?? 0) + requests;
   }
   const most = Math.max(...sums, 1);
-  const without = (place: number): string => (place < known ? ' ' : '·');
+  const barWithoutRequests = (place: number): string => (place < firstCovered ? ' ' : '·');
   return sums
-    .map((sum, place) => (sum === 0 ? without(place) : bars[Math.ceil((sum / most) * bars.length) - 1]))
+    .map((sum, place) => (sum === 0 ? barWithoutRequests(place) : bars[Math.ceil((sum / most) * bars.length) - 1]))
     .join('');
 }

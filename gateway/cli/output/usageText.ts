@@ -14,7 +14,7 @@ import { type Paint, sparkline, table } from './terminal.ts';
 
 interface Column {
   readonly heading: string;
-  /** A field; the column is omitted if it is 0 in every row. */
+  /** A field of the rows. The column is omitted if this field is 0 in every row. */
   readonly name?: string;
   readonly cell: (row: ReportRow, report: UsageReport) => string;
 }
@@ -42,7 +42,7 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
     lines.push(
       paint(
         'yellow',
-        `At least: ${plural(report.without_route, 'request')} to /${report.version} beyond usage.max_routes, which are counted together as other, may be calls of this route.`,
+        `These counts are lower bounds. ${plural(report.without_route, 'request')} to /${report.version} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
       ),
     );
   if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory until the ledger can be written.`));

@@ -69,7 +69,7 @@ export function listenFailure(error: unknown, { listen, admin }: Pick<GatewaySet
     return `${place} is in use by another process.  Stop that process, or set ${setting} to another port.`;
   if (code === 'EACCES') return `Listening on ${place} is not permitted.  Set ${setting} to a port above 1023.`;
   if (code === 'EADDRNOTAVAIL')
-    return `${address} is not an address of this machine.  Set ${setting} to one that is, or to 0.0.0.0.`;
+    return `${address} is not an address of this machine.  Set ${setting} to an address of this machine, or to 0.0.0.0.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `The host of ${setting} cannot be resolved.  Set it to an address of this machine.`;
   return error instanceof Error ? error.message : String(error);

@@ -186,7 +186,7 @@ describe('--against-running', () => {
     const { code, stdout } = await check(503, { code: 'NO_LEDGER', detail: 'This gateway keeps no usage ledger.' });
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/\nWhich clients would lose requests is not known: .+ keeps no usage ledger\.\n$/),
+      expect.stringMatching(/\nIt is not known which clients would lose requests: .+ keeps no usage ledger\.\n$/),
     ]);
   });
 });

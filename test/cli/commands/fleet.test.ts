@@ -229,7 +229,7 @@ gw-2: /v3 is removed, and no sunset was ever announced.
 gw-2 announces other versions, dates or successors than most gateways, for 4 min
 gw-2: its clock is 7 s behind
 gw-5 is gone: its \\x1bmachine broke
-10.0.0.9 is in fleet.members, but no gateway was heard from there
+10.0.0.9 is in fleet.members, but no gateway was heard from this address
 `);
   });
 
