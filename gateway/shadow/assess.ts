@@ -1,9 +1,20 @@
 import type { EvidenceRow } from '../usage/usageRow.ts';
-import { changeOf, improbableNoise, isOneSided, keyOf, leastChange, leastPairs, parentsOf } from './evidence.ts';
+import {
+  changeOf,
+  improbableNoise,
+  isOneSided,
+  isPairRow,
+  leastChange,
+  leastPairs,
+  parentsOf,
+  propertyKeyOf,
+  sumPairs,
+} from './evidence.ts';
 
 /**
- * `declared`: the contracts state the difference. `undeclared`: they do not, or the new version violates its own contract. `noise`: the
- * old version differs from itself in the same way, or the difference goes in both directions. `no evidence`: too few pairs.
+ * `declared`: the contracts state the difference. `undeclared`: the contracts do not state it, or the new version violates its own
+ * contract. `noise`: two responses of the old version differ in the same way, or the difference occurs in both directions.
+ * `no evidence`: too few pairs.
  */
 export type DifferenceClass = 'undeclared' | 'declared' | 'noise' | 'no evidence';
 
@@ -20,8 +31,9 @@ export interface ResponseDifference {
   readonly class: DifferenceClass;
   /** Why it is of this class. */
   readonly why: string;
-  /** Pairs that show the difference, of `pairs` compared ones. */
+  /** The number of pairs that show the difference. */
   readonly count: number;
+  /** The number of compared pairs. */
   readonly pairs: number;
   readonly first: number;
   readonly last: number;
@@ -30,16 +42,16 @@ export interface ResponseDifference {
 /** What is known about one route. */
 export interface RouteEvidence {
   readonly route: string;
-  /** All pairs, and those whose bodies were compared. */
   readonly pairs: number;
+  /** The pairs whose bodies were compared. */
   readonly compared: number;
-  /** Pairs of the old version with itself. */
+  /** Pairs of two responses of the old version. */
   readonly control: number;
   /** Why bodies were not compared: `refused`, `not JSON` and so on, with the number of pairs. */
   readonly skipped: readonly { readonly reason: string; readonly pairs: number }[];
   /** Undeclared ones first. */
   readonly differences: readonly ResponseDifference[];
-  /** Fields of the old contract that were never compared. */
+  /** Fields of the old contract about which too little is known, each with the reason. */
   readonly unseen: readonly { readonly status: number; readonly path: string; readonly why: string }[];
   readonly first: number;
   readonly last: number;
@@ -47,7 +59,7 @@ export interface RouteEvidence {
 
 const classes: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 'no evidence'];
 
-/** `rows`: of one version, target and hash, each property once per kind. */
+/** `rows`: of one version, compared with one other version under one hash. Each property has at most one row of each kind. */
 export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   const byRoute = Map.groupBy(rows, ({ route }) => route);
   return (
@@ -61,11 +73,9 @@ export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
 
 function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence {
   const rows = all.filter(({ kind }) => kind !== 'control');
-  const evidence = new RouteRows(
-    rows,
-    all.filter(({ kind }) => kind === 'control'),
-  );
-  const pairRows = rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths');
+  const controlRows = all.filter(({ kind }) => kind === 'control');
+  const evidence = new RouteRows(rows, controlRows);
+  const pairRows = rows.filter(isPairRow);
   const reasons = Map.groupBy(
     pairRows.filter(({ detail }) => detail !== 'body'),
     ({ detail }) => detail,
@@ -73,12 +83,10 @@ function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence 
   const differences = [...evidence.violations(), ...evidence.shapes(), ...evidence.statuses()];
   return {
     route,
-    pairs: sum(pairRows),
-    compared: sum(pairRows.filter(({ detail }) => detail === 'body')),
-    control: sum(
-      all.filter(({ kind, what, detail }) => kind === 'control' && what === 'pair' && detail !== 'more paths'),
-    ),
-    skipped: [...reasons].map(([reason, some]) => ({ reason, pairs: sum(some) })),
+    pairs: sumPairs(pairRows),
+    compared: sumPairs(pairRows.filter(({ detail }) => detail === 'body')),
+    control: sumPairs(controlRows.filter(isPairRow)),
+    skipped: [...reasons].map(([reason, skipped]) => ({ reason, pairs: sumPairs(skipped) })),
     differences: differences.toSorted(
       (a, b) => classes.indexOf(a.class) - classes.indexOf(b.class) || b.count - a.count || compareText(a.path, b.path),
     ),
@@ -97,31 +105,31 @@ class RouteRows {
 
   constructor(rows: readonly EvidenceRow[], control: readonly EvidenceRow[]) {
     this.#rows = rows;
-    this.#control = new Map(control.map((row) => [keyOf(row), row]));
-    this.#pairs = sum(rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths'));
+    this.#control = new Map(control.map((row) => [propertyKeyOf(row), row]));
+    this.#pairs = sumPairs(rows.filter(isPairRow));
     this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
   }
 
-  /** Values of the new version that a contract does not allow. One is enough, unless the old version violates its own in the same way. */
+  /** Values of the new version that violate a contract. A single one is enough, unless the old version has such values, too. */
   violations(): ResponseDifference[] {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
     return rows.flatMap((counted) => {
-      // The row counts only the pairs with a violation.
+      // A row about a violation counts only the pairs with the violation.
       const row = { ...counted, pairs: this.#compared(counted) };
       const { what, declares, newMore } = row;
-      const control = this.#control.get(keyOf(row));
-      const isKnown = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
-      if (isKnown && newMore === 0) return [];
-      // Of two lists, the longer one violates a contract more often.
+      const control = this.#control.get(propertyKeyOf(row));
+      const isAlsoOld = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
+      if (isAlsoOld && newMore === 0) return [];
+      // A longer list contains more violations, so in lists the share of violations must change, too.
       const isComparable = !row.path.includes('/*') || changeOf(row) >= leastChange;
-      const isMore = !isKnown || (isComparable && isOneSided(row, 'newMore'));
+      const isDifference = !isAlsoOld || (isComparable && isOneSided(row, 'newMore'));
       const isDeclared = what === 'changed' && !declares.endsWith('no schema');
       const isNull = row.detail === 'type null';
       const rule = what === 'syntax' ? 'syntax' : isNull ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
       const detail = rule === 'type' ? this.#types(row) : rule === 'format' ? row.detail.slice('format '.length) : '';
-      if (!isMore) {
-        const isOnlyMore = row.oldMore === 0 && newMore < leastPairs;
-        return [difference(row, [rule, detail], isOnlyMore ? tooFew : alsoBefore, newMore)];
+      if (!isDifference) {
+        const isUndecided = row.oldMore === 0 && newMore < leastPairs;
+        return [difference(row, [rule, detail], isUndecided ? tooFew : alsoBefore, newMore)];
       }
       const why =
         what === 'syntax'
@@ -141,18 +149,18 @@ class RouteRows {
       const { what, oldMore, newMore } = row;
       const direction = what === 'value' ? 'oldMore' : 'newMore';
       if (what !== 'value' && what !== 'type' && what !== 'media') return [];
-      if (oldMore + newMore === 0 || this.#isViolation(row)) return [];
-      const name = this.#named(row);
-      const isNew = isOneSided(row, direction) && changeOf(row) >= leastChange;
-      if (isNew) {
-        const verdict = this.#isNoise(row, direction) ? noise : this.#declared(row);
-        return [difference(row, name, verdict, row[direction])];
+      if (oldMore + newMore === 0 || this.#isCoveredByViolation(row)) return [];
+      const label = this.#labelOf(row);
+      const isDifference = isOneSided(row, direction) && changeOf(row) >= leastChange;
+      if (isDifference) {
+        const verdict = this.#isNoise(row, direction) ? noise : this.#contractVerdict(row);
+        return [difference(row, label, verdict, row[direction])];
       }
       // What only the new version sends is an addition.
       if (row[direction] === 0) return [];
       const count = row[direction];
-      if (row.pairs < leastPairs || oldMore === 0 || newMore === 0) return [difference(row, name, tooFew, count)];
-      return [difference(row, name, ['noise', 'it varies in both versions'], count)];
+      if (row.pairs < leastPairs || oldMore === 0 || newMore === 0) return [difference(row, label, tooFew, count)];
+      return [difference(row, label, ['noise', 'it varies in both versions'], count)];
     });
   }
 
@@ -166,8 +174,8 @@ class RouteRows {
       const former = gone.filter((one) => one !== counted);
       const detail = `${former.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
       if (!isOneSided(row, 'newMore')) {
-        const isBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
-        return [difference(row, ['status', detail], isBoth ? noise : tooFew, newMore)];
+        const isInBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
+        return [difference(row, ['status', detail], isInBoth ? noise : tooFew, newMore)];
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       const [before, after] = declares.split(' → ');
@@ -204,7 +212,7 @@ class RouteRows {
   }
 
   /** Whether a violation of a contract already describes the difference. */
-  #isViolation(row: EvidenceRow): boolean {
+  #isCoveredByViolation(row: EvidenceRow): boolean {
     return (this.#byPath.get(`${row.status} ${row.path}`) ?? []).some(({ what, detail, newShare, newMore }) => {
       if ((what !== 'invalid' && what !== 'changed') || newShare === 0 || newMore === 0) return false;
       if (row.what === 'type') return detail.startsWith('type ') || detail === 'alternatives';
@@ -212,8 +220,7 @@ class RouteRows {
     });
   }
 
-  /** The name of a difference and its detail. */
-  #named(row: EvidenceRow): [name: string, detail: string] {
+  #labelOf(row: EvidenceRow): Label {
     if (row.what === 'type') return ['type', this.#types(row)];
     if (row.what === 'media') {
       const former = this.#rows.filter((one) => one.what === 'media' && one.status === row.status && one.oldMore > 0);
@@ -225,7 +232,7 @@ class RouteRows {
     return [nulls && nulls.newShare - nulls.oldShare > lost / 2 ? 'null' : 'absent', ''];
   }
 
-  /** `string → number`; `string` if it was of this type before. */
+  /** `string → number`, from the old types to the new one. Only `string` if all old values had this type. */
   #types(row: EvidenceRow): string {
     const types = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'type');
     const former = types.filter(({ oldShare }) => oldShare > 0).map(({ detail }) => detail);
@@ -237,11 +244,11 @@ class RouteRows {
 
   /** Whether the old version differs from itself in the same direction. */
   #isNoise(row: EvidenceRow, direction: 'oldMore' | 'newMore'): boolean {
-    const control = this.#control.get(keyOf(row));
+    const control = this.#control.get(propertyKeyOf(row));
     return control !== undefined && isOneSided(control, direction, improbableNoise);
   }
 
-  #declared(row: EvidenceRow): Verdict {
+  #contractVerdict(row: EvidenceRow): Verdict {
     const [before, after] = row.declares.split(' → ');
     if (row.what === 'media')
       return before === 'unlisted' && after === 'optional'
@@ -263,7 +270,7 @@ class RouteRows {
       : ['undeclared', 'both contracts list the field'];
   }
 
-  /** The pairs whose bodies were compared, or were to be compared. */
+  /** The pairs whose bodies were compared. For `syntax`, also the pairs with a body that is not JSON. */
   #compared({ status, pairs, what }: EvidenceRow): number {
     const bodies =
       this.#byPath.get(`${status} `)?.find((row) => row.what === 'pair' && row.detail === 'body')?.pairs ?? 0;
@@ -275,24 +282,17 @@ class RouteRows {
   }
 }
 
+type Label = readonly [what: string, detail: string];
 type Verdict = readonly [DifferenceClass, why: string];
 
 const noise: Verdict = ['noise', 'the old version differs from itself'];
 const alsoBefore: Verdict = ['noise', 'the old version sends such values, too'];
 const tooFew: Verdict = ['no evidence', 'too few pairs show it'];
 
-function difference(
-  row: EvidenceRow,
-  [what, detail]: readonly [string, string],
-  [kind, why]: Verdict,
-  count: number,
-): ResponseDifference {
+function difference(row: EvidenceRow, label: Label, verdict: Verdict, count: number): ResponseDifference {
   const { route, status, path, pairs, first, last } = row;
-  return { route, status, path, what, detail, class: kind, why, count, pairs, first, last };
-}
-
-function sum(rows: readonly EvidenceRow[]): number {
-  return rows.reduce((total, { pairs }) => total + pairs, 0);
+  const [[what, detail], [differenceClass, why]] = [label, verdict];
+  return { route, status, path, what, detail, class: differenceClass, why, count, pairs, first, last };
 }
 
 function compareText(a: string, b: string): number {

@@ -4,20 +4,21 @@ import { ContractResponses } from './responses.ts';
 import type { ResponsePair } from './sample.ts';
 import { declaredAt, type Observation } from './shapes.ts';
 
-// What is collected between two calls of `take`. Further properties are not counted until then.
+// Properties that are counted between two calls of `take`. Further ones are ignored until the next call.
 const mostRows = 20_000;
-// Routes with a status that are remembered.
-const mostBegun = 20_000;
-// Routes that the contract does not list and that are counted by name. Those that both versions only answered with 404 have
-// their own limit: the number of the other ones, and at least 50.
+// Entries of `#withListed` and of `#routes`.
+const mostRemembered = 20_000;
+// Routes that the contract does not list, and that are counted by name.
 const mostFound = 1_000;
+// Routes that both versions have only answered with 404 have a limit of their own: the number of the routes above, or this number if
+// it is larger.
 const fewestMissing = 50;
 
 /** Two versions whose responses are compared. */
 export interface ComparedVersions {
   /** `v1` */
   readonly version: string;
-  /** `v2`. For an adapter and for drift, whose responses have to satisfy the contract of `version`: `version` itself. */
+  /** `v2`. The same as `version` for an adapter and for drift, because their responses have to satisfy the contract of `version`. */
   readonly to: string;
   /** See `evidenceHash` of evidence.ts. */
   readonly hash: string;
@@ -26,32 +27,33 @@ export interface ComparedVersions {
   readonly toContract: string | undefined;
 }
 
-/** Counts what the pairs of two versions have in common and what not. Keeps no values, and of every pair only its counts. */
+/** Counts, over the pairs of responses of two versions, how often each property is equal and how often it differs. It keeps no values. */
 export class EvidenceCollector {
   readonly #versions: ComparedVersions;
   readonly #old: ContractResponses;
   readonly #comparer: ResponseComparer;
   #rows = new Map<string, EvidenceRow>();
   /** The routes and statuses whose listed fields were added. */
-  readonly #begun = new Set<string>();
+  readonly #withListed = new Set<string>();
   /** The routes of the new version, by route of the old one. */
   readonly #routes = new Map<string, string | undefined>();
-  /** The named routes that the contract does not list: those that both versions have only answered 404, and the others. */
+  /** Routes that the contract does not list, counted by name: both versions have only answered 404. */
   readonly #missing = new Set<string>();
+  /** The other routes that the contract does not list, counted by name. */
   readonly #found = new Set<string>();
 
-  constructor(versions: ComparedVersions, old: ContractResponses, now: ContractResponses) {
+  constructor(versions: ComparedVersions, oldContract: ContractResponses, newContract: ContractResponses) {
     this.#versions = versions;
-    this.#old = old;
-    this.#comparer = new ResponseComparer(old, now);
+    this.#old = oldContract;
+    this.#comparer = new ResponseComparer(oldContract, newContract);
   }
 
   /** Reads the contracts. One that cannot be read counts as missing. */
   static async open(versions: ComparedVersions): Promise<EvidenceCollector> {
     const { version, to, contract, toContract } = versions;
-    const old = await ContractResponses.read(contract, version);
-    const now = to === version ? old : await ContractResponses.read(toContract, to);
-    return new EvidenceCollector(versions, old, now);
+    const oldContract = await ContractResponses.read(contract, version);
+    const newContract = to === version ? oldContract : await ContractResponses.read(toContract, to);
+    return new EvidenceCollector(versions, oldContract, newContract);
   }
 
   add(given: ResponsePair): void {
@@ -60,7 +62,7 @@ export class EvidenceCollector {
       : { ...given, template: otherRoute, toTemplate: undefined };
     const observations = this.#comparer.compare(pair);
     for (const one of observations) this.#count(pair, one);
-    if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#begin(pair);
+    if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#addListed(pair);
   }
 
   /** The counts since the last call. */
@@ -71,11 +73,11 @@ export class EvidenceCollector {
   }
 
   /** Whether a route is counted by its name. Without a limit, paths that clients make up would fill the evidence. */
-  #isNamed({ method, template, old, new: now = old }: ResponsePair): boolean {
-    if (this.#old.of(method, template, old.status, '').hasRoute) return true;
+  #isNamed({ method, template, old, new: newResponse = old }: ResponsePair): boolean {
+    if (this.#old.find(method, template, old.status, '').hasRoute) return true;
     const route = `${method} ${template}`;
     if (this.#found.has(route)) return true;
-    const isMissing = old.status === 404 && now.status === 404;
+    const isMissing = old.status === 404 && newResponse.status === 404;
     if (isMissing && this.#missing.has(route)) return true;
     const [routes, most] = isMissing
       ? [this.#missing, Math.max(fewestMissing, this.#found.size)]
@@ -86,34 +88,34 @@ export class EvidenceCollector {
     return true;
   }
 
-  /** The responses of a control are judged like those of the shadow, by the route of the new version. */
+  /** Gives a control pair the route of the new version, so that it is judged like a pair of the shadow. */
   #withRoute(pair: ResponsePair): ResponsePair {
     const key = `${pair.method} ${pair.template}`;
     if (pair.kind === 'control') return { ...pair, toTemplate: this.#routes.get(key) ?? pair.toTemplate };
-    if (this.#routes.size < mostBegun) this.#routes.set(key, pair.toTemplate);
+    if (this.#routes.size < mostRemembered) this.#routes.set(key, pair.toTemplate);
     return pair;
   }
 
   #count({ kind, method, template, at }: ResponsePair, observation: Observation): void {
     const row = this.#rowOf(kind, template === otherRoute ? otherRoute : `${method} ${template}`, observation, at);
     if (row === undefined) return;
-    const { old, new: now } = observation;
+    const { old: oldShare, new: newShare } = observation;
     row.pairs += 1;
-    if (old > now) row.oldMore += 1;
-    if (now > old) row.newMore += 1;
-    row.oldShare += old;
-    // Of a single response it counts whether it has the property anywhere.
-    row.newShare += kind === 'drift' && now > 0 ? 1 : now;
+    if (oldShare > newShare) row.oldMore += 1;
+    if (newShare > oldShare) row.newMore += 1;
+    row.oldShare += oldShare;
+    // `drift` counts responses that have the property anywhere.
+    row.newShare += kind === 'drift' && newShare > 0 ? 1 : newShare;
     row.first = Math.min(row.first, at);
     row.last = Math.max(row.last, at);
   }
 
-  /** Adds a row without pairs for each field that the old contract lists, so that a report knows which were never compared. */
-  #begin(pair: ResponsePair): void {
+  /** Adds a row without pairs for each field that the old contract lists, so that a report knows which fields were never compared. */
+  #addListed(pair: ResponsePair): void {
     const { kind, method, template, old, at } = pair;
     const key = `${kind} ${method} ${template} ${old.status}`;
-    if (kind === 'control' || this.#begun.size >= mostBegun || this.#begun.has(key)) return;
-    this.#begun.add(key);
+    if (kind === 'control' || this.#withListed.size >= mostRemembered || this.#withListed.has(key)) return;
+    this.#withListed.add(key);
     for (const path of this.#comparer.listedPaths(pair)) {
       if (path.old !== 'required' && path.old !== 'optional') continue;
       const shape = {

@@ -6,7 +6,7 @@ import { type MetricValues, metricOf } from '../observability/exposition.ts';
 export interface ShadowStatus {
   readonly version: string;
   readonly to: string;
-  /** `broken`: its target fails, so no copies are sent for a while. `over`: `until` has passed. */
+  /** `broken`: the version `to` fails, so no copies are sent for a while. `over`: `until` has passed. */
   readonly state: 'running' | 'broken' | 'stopped' | 'over';
   /** RFC 3339 */
   readonly until: string;
@@ -30,7 +30,7 @@ export type ComparisonKind = (typeof comparisonKinds)[number];
 
 export const comparisonNames = { shadow: 'shadow', drift: 'drift comparison' } as const;
 
-/** `isStored`: false if the stop ends with this process. */
+/** The result of a stop. `isStored`: false if the stop ends with this process. */
 export type ComparisonStop =
   | { readonly kind: 'stopped'; readonly status: ShadowStatus | DriftStatus; readonly isStored: boolean }
   | { readonly kind: 'nothing'; readonly reason: string };
@@ -41,7 +41,7 @@ export class StoppedComparisons {
   readonly #notice: (line: string) => void;
   readonly #keys: Set<string>;
 
-  /** `file`: remembers them over restarts; undefined: nothing does. */
+  /** `file`: keeps the stops over restarts; undefined: they end with this process. */
   constructor(file: string | undefined, notice: (line: string) => void) {
     this.#file = file;
     this.#notice = notice;
@@ -71,7 +71,7 @@ export class StoppedComparisons {
   save(): boolean {
     const file = this.#file;
     if (file === undefined) return false;
-    // Written as a whole, so that a crash leaves the former file.
+    // Written to another file that is then renamed, so that a crash never leaves half a file.
     const temporary = `${file}.${randomUUID()}.tmp`;
     try {
       writeFileSync(temporary, JSON.stringify({ stopped: this.keys }), { mode: 0o600, flag: 'wx' });
@@ -80,7 +80,7 @@ export class StoppedComparisons {
     } catch (error) {
       rmSync(temporary, { force: true });
       const reason = (error as Error).message;
-      this.#notice(`${file} cannot be written: ${reason}.  What was stopped starts again at the next start.`);
+      this.#notice(`${file} cannot be written: ${reason}.  Stopped comparisons start again when the gateway restarts.`);
       return false;
     }
   }
@@ -92,7 +92,7 @@ function readKeys(file: string | undefined): Set<string> {
     const { stopped } = JSON.parse(readFileSync(file, 'utf8')) as { stopped?: unknown };
     return new Set(Array.isArray(stopped) ? stopped.filter((key) => typeof key === 'string') : []);
   } catch {
-    // Nothing was stopped, or the file is not ours.
+    // There is no file, because nothing was stopped, or the file has other content.
     return new Set();
   }
 }

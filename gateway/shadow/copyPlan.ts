@@ -23,19 +23,19 @@ export interface CopyPlan {
   readonly share: FairShare;
 }
 
-/** Equal as long as the settings of the shadow are. */
+/** Identifies the settings of a shadow: other settings have another key. */
 export function shadowKey({ name, shadow }: Pick<Version, 'name' | 'shadow'>): string {
   const hash = createHash('sha256').update(JSON.stringify(shadow)).digest('hex');
   return `${name} ${hash.slice(0, 16)}`;
 }
 
-/** Equal as long as the settings of `drift` are. */
+/** Identifies the settings of `drift`: other settings have another key. */
 export function driftKey({ name, drift }: Pick<Version, 'name' | 'drift'>): string {
   const hash = createHash('sha256').update(JSON.stringify(drift)).digest('hex');
   return `${name} drift-${hash.slice(0, 16)}`;
 }
 
-/** Undefined: the version has no shadow. `before`: the former plan; its budget is kept if the settings are the same. */
+/** Undefined: the version has no shadow. `before`: the former plan; its `share` is kept if the settings are the same. */
 export function planOf(
   version: Version,
   snapshot: Snapshot,
@@ -68,33 +68,33 @@ export function planOf(
   };
 }
 
-/** Through `moved`, if `to` is a successor. Otherwise both versions have the same paths. */
+/** How paths of `version` become paths of `to`: through `moved` if `to` is a successor. Otherwise the paths stay the same. */
 export function pathBetween(version: Version, to: Version, snapshot: Snapshot): SuccessorPath {
   const towards = (from: Version): SuccessorPath | undefined => {
     if (from === to) return pathEndingAt(to);
     const next = nextVersion(from, snapshot);
-    // A successor is a higher major, so this ends.
+    // A successor is a higher major, so the recursion ends.
     const rest = next && next.major <= to.major ? towards(next) : undefined;
     return next && rest && prependStep(from, next, rest);
   };
   return towards(version) ?? pathEndingAt(to);
 }
 
-/** A GET in `deny` includes HEAD. */
+/** Whether `deny` lists the route. A GET in `deny` includes HEAD. */
 export function isDenied({ denied }: CopyPlan, method: string, resource: string): boolean {
   const methods = denied.find(resource)?.value.split(' ') ?? [];
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-// Fields and query parameters that override the method, as frameworks name them, without case and separators.
+// The header fields and query parameters by which clients of some frameworks override the method, in lower case and without separators.
 const methodNames: ReadonlySet<string> = new Set(
   ['httpmethod', 'httpmethodoverride', 'methodoverride', 'tunneledmethod'].flatMap((name) => [name, `x${name}`]),
 );
 const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
 
 /**
- * Whether a backend may do something else than GET for a request: `X-HTTP-Method-Override: PUT`, `?_method=DELETE`. A parameter
- * `method` is common, so it counts only with a method that changes something. `fields`: lines. `query`: without `?`.
+ * Whether a backend may use another method than that of the request: `X-HTTP-Method-Override: PUT`, `?_method=DELETE`. A query
+ * parameter named `method` is common, so it counts only with a method that writes. `fields`: lines. `query`: without `?`.
  */
 export function overridesMethod(fields: string, query: string): boolean {
   for (const [, name = ''] of /method/i.test(fields) ? fields.matchAll(/^([^:\r\n]*method[^:\r\n]*):/gim) : [])
@@ -120,12 +120,13 @@ const secretValue = /^\s*(?:(?:bearer|basic|digest|dpop|hawk|negotiate|ntlm|toke
 const secretText =
   /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.|[Bb]earer(?:[\s+]|%20)|[rs]k_(?:live|test)_|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA[0-9A-Z]{12}|-----BEGIN)/;
 
-/** Whether the path or the query holds a secret that must not be copied. `query`: without `?`. */
-export function hasSecret({ settings, secrets }: CopyPlan, path: string, query: string): boolean {
-  return settings.credentials === 'drop' && holdsSecret(secrets, path, query);
+/** Whether a request must not be copied, because its path or query contains a secret. `query`: without `?`. */
+export function hasForbiddenSecret({ settings, secrets }: CopyPlan, path: string, query: string): boolean {
+  return settings.credentials === 'drop' && containsSecret(secrets, path, query);
 }
 
-export function holdsSecret(secrets: SecretNames, path: string, query: string): boolean {
+/** Whether the path or the query contains a secret. `query`: without `?`. */
+export function containsSecret(secrets: SecretNames, path: string, query: string): boolean {
   if (redactPath(path, secrets) !== path || secretText.test(path)) return true;
   if (query === '') return false;
   if (redactQuery(query, secrets) !== query || secretText.test(query)) return true;
@@ -134,9 +135,10 @@ export function holdsSecret(secrets: SecretNames, path: string, query: string): 
 
 // A copy must get the whole response, not a 304 or a part.
 const notCopied = /^(?:if-|range$|accept-encoding$|x-shadow$)/;
-// Without credentials, copies have these fields, on which responses depend, and those of the contract.
-const comparable = /^(?:accept(?:-[a-z]+)*|user-agent|content-(?:language|type)|prefer|x-requested-with)$/;
-// Not even if the contract has them: the address of the client, and its identity, as proxies write them. RFC 9440, RFC 9449.
+// With `credentials: drop`, only two kinds of fields are copied: those on which responses usually depend, and those of the contract.
+const usuallyNeeded = /^(?:accept(?:-[a-z]+)*|user-agent|content-(?:language|type)|prefer|x-requested-with)$/;
+// These are not copied even if the contract lists them. They identify the client, by its address or by another property, and many of
+// them are set by proxies. Client-Cert: RFC 9440. DPoP: RFC 9449.
 const personal =
   /^(?:authorization|cookie|from|referer|forwarded|via|dpop|baggage)$|(?:^|-)(?:forwarded|client|remote|user|account|email|certs?|oidc|ip|clientip|socketip|addr|address|principal|identity|webauth|fdid|device-id)(?:-|$)|^(?:x-)?ssl-/;
 
@@ -149,7 +151,7 @@ interface CopiedRequest {
   readonly id: string;
 }
 
-/** The fields of a copy, without those that depend on where it is sent. Alternating names and values. */
+/** The fields of a copy, without those that depend on its destination. Alternating names and values. */
 export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly string[] {
   const isPassed = plan.settings.credentials === 'pass';
   const fields: string[] = [];
@@ -159,21 +161,21 @@ export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly s
     const value = line.slice(colon + 2);
     const lower = name.toLowerCase();
     if (lower === '' || notCopied.test(lower)) continue;
-    if (isPassed || isImpersonal(plan, lower, value)) fields.push(name, value);
+    if (isPassed || isAnonymous(plan, lower, value)) fields.push(name, value);
   }
   if (isPassed) fields.push('X-Forwarded-For', request.clientAddress);
   if (request.host !== '') fields.push('X-Forwarded-Host', request.host);
   // Some backends refuse requests without a User-Agent.
-  if (!isPassed && !isImpersonal(plan, 'user-agent', '')) fields.push('User-Agent', 'version-gateway-shadow');
-  // Nothing has to be decoded then, unless the backend ignores it.
+  if (!isPassed && !isAnonymous(plan, 'user-agent', '')) fields.push('User-Agent', 'version-gateway-shadow');
+  // With `identity` the response needs no decoding, unless the backend ignores the field.
   fields.push('Accept-Encoding', 'identity', 'X-Forwarded-Proto', request.peer.scheme);
   fields.push('X-Request-Id', request.id, 'X-Shadow', '1');
   return fields;
 }
 
-/** Whether a field may be copied without credentials. `name`: in lower case. */
-function isImpersonal({ version, identifying, secrets }: CopyPlan, name: string, value: string): boolean {
-  const isListed = comparable.test(name) || (version.contract?.headers.includes(name) && !personal.test(name));
+/** Whether a field may be copied with `credentials: drop`. `name`: in lower case. */
+function isAnonymous({ version, identifying, secrets }: CopyPlan, name: string, value: string): boolean {
+  const isListed = usuallyNeeded.test(name) || (version.contract?.headers.includes(name) && !personal.test(name));
   if (!isListed || identifying.has(name) || secretValue.test(value) || secretText.test(value)) return false;
   return redactQuery(`${name}=1`, secrets) === `${name}=1`;
 }

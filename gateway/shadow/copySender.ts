@@ -4,7 +4,7 @@ import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import type { Version } from '../config/snapshot.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
-import type { Exchanged } from './sample.ts';
+import type { ComparedResponse } from './sample.ts';
 import type { CopyAddress } from './shadowBatch.ts';
 
 // Shorter than the idle time after which backends close connections.
@@ -12,12 +12,12 @@ const idleMs = 2_000;
 const https = process.getBuiltinModule('node:https');
 
 /**
- * The result of a copy. `failed`: the response was incomplete, or its status means that the backend is overloaded or down. `body`: the
- * response is too large. `coding`: its content coding is unknown or wrong. `aborted`: the shadow was stopped.
+ * The result of a copy. `failed`: there was no complete response, or its status means that the backend is overloaded or down.
+ * `body`: the response is too large. `coding`: its content coding is unknown or wrong. `aborted`: the sender was closed.
  */
-export type CopyResult = Exchanged | 'failed' | 'timeout' | 'body' | 'coding' | 'aborted';
+export type CopyResult = ComparedResponse | 'failed' | 'timeout' | 'body' | 'coding' | 'aborted';
 
-/** Statuses about the state of the backend, and not about the request. */
+/** Statuses that describe the state of the backend, and not the request. */
 const overloadedStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 interface CopyLimits {
@@ -27,7 +27,7 @@ interface CopyLimits {
   readonly body: number;
 }
 
-/** Sends copies to one version, on connections of its own: those of the clients' requests are never used. */
+/** Sends copies to one version, on its own connections. It never uses the connections of client requests. */
 export class CopySender {
   readonly #agents: {
     readonly http: InstanceType<typeof http.Agent>;
@@ -35,7 +35,7 @@ export class CopySender {
   };
   readonly #limits: CopyLimits;
   readonly #stop = new AbortController();
-  /** Why the last copy failed: the code of an error, or a status. */
+  /** Why the last copy failed: the code of an error, `status 503`, or `incomplete response`. */
   lastFailure: string | undefined;
 
   constructor({ tls }: Pick<Version, 'tls'>, limits: CopyLimits) {
@@ -55,14 +55,15 @@ export class CopySender {
 
   /** `fields`: alternating names and values. Never rejects. */
   async send(method: string, address: CopyAddress, fields: readonly string[]): Promise<CopyResult> {
-    // node:http may refuse a field or the path.
+    // node:http throws if it does not accept a field or the path.
     const received = await this.#receive(method, address, fields).catch(() => 'failed' as const);
     if (typeof received === 'string') return received;
     if (overloadedStatuses.has(received.status)) {
       this.lastFailure = `status ${received.status}`;
       return 'failed';
     }
-    const body = method === 'HEAD' ? received.body : await decoded(received.body, received.coding, this.#limits.body);
+    const body =
+      method === 'HEAD' ? received.body : await decodedBody(received.body, received.coding, this.#limits.body);
     return typeof body === 'string' ? body : { status: received.status, contentType: received.contentType, body };
   }
 
@@ -86,7 +87,7 @@ export class CopySender {
       headers: ['Host', address.host, ...fields, ...prefix],
     };
     const { promise, resolve } = Promise.withResolvers<
-      Exclude<CopyResult, Exchanged> | (Exchanged & { readonly coding: string })
+      Exclude<CopyResult, ComparedResponse> | (ComparedResponse & { readonly coding: string })
     >();
     if (this.#stop.signal.aborted) return 'aborted' as const;
     const request = (isSecure ? https : http).request(options);
@@ -127,7 +128,7 @@ export class CopySender {
   }
 }
 
-/** Without the file, no certificate is valid, and every copy fails. */
+/** If the file cannot be read, the result is empty: no certificate is valid then, and every copy fails. */
 function contentOf(ca: string): Buffer {
   try {
     return readRegularFile(ca);
@@ -144,15 +145,15 @@ const decoders = {
   zstd: promisify(zstdDecompress),
 };
 
-/** `coding`: the value of Content-Encoding. @returns why the body cannot be decoded, or what it contains */
-export async function decoded(
+/** `coding`: the value of Content-Encoding. @returns the decoded body, or why it cannot be decoded */
+export async function decodedBody(
   body: Uint8Array,
   coding: string | undefined,
   mostBytes: number,
 ): Promise<Uint8Array | 'body' | 'coding'> {
   const codings = (coding ?? '').toLowerCase().split(',');
   let result = body;
-  // The coding that was applied last is the last one.
+  // Content-Encoding lists the codings in the order in which they were applied (RFC 9110 §8.4), so decode the last one first.
   for (const name of codings.map((one) => one.trim()).reverse()) {
     if (name === '' || name === 'identity') continue;
     if (!isKnown(name)) return 'coding';

@@ -4,10 +4,10 @@ import { plural } from '../shared/text.ts';
 import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
-import { evidenceHash, parentsOf } from './evidence.ts';
+import { evidenceHash, isPairRow, parentsOf, sumPairs } from './evidence.ts';
 import type { ShadowQuestion } from './report.ts';
 
-/** Something that the responses of a version have and its contract does not declare. Instants as RFC 3339. */
+/** Something in the responses of a version that its contract does not declare. Instants as RFC 3339. */
 export interface UndeclaredProperty {
   /** 0: about the status itself. */
   readonly status: number;
@@ -22,7 +22,7 @@ export interface UndeclaredProperty {
   readonly last: string;
 }
 
-// The most entries of a list. `*_count` has the full number.
+// The maximum length of each list. `*_count` has the full number.
 const maxRoutes = 200;
 const maxFindings = 50;
 
@@ -30,7 +30,7 @@ const maxFindings = 50;
 export async function driftReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
   const { version, now } = question;
   const all = (await queries.evidence?.of(version)) ?? [];
-  const { rows, isCurrent } = latest(all, snapshot, version);
+  const { rows, isCurrent } = latestEvidence(all, snapshot, version);
   const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, own]) => routeDrift(route, own));
   const count = routes.reduce((sum, { finding_count: own }) => sum + own, 0);
   const responses = routes.reduce((sum, one) => sum + one.responses, 0);
@@ -44,7 +44,7 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
     summary:
       responses === 0
         ? `No responses of /${version} were compared with its contract yet.`
-        : `/${version} returns ${count === 0 ? 'nothing' : plural(count, 'thing')} that its contract does not declare, in ${plural(responses, 'response')} of ${plural(routes.length, 'route')}.`,
+        : `/${version} returns ${count === 0 ? 'only what its contract declares' : `${plural(count, 'thing')} that its contract does not declare`}, in ${plural(responses, 'response')} of ${plural(routes.length, 'route')}.`,
     responses,
     finding_count: count,
     first: rows.length > 0 ? rfc3339(Math.min(...routes.map(({ begin }) => begin))) : null,
@@ -60,8 +60,8 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
 
 export type DriftReport = Awaited<ReturnType<typeof driftReport>>;
 
-/** The responses that were compared with the current contract; without any, those of the contract before. */
-function latest(all: readonly EvidenceRow[], { versions }: Snapshot, name: string) {
+/** The evidence for the current contract; if there is none, the evidence for the last contract before it. */
+function latestEvidence(all: readonly EvidenceRow[], { versions }: Snapshot, name: string) {
   const { digest } = versions.get(name)?.contract ?? {};
   const current = evidenceHash(digest, digest);
   const groups = [
@@ -75,14 +75,13 @@ function latest(all: readonly EvidenceRow[], { versions }: Snapshot, name: strin
 }
 
 function routeDrift(route: string, rows: readonly EvidenceRow[]) {
-  const pairs = rows.filter(({ what, detail }) => what === 'pair' && detail !== 'more paths');
-  const sum = (some: readonly EvidenceRow[]): number => some.reduce((total, one) => total + one.pairs, 0);
+  const pairRows = rows.filter(isPairRow);
   const findings = findingsIn(rows);
   return {
     route,
-    responses: sum(pairs),
+    responses: sumPairs(pairRows),
     /** Responses whose bodies were compared. */
-    compared: sum(pairs.filter(({ detail }) => detail === 'body')),
+    compared: sumPairs(pairRows.filter(({ detail }) => detail === 'body')),
     has_more_paths: rows.some(({ what, detail }) => what === 'pair' && detail === 'more paths'),
     finding_count: findings.length,
     findings: findings.slice(0, maxFindings),
@@ -91,12 +90,12 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
   };
 }
 
-/** A single response is enough: the contract is about each of them. */
+/** A single response is enough for a finding, because the contract applies to every response. */
 function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
   const seen = rows.filter(({ newShare }) => newShare > 0);
   const isUnlisted = ({ declares }: EvidenceRow): boolean => declares.startsWith('unlisted ');
-  // Of these, the contract says nothing about media types and bodies.
-  const statuses = new Set(
+  // The contract states no media types and no bodies for these statuses.
+  const undeclaredStatuses = new Set(
     seen.filter((row) => row.what === 'status' && !/^optional /.test(row.declares)).map(({ detail }) => detail),
   );
   const unlisted = new Set(
@@ -106,15 +105,15 @@ function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
     const { what, status, path, declares, detail } = row;
     if (what === 'status' && declares.startsWith('no route ')) return [finding(row, 'route', detail)];
     if (what === 'status' && isUnlisted(row)) return [finding(row, 'status', detail)];
-    if (statuses.has(String(status))) return [];
+    if (undeclaredStatuses.has(String(status))) return [];
     if (what === 'media' && isUnlisted(row)) return [finding(row, 'media', detail)];
     if (what === 'syntax') return [finding(row, 'syntax', '')];
     // What is below an unlisted field is unlisted for the same reason.
-    const above = parentsOf(path).some((parent) => unlisted.has(`${status} ${parent}`));
-    if (what === 'value') return isUnlisted(row) && !above ? [finding(row, 'field', '')] : [];
-    if (what === 'null' && isUnlisted(row) && !above && !unlisted.has(`${status} ${path}`))
+    const isBelowUnlisted = parentsOf(path).some((parent) => unlisted.has(`${status} ${parent}`));
+    if (what === 'value') return isUnlisted(row) && !isBelowUnlisted ? [finding(row, 'field', '')] : [];
+    if (what === 'null' && isUnlisted(row) && !isBelowUnlisted && !unlisted.has(`${status} ${path}`))
       return [finding(row, 'field', 'null')];
-    if (what !== 'invalid' || above || unlisted.has(`${status} ${path}`)) return [];
+    if (what !== 'invalid' || isBelowUnlisted || unlisted.has(`${status} ${path}`)) return [];
     const [rule = '', of = ''] = detail.split(' ', 2);
     return [finding(row, rule === 'unlisted' ? 'field' : rule, of)];
   });
@@ -140,11 +139,11 @@ function notesOn(
   else if (until <= now) notes.push(`The comparison ended at ${rfc3339(until)}. Move drift.until to continue it.`);
   if (!isCurrent)
     notes.push(
-      'The contract or the comparison has changed since: this is the former evidence. New evidence begins with the next response.',
+      'The contract or the comparison has changed since these responses were compared. New evidence begins with the next response.',
     );
   if (all.length >= mostEvidenceRows)
     notes.push(
-      `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit: what is seen for the first time is not recorded.`,
+      `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit. New properties are not recorded.`,
     );
   return notes;
 }

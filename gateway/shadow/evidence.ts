@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 
-// The number of the way in which responses are compared. Another number starts new evidence.
-const comparison = 4;
+// The number of the comparison method. Another number starts new evidence.
+const comparisonMethod = 4;
 
-// With fewer pairs, a presence or a type that differs says nothing.
+// With fewer pairs, a missing field or another type proves nothing.
 export const leastPairs = 20;
-// A difference counts if its probability by chance is at most this. 20 of 20 pairs that differ in the same direction are just enough.
+// A difference counts if it occurs by chance with at most this probability. 20 of 20 pairs that differ in one direction are just enough.
 const improbable = 1e-6;
 // The same for noise. There are few control pairs, so a higher probability is accepted.
 export const improbableNoise = 0.01;
-// If a smaller share of the pairs changes, this is not a difference.
+// A difference counts if the share of the property changes by at least this, on average over the pairs.
 export const leastChange = 0.1;
 
 /** Adds the counts of `more` to `sum` in place. Both are about the same property. */
@@ -24,15 +24,18 @@ export function addEvidence(sum: EvidenceRow, more: EvidenceRow): void {
   sum.last = Math.max(sum.last, more.last);
 }
 
-/** How much the share of the property changes per pair. 1, so that any change counts, if the old version has it always or never. */
+/**
+ * How much the share of the property changes, on average over the pairs. The result is 1 if the old version has the property always
+ * or never, so that any change counts.
+ */
 export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): number {
   const isConstant = oldShare === 0 || oldShare === pairs;
   return isConstant || what === 'media' ? 1 : Math.abs(newShare - oldShare) / pairs;
 }
 
 /**
- * The sign test: how probable it is that at least this many of the pairs that differ do so in one direction, if both directions
- * are equally probable.
+ * Whether the pairs that differ prefer one direction, by the sign test: if both directions were equally probable, at least this many
+ * pairs would differ in `direction` with a probability of at most `limit`.
  */
 export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = improbable): boolean {
   const count = row.oldMore + row.newMore;
@@ -48,13 +51,22 @@ export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', l
   return total <= limit;
 }
 
-export function keyOf({ status, path, what, detail }: EvidenceRow): string {
+/** Whether the row counts pairs by how far they were compared. */
+export function isPairRow({ what, detail }: EvidenceRow): boolean {
+  return what === 'pair' && detail !== 'more paths';
+}
+
+export function sumPairs(rows: readonly EvidenceRow[]): number {
+  return rows.reduce((total, { pairs }) => total + pairs, 0);
+}
+
+export function propertyKeyOf({ status, path, what, detail }: EvidenceRow): string {
   return [status, path, what, detail].join('\0');
 }
 
 /** Identifies the evidence of two contracts and an adapter. A change of one of them starts new evidence. Digests: of the contract files. */
 export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
-  const parts = [comparison, digest ?? '', toDigest ?? '', adapter];
+  const parts = [comparisonMethod, digest ?? '', toDigest ?? '', adapter];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 

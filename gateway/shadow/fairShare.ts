@@ -1,14 +1,15 @@
-// Samples that may be saved up while there are only requests of a client or route that has its share already.
+// Unused samples are saved up to this number. They remain unused while all requests come from entries that already have their share.
 const mostSavedUp = 8;
+// After this time, the samples of each entry are counted anew.
 const periodMs = 600_000;
-// Requests per second whose client and route are looked up: for each sample of the rate, and at least. More would cost CPU time and
-// hardly change the sample.
+// Requests whose client and route are looked up, per second: a multiple of the rate, and a minimum. More look-ups would cost CPU time
+// and hardly change the sample.
 const lookUpsPerSample = 100;
 const fewestLookUps = 100;
-// More clients and routes than this share one entry for each route.
+// Above this number of entries, all further clients of a route share one entry.
 const maxEntries = 1024;
 
-/** What a client or a route has of the sample. */
+/** The two limits of the sample. */
 interface FairShareSettings {
   /** The share of requests that are sampled, 0 to 1. */
   readonly sample: number;
@@ -18,9 +19,9 @@ interface FairShareSettings {
 
 /**
  * Chooses requests for the sample so that no client and no route fills it. Two budgets limit the sample: a share of the requests,
- * and a rate. A part of both is reserved for the entries (a client on a route) with fewer samples than the average entry. Any other entry
- * gets a sample only if more than the reserve is left. So the rare clients of a version are nearly all sampled, and a
- * client that sends nearly all requests gets what they leave.
+ * and a rate. A part of both is reserved for the entries (a client on a route) with fewer samples than the average entry. Any other
+ * entry gets a sample only if more than the reserve is left. So nearly all requests of a rare client are sampled, and a client that
+ * sends nearly all requests gets the samples that remain.
  */
 export class FairShare {
   readonly #sample: number;
@@ -56,12 +57,12 @@ export class FairShare {
 
   /** Counts a request. @returns whether `take` may sample it. `now`: monotonic ms */
   admits(now: number): boolean {
-    // At random, because clients may repeat their requests in an order that a fixed interval would always hit at the same place.
+    // At random, because a client may repeat a sequence of requests, and a fixed interval could select the same one each time.
     if (this.#random() < this.#sample) this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
     if (this.#byShare < 1) return false;
     this.#refill(now);
     if (this.#byRate < 1) return false;
-    // All requests while half of the look-ups are left, then a share of them.
+    // While at least half of the look-ups are left, every request is looked up. Below that, only a share of the requests.
     if (this.#random() * this.#mostLookUps > 2 * this.#lookUps) return false;
     this.#lookUps -= 1;
     return true;
@@ -71,10 +72,10 @@ export class FairShare {
   take(client: string, route: string): boolean {
     const entry = this.#entryOf(client, route);
     const taken = this.#taken.get(entry) ?? 0;
-    // Slightly more than there are, so that the only entry so far does not take all.
+    // Slightly more than the real number, so that the first entry also counts as average and cannot take the reserve.
     const entries = this.#taken.size + 0.1;
-    const isAverage = taken * entries > this.#total;
-    if (isAverage && this.#isReserved()) return false;
+    const hasItsShare = taken * entries > this.#total;
+    if (hasItsShare && this.#isReserved()) return false;
     this.#taken.set(entry, taken + 1);
     this.#total += 1;
     this.#byShare -= 1;
@@ -82,13 +83,16 @@ export class FairShare {
     return true;
   }
 
-  /** A sample could not be used. Its entry keeps it, so that requests which never give a sample are not tried again and again. */
+  /**
+   * Returns a sample that could not be used to the budgets. It still counts for its entry, so that requests which never give a usable
+   * sample are not tried again and again.
+   */
   giveBack(): void {
     this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
     this.#byRate = Math.min(this.#mostPerSecond, this.#byRate + 1);
   }
 
-  /** If every request may be sampled, there is nothing to reserve. */
+  /** Whether only the reserve is left. If all requests are to be sampled (`sample` is 1), the share of requests has no reserve. */
   #isReserved(): boolean {
     const ofShare = (mostSavedUp / 2) * (1 - this.#sample);
     const ofRate = this.#mostPerSecond / 4;

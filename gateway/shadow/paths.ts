@@ -6,34 +6,35 @@ import type { ShapeType } from './validation.ts';
 /** What a contract states about a path in a body. `no schema`: it has no schema for the whole body. */
 export type Listing = 'no schema' | 'required' | 'optional' | 'unlisted';
 
-/** The schemas that may describe a value: several if a choice or an `allOf` is involved. Undefined: the body has no schema. */
-type Described = readonly Schema[] | undefined;
+/** The schemas that may describe a value: several if there is a choice or an `allOf`. Undefined: the body has no schema. */
+type PossibleSchemas = readonly Schema[] | undefined;
 
-// A value that is nested deeper is not looked into.
+// Values that are nested deeper are not compared.
 const deepest = 32;
-// Further fields that no contract lists are recorded as `*`: an object with so many of them is probably a map.
+// Fields of one object that no contract lists. Further ones are recorded as `*`, because the object is probably a map.
 const mostUnlisted = 64;
 
-/** Counts the paths of one response that are recorded, so that a body with ever new paths takes a bounded space. */
+/** Limits the paths that are recorded for one route and status, because a backend may send new field names in each body. */
 export interface PathBudget {
+  /** How many more paths may be recorded. */
   left: number;
   /** Whether a path was left out. */
   isExceeded: boolean;
 }
 
 /**
- * A path in the bodies of one response. Names that may be data are replaced by `*`: the items of a list, the keys of a map, and
+ * A path in the bodies of one route and status. Names that may be data are replaced by `*`: the items of a list, the keys of a map, and
  * keys that no contract lists and that look like identifiers.
  */
 export class BodyPath {
-  /** A pointer: `/drinks/*` and so on. */
+  /** As in a JSON Pointer: `/drinks/*`. */
   readonly text: string;
   readonly old: Listing;
   readonly new: Listing;
-  /** The types that were seen here in either response. */
+  /** The types that were seen at this path, in the old or the new responses. */
   readonly types = new Set<ShapeType>();
-  readonly #oldSchemas: Described;
-  readonly #newSchemas: Described;
+  readonly #oldSchemas: PossibleSchemas;
+  readonly #newSchemas: PossibleSchemas;
   readonly #budget: PathBudget;
   readonly #depth: number;
   readonly #children = new Map<string, BodyPath>();
@@ -42,7 +43,7 @@ export class BodyPath {
   private constructor(
     text: string,
     [oldListing, newListing]: readonly [Listing, Listing],
-    [oldSchemas, newSchemas]: readonly [Described, Described],
+    [oldSchemas, newSchemas]: readonly [PossibleSchemas, PossibleSchemas],
     budget: PathBudget,
     depth: number,
   ) {
@@ -56,12 +57,12 @@ export class BodyPath {
   }
 
   /** The whole body. */
-  static root(old: Schema | undefined, now: Schema | undefined, budget: PathBudget): BodyPath {
+  static root(oldSchema: Schema | undefined, newSchema: Schema | undefined, budget: PathBudget): BodyPath {
     const listing = (schema: Schema | undefined): Listing => (schema ? 'required' : 'no schema');
     return new BodyPath(
       '',
-      [listing(old), listing(now)],
-      [old && orNone(() => withAlternatives(old)), now && orNone(() => withAlternatives(now))],
+      [listing(oldSchema), listing(newSchema)],
+      [oldSchema && orNone(() => withAlternatives(oldSchema)), newSchema && orNone(() => withAlternatives(newSchema))],
       budget,
       0,
     );
@@ -89,22 +90,22 @@ export class BodyPath {
     return this.#unlisted > mostUnlisted ? this.#child('*', entrySchemas) : this.#child(`.${key}`, named, key);
   }
 
-  /** The paths directly below that are known so far. */
+  /** The recorded paths directly below this one. */
   get children(): Iterable<BodyPath> {
     return this.#children.values();
   }
 
-  /** Adds what the contracts list below this path. A schema that contains itself is added once. */
-  addListed(above: ReadonlySet<Schema> = new Set()): void {
+  /** Adds the paths below this one that the contracts list. A schema that contains itself is added once. */
+  addListed(ancestors: ReadonlySet<Schema> = new Set()): void {
     const schemas = [...(this.#oldSchemas ?? []), ...(this.#newSchemas ?? [])];
-    if (schemas.some((schema) => above.has(schema))) return;
-    const around = new Set([...above, ...schemas]);
+    if (schemas.some((schema) => ancestors.has(schema))) return;
+    const withThese = new Set([...ancestors, ...schemas]);
     for (const key of new Set(schemas.flatMap(({ view }) => [...view.properties.keys()])))
-      this.field(key)?.addListed(around);
-    if (schemas.some((schema) => itemSchemas(schema).length > 0)) this.items()?.addListed(around);
+      this.field(key)?.addListed(withThese);
+    if (schemas.some((schema) => itemSchemas(schema).length > 0)) this.items()?.addListed(withThese);
   }
 
-  /** Whether the keys of the object are data. An object of which a contract says nothing may be a map or not. */
+  /** Whether a contract describes the object as a map, whose keys are data. */
   #isMap(): boolean {
     return [this.#oldSchemas, this.#newSchemas].some((one) => one?.some((schema) => entrySchemas(schema).length > 0));
   }
@@ -129,7 +130,7 @@ export class BodyPath {
     const child = new BodyPath(
       text,
       listings as [Listing, Listing],
-      below as [Described, Described],
+      below as [PossibleSchemas, PossibleSchemas],
       this.#budget,
       this.#depth + 1,
     );
@@ -139,14 +140,14 @@ export class BodyPath {
 }
 
 function describedBelow(
-  schemas: Described,
+  schemas: PossibleSchemas,
   schemasBelow: (schema: Schema) => readonly SubschemaRef[] | undefined,
-): Described {
+): PossibleSchemas {
   const below = schemas?.flatMap((schema) => schemasBelow(schema) ?? []);
   return below && [...new Set(below.flatMap((one) => orNone(() => withAlternatives(one.schema))))];
 }
 
-function listingBelow(parent: Listing, schemas: Described, below: Described, name: string): Listing {
+function listingBelow(parent: Listing, schemas: PossibleSchemas, below: PossibleSchemas, name: string): Listing {
   if (parent === 'no schema' || parent === 'unlisted') return parent;
   if (below === undefined || below.length === 0) return 'unlisted';
   if (name === '*') return 'optional';
@@ -177,7 +178,7 @@ function itemSchemas({ view }: Schema): readonly SubschemaRef[] {
   return view.items ? [...view.prefixItems, view.items] : view.prefixItems;
 }
 
-/** The schemas of the entries of a map. A closed object, or one whose other fields may be anything, is no map. */
+/** The schemas of the entries of a map. Empty: not a map, because no other fields are allowed, or because they may be anything. */
 function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
   const { additional } = view;
   const value = additional?.at.value;
@@ -189,7 +190,7 @@ function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
   return [...patterns, additional];
 }
 
-/** Whether a key that no contract lists may be written down: it looks like the name of a field, and not like an identifier. */
+/** Whether a key that no contract lists may be stored: it looks like the name of a field, and not like an identifier. */
 export function looksLikeName(key: string): boolean {
   if (!/^[@$_]{0,2}[A-Za-z][\w$:-]{0,47}$/.test(key) || key.includes('::')) return false;
   const digits = key.match(/\d/g)?.length ?? 0;

@@ -12,7 +12,7 @@ import {
   type UncomparedRoute,
 } from './replayRequests.ts';
 import type { RecordedRequest } from './requestFile.ts';
-import type { Exchanged, ResponsePair } from './sample.ts';
+import type { ComparedResponse, ResponsePair } from './sample.ts';
 
 /** One of the two servers. */
 export interface ReplaySide {
@@ -32,13 +32,13 @@ export interface ReplayOptions {
   readonly rate: number;
   /** How often each request is sent. Undefined: see `repeatFor`. */
   readonly repeat: number | undefined;
-  /** Of a response: ms until it is complete, and bytes. */
+  /** Of a response: `timeout` until it is complete in ms, `body` in bytes. */
   readonly limits: { readonly timeout: number; readonly body: number };
   /** For the report. */
   readonly notes: readonly string[];
 }
 
-/** A server that did not answer at all. */
+/** A server that never answered, or does not answer any more. */
 export interface SilentSide {
   readonly side: 'old' | 'new';
   /** `ECONNREFUSED`, `timeout` and so on. */
@@ -48,9 +48,9 @@ export interface SilentSide {
 /** The results of the requests. */
 export interface ReplayOutcome {
   readonly rows: readonly EvidenceRow[];
-  /** The routes that were sent, with the route of the new version. */
+  /** The routes of the requests, each with its route in the new version. */
   readonly sent: ReadonlyMap<string, string | undefined>;
-  /** Whether the old version answered a request with something else than an error. */
+  /** Whether the old version answered at least one request with a status below 400. */
   readonly hasSuccess: boolean;
   /** The routes that were not compared, each with the reason. */
   readonly uncompared: readonly UncomparedRoute[];
@@ -58,16 +58,17 @@ export interface ReplayOutcome {
   readonly gone: SilentSide | undefined;
 }
 
-// Some differences count only after 20 differing pairs. If a route has few requests, all of these may come from one of them.
+// A route with at least this many requests sends each of them once. The requests of other routes are repeated to get as many pairs.
 const fewestPairs = 40;
+// Some differences count only if 20 pairs differ. Perhaps only one request of the route shows them, so it is sent more than 20 times.
 const usualRepeat = 24;
 const mostRepeatedPairs = 100;
-const inFlight = 4;
-// A request that fails this often is not repeated.
+const mostInFlight = 4;
+// A request that fails this often is not sent again.
 const mostFailures = 2;
-// So many failures in a row, and never a response: the server is not there.
+// A server that fails this often in a row and has never answered counts as not running.
 const failuresUntilSilent = 3;
-// So many failures in a row: the server has gone.
+// A server that fails this often in a row counts as gone.
 const failuresUntilGone = 10;
 const tls: Version['tls'] = { verify: true, servername: undefined, ca: undefined };
 
@@ -78,16 +79,16 @@ export async function replay(options: ReplayOptions): Promise<ReplayOutcome | Si
   return run.silent ?? run.outcome;
 }
 
-/** A request of the file with its repetitions. */
+/** A request of the file, which is sent once or several times. */
 interface PlannedRequest {
   readonly make: RequestMaker;
   readonly route: string;
-  /** Of the new version. */
+  /** The template in the new version. */
   readonly toTemplate: string | undefined;
   failures: number;
 }
 
-/** A collector has room for a limited number of properties, so each route has its own. */
+/** The comparison of one route. Each route has its own collector, because a collector counts a limited number of properties. */
 interface ComparedRoute {
   readonly collector: EvidenceCollector;
   pairs: number;
@@ -99,7 +100,7 @@ class Replay {
   readonly #planned: PlannedRequest[] = [];
   readonly #unsent: UncomparedRoute[] = [];
   readonly #compared = new Map<string, ComparedRoute>();
-  /** Why a response was not compared, by route. */
+  /** Why responses were not compared, by route. */
   readonly #uncompared = new Map<string, Set<string>>();
   /** The statuses of the old version, by route. */
   readonly #statuses = new Map<string, Set<number>>();
@@ -123,7 +124,7 @@ class Replay {
 
   async send(): Promise<void> {
     const rounds = this.#rounds();
-    const work = async (): Promise<void> => {
+    const sendNext = async (): Promise<void> => {
       for (const [request, round] of rounds) {
         if (this.silent ?? this.#gone) return;
         if (request.failures >= mostFailures) continue;
@@ -131,14 +132,14 @@ class Replay {
         await this.#sendPair(request, round);
       }
     };
-    await Promise.all(Array.from({ length: inFlight }, work));
+    await Promise.all(Array.from({ length: mostInFlight }, sendNext));
     this.#senders.old.close();
     this.#senders.new.close();
   }
 
   get outcome(): ReplayOutcome {
     const failed = [...this.#uncompared].flatMap(([route, reasons]) => [...reasons].map((why) => ({ route, why })));
-    // Two refusals may be equal, and say nothing about the responses that clients need.
+    // Two equal error responses prove nothing about the responses that clients need.
     const refused = [...this.#statuses].flatMap(([route, statuses]) => {
       const all = [...statuses].sort((a, b) => a - b);
       const why = `the old version answered only ${all.join(', ')}`;
@@ -153,7 +154,7 @@ class Replay {
     };
   }
 
-  /** Each request once, then each a second time, and so on: if one of them fails, the others are sent all the same. */
+  /** Yields each request once, then each request a second time, and so on. */
   *#rounds(): Generator<readonly [PlannedRequest, number], void> {
     const byRoute = Map.groupBy(this.#planned, ({ route }) => route);
     const timesOf = ({ route }: PlannedRequest): number => this.#options.repeat ?? repeatFor(byRoute.get(route) ?? []);
@@ -166,28 +167,29 @@ class Replay {
     const now = performance.now();
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + 1000 / this.#options.rate;
-    // A timer is late by a millisecond or more.
+    // Timers fire a millisecond or more late, so a shorter wait is skipped.
     if (at - now > 2) await sleep(at - now);
   }
 
   async #sendPair(planned: PlannedRequest, round: number): Promise<void> {
     const request = planned.make(round);
-    const old = await this.#ask('old', request, planned);
-    if (old === undefined) return;
-    if (old.status >= 500 || partialStatuses.has(old.status)) {
-      this.#note(planned.route, `the old version answered ${old.status}`);
+    const oldResponse = await this.#fetch('old', request, planned);
+    if (oldResponse === undefined) return;
+    const { status } = oldResponse;
+    if (status >= 500 || partialStatuses.has(status)) {
+      this.#noteUncompared(planned.route, `the old version answered ${status}`);
       return;
     }
-    this.#statuses.set(planned.route, (this.#statuses.get(planned.route) ?? new Set()).add(old.status));
-    const now = await this.#ask('new', request, planned);
-    if (now === undefined) return;
+    this.#statuses.set(planned.route, (this.#statuses.get(planned.route) ?? new Set()).add(status));
+    const newResponse = await this.#fetch('new', request, planned);
+    if (newResponse === undefined) return;
     const { method, template, toTemplate } = request;
-    const pair = { method, template, toTemplate, old, withoutCredentials: false, at: Date.now() };
+    const pair = { method, template, toTemplate, old: oldResponse, withoutCredentials: false, at: Date.now() };
     const compared = this.#comparedAt(planned.route);
-    this.#compare(compared, { ...pair, kind: 'shadow', new: now }, planned);
+    this.#compare(compared, { ...pair, kind: 'shadow', new: newResponse }, planned);
     compared.pairs += 1;
-    // What differs between two responses of the old version is noise.
-    const again = compared.pairs % 2 === 0 ? await this.#ask('old', request, planned) : undefined;
+    // Differences between two responses of the old version are noise.
+    const again = compared.pairs % 2 === 0 ? await this.#fetch('old', request, planned) : undefined;
     if (again) this.#compare(compared, { ...pair, kind: 'control', new: again }, planned);
   }
 
@@ -196,11 +198,15 @@ class Replay {
     try {
       collector.add(pair);
     } catch {
-      this.#note(route, 'the comparison failed, which is a defect of version-gateway');
+      this.#noteUncompared(route, 'the comparison failed, which is a defect of version-gateway');
     }
   }
 
-  async #ask(side: 'old' | 'new', request: ReplayedRequest, planned: PlannedRequest): Promise<Exchanged | undefined> {
+  async #fetch(
+    side: 'old' | 'new',
+    request: ReplayedRequest,
+    planned: PlannedRequest,
+  ): Promise<ComparedResponse | undefined> {
     const { url, version } = this.#options[side];
     const base = url.pathname.replace(/\/+$/, '');
     const segment = request.isVersioned[side] && !base.endsWith(`/${version}`) ? `/${version}` : '';
@@ -212,14 +218,14 @@ class Replay {
       this.#failuresInRow[side] = 0;
       return result;
     }
-    this.#fail(side, result, planned);
+    this.#recordFailure(side, result, planned);
     return undefined;
   }
 
-  #fail(side: 'old' | 'new', result: Exclude<CopyResult, object>, planned: PlannedRequest): void {
+  #recordFailure(side: 'old' | 'new', result: Exclude<CopyResult, object>, planned: PlannedRequest): void {
     const { limits } = this.#options;
     const lastFailure = this.#senders[side].lastFailure ?? 'no complete response';
-    const words = {
+    const reasons = {
       failed: lastFailure,
       timeout: `no complete response within ${limits.timeout / 1000} s`,
       body: `a response of more than ${limits.body / 1024} KiB`,
@@ -227,18 +233,18 @@ class Replay {
       aborted: 'stopped',
     };
     planned.failures += 1;
-    this.#note(planned.route, `the ${side} version: ${words[result]}`);
+    this.#noteUncompared(planned.route, `the ${side} version: ${reasons[result]}`);
     const isResponse = result === 'body' || result === 'coding' || lastFailure.startsWith('status ');
     if (isResponse) this.#answered[side] = true;
     if (result === 'body' || result === 'coding') return;
     this.#failuresInRow[side] += 1;
     const count = this.#failuresInRow[side];
     const silentAt = Math.min(failuresUntilSilent, this.#planned.length * mostFailures);
-    if (!this.#answered[side] && count >= silentAt) this.silent ??= { side, reason: words[result] };
-    else if (count >= failuresUntilGone) this.#gone ??= { side, reason: words[result] };
+    if (!this.#answered[side] && count >= silentAt) this.silent ??= { side, reason: reasons[result] };
+    else if (count >= failuresUntilGone) this.#gone ??= { side, reason: reasons[result] };
   }
 
-  /** What the command line gives replaces what the file has. */
+  /** Fields of the command line replace fields of the file with the same name. */
   #fieldsOf({ fields }: ReplayedRequest): string[] {
     const all = [...usualFields, ...fields, ...this.#options.fields];
     return [...new Map(all.map((one) => [one[0].toLowerCase(), one])).values()].flat();
@@ -247,15 +253,21 @@ class Replay {
   #comparedAt(route: string): ComparedRoute {
     const known = this.#compared.get(route);
     if (known) return known;
-    const { old, new: now, versions } = this.#options;
-    const names = { version: old.version, to: now.version, hash: '', contract: undefined, toContract: undefined };
+    const { old: oldSide, new: newSide, versions } = this.#options;
+    const names = {
+      version: oldSide.version,
+      to: newSide.version,
+      hash: '',
+      contract: undefined,
+      toContract: undefined,
+    };
     const collector = new EvidenceCollector(names, versions.old.responses, versions.new.responses);
     const compared = { collector, pairs: 0 };
     this.#compared.set(route, compared);
     return compared;
   }
 
-  #note(route: string, why: string): void {
+  #noteUncompared(route: string, why: string): void {
     const reasons = this.#uncompared.get(route) ?? new Set();
     this.#uncompared.set(route, reasons.add(why));
   }
@@ -275,5 +287,5 @@ const usualFields = [
   ['X-Shadow', '1'],
 ] as const;
 
-// They are about a part of a response, or about what the client has.
+// Answers to range requests and conditional requests (RFC 9110 §13, §14).
 const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);

@@ -18,27 +18,27 @@ import { countsOf, differenceInWords, routeJson, summaryOf } from './report.ts';
 const mostNotes = 20;
 
 /** The JSON of `replay`. */
-export function replayReport({ old, new: now, versions, notes }: ReplayOptions, outcome: ReplayOutcome) {
+export function replayReport({ old: oldSide, new: newSide, versions, notes }: ReplayOptions, outcome: ReplayOutcome) {
   const routes = assessEvidence(outcome.rows);
   const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
   const counts = countsOf(routes);
   const { gone } = outcome;
   const stopped =
-    gone && `The ${gone.side} version does not answer any more: ${gone.reason}. The other requests were not sent.`;
+    gone && `The ${gone.side} version does not answer any more: ${gone.reason}. The remaining requests were not sent.`;
   return {
     kind: 'replay report' as const,
     format: 1 as const,
-    old: { version: old.version, url: old.url.href },
-    new: { version: now.version, url: now.url.href },
+    old: { version: oldSide.version, url: oldSide.url.href },
+    new: { version: newSide.version, url: newSide.url.href },
     /** In one sentence. */
     summary:
       pairs === 0
-        ? `No responses of /${old.version} and /${now.version} were compared.`
-        : summaryOf(old.version, now.version, counts, pairs, routes.length),
+        ? `No responses of /${oldSide.version} and /${newSide.version} were compared.`
+        : summaryOf(oldSide.version, newSide.version, counts, pairs, routes.length),
     /** False: not all requests were sent, because a server did not answer any more. */
     is_complete: gone === undefined,
     pairs,
-    /** False: the old version answered only with errors. Two equal errors say nothing. */
+    /** False: the old version answered only with errors. Two equal errors prove nothing. */
     has_success: outcome.hasSuccess,
     /** The differences of each class. */
     counts,
@@ -51,7 +51,7 @@ export function replayReport({ old, new: now, versions, notes }: ReplayOptions, 
     notes: [
       ...(stopped === undefined ? [] : [stopped]),
       ...notes,
-      ...unlistedNotes(old.version, versions.old, outcome),
+      ...unlistedNotes(oldSide.version, versions.old, outcome),
     ],
   };
 }
@@ -77,22 +77,22 @@ function unlistedNotes(version: string, contract: ReplayOptions['versions']['old
 const rules = [
   {
     id: 'undeclared-difference',
-    shortDescription: { text: 'The contracts do not tell clients of a difference between two versions.' },
+    shortDescription: { text: 'Two versions differ in a way that their contracts do not state.' },
     fullDescription: {
-      text: 'The new version violates its own contract, or the old version sends something that its contract does not list.',
+      text: 'For example, the new version violates its own contract, or does not send a field that both contracts list.',
     },
     defaultConfiguration: { level: 'error' },
   },
   {
     id: 'declared-difference',
-    shortDescription: { text: 'The contracts state a difference between two versions.' },
-    fullDescription: { text: 'The responses differ in the way that the contracts state.' },
+    shortDescription: { text: 'Two versions differ in a way that their contracts state.' },
+    fullDescription: { text: 'For example, the new version does not send a field that only the old contract lists.' },
     defaultConfiguration: { level: 'note' },
   },
 ] as const satisfies readonly SarifRule[];
 
 export interface ReplaySarifOptions extends WorkingTree {
-  /** Of this program. */
+  /** The release of version-gateway. */
   readonly release: string;
   /** The name of the file of requests, for routes that no contract has. */
   readonly file: string;

@@ -38,7 +38,7 @@ export class ReplayedContract {
     return this.#paths.entries().map(([template]) => template);
   }
 
-  /** The template in the contract that matches `path`, which may be a template with other names. Undefined: there is none. */
+  /** The template in the contract that matches `path`. `path` may be a template with other names. Undefined: none matches. */
   templateOf(path: string): string | undefined {
     return this.#paths.find(path)?.template;
   }
@@ -59,7 +59,7 @@ export class ReplayedContract {
     return new Map(named.map((one) => [String(below(one, 'name').value), one]));
   }
 
-  /** The values that the contract itself has for a parameter: examples, else the default, else the allowed values. */
+  /** The values that the contract itself has for a parameter: examples; if there are none, the default; if there is none, the allowed values. */
   examplesOf(parameter: Located): unknown[] {
     const { documents } = this;
     if (documents === undefined) return [];
@@ -81,7 +81,7 @@ export class ReplayedContract {
     );
   }
 
-  /** Generates values of the schema of a parameter; without one, values of the type. Undefined: none can be generated. */
+  /** Returns a function that generates values for the schema of a parameter, or for the type if there is no schema. Undefined: none can be generated. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemaOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
@@ -103,7 +103,7 @@ export class ReplayedContract {
   }
 }
 
-/** Short words and small numbers are more probably accepted than any text and any number. */
+/** Prefers short words and small numbers, because a backend accepts them more probably than random text and large numbers. */
 function withSimpleValues(schema: PlainSchema, type: ParameterType): PlainSchema {
   const isTyped = ['$ref', 'type', 'enum', 'const', 'allOf', 'oneOf', 'anyOf'].some((key) => key in schema);
   const own: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };
@@ -123,20 +123,20 @@ export interface ReplayedRequest {
   readonly template: string;
   /** Undefined: the contract of the new version does not have it. */
   readonly toTemplate: string | undefined;
-  /** Paths with query, without the base of a URL. */
+  /** The path and the query, below the base path of the server's URL. */
   readonly oldTarget: string;
   readonly newTarget: string;
-  /** Whether the version is added to the URLs of the servers, unless they end with it. */
+  /** Whether the version is added to the URL of a server that does not end with it. */
   readonly isVersioned: RecordedRequest['isVersioned'];
   readonly fields: readonly HeaderField[];
 }
 
 export type HeaderField = readonly [name: string, value: string];
 
-/** The requests of one entry of a file: each round uses other values, if the contract has several. */
+/** Makes the request of one entry of a file. If the contract has several values, each round uses other ones. */
 export type RequestMaker = (round: number) => ReplayedRequest;
 
-/** A route of which something was not compared. */
+/** A route that was not compared completely, with a reason. */
 export interface UncomparedRoute {
   readonly route: string;
   readonly why: string;
@@ -145,11 +145,11 @@ export interface UncomparedRoute {
 export interface ReplayedVersions {
   readonly old: ReplayedContract;
   readonly new: ReplayedContract;
-  /** From a path of the old version to the one of the new version. Undefined: it has no counterpart. */
+  /** Translates a path of the old version to the new version. Undefined: the path has no counterpart. */
   readonly moved: (path: string) => string | undefined;
 }
 
-/** Completes a request with values of the contracts. @throws CompareError for a broken `$ref` */
+/** Completes a request with values from the contracts. @throws CompareError for a broken `$ref` */
 export function requestMaker(request: RecordedRequest, versions: ReplayedVersions): RequestMaker | UncomparedRoute {
   const { method, path, to, isVersioned } = request;
   const { old } = versions;
@@ -213,10 +213,10 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   return (round) => requestOf(round) ?? first;
 }
 
-/** The values of a parameter in one round. Empty: it is not sent. */
+/** The values of a parameter in one round. Empty: the parameter is not sent. */
 type Values = (round: number) => readonly string[];
 
-/** A guess would compare one 404 with another, so only values that a person has written are used. */
+/** Only values from the file and from the contracts, because both versions would answer 404 for a guessed value. */
 function pathValues(
   { name, values }: NamedParameter,
   { method, path, to }: RecordedRequest,
@@ -244,12 +244,12 @@ function valuesFor(
   { values, type }: NamedParameter,
   contract: ReplayedContract,
   parameter: Located | undefined,
-  isSampled: boolean,
+  mayGenerate: boolean,
 ): Values {
   if (values !== undefined) return () => values;
   const examples = parameter ? contract.examplesOf(parameter) : [];
   if (examples.length > 0) return (round) => serialized(examples[round % examples.length], parameter);
-  if (!isSampled) return () => [];
+  if (!mayGenerate) return () => [];
   const sample = contract.samplerOf(parameter, type);
   return () => serialized(sample(), parameter);
 }

@@ -13,17 +13,17 @@ export interface ShadowQuestion {
   readonly version: string;
   /** Epoch ms. */
   readonly now: number;
-  /** Why answers may be incomplete, such as other gateways of the fleet, which have evidence of their own. */
+  /** Why the report may be incomplete: for example, other gateways of the fleet have their own evidence. */
   readonly notes?: readonly string[] | undefined;
 }
 
-// The most entries of a list. `*_count` has the full number.
+// The maximum length of each list. `*_count` has the full number.
 const maxRoutes = 200;
 const maxDifferences = 50;
 const maxUnseen = 50;
 const maxMissing = 5;
 
-/** The evidence of one version with one target. */
+/** The evidence of one version compared with one other version. */
 interface ChosenEvidence {
   readonly to: string;
   readonly rows: readonly EvidenceRow[];
@@ -35,7 +35,7 @@ interface ChosenEvidence {
 export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
   const { version, now } = question;
   const all = (await queries.evidence?.of(version)) ?? [];
-  const chosen = choose(all, snapshot, version);
+  const chosen = chooseEvidence(all, snapshot, version);
   const routes = chosen ? assessEvidence(chosen.rows) : [];
   const quiet = snapshot.retire.quiet;
   const used = new Map((await queries.routes(version, now - quiet)).map((one) => [one.route, one]));
@@ -54,7 +54,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     pairs,
     first: routes.length > 0 ? rfc3339(Math.min(...first)) : null,
     last: routes.length > 0 ? rfc3339(Math.max(...last)) : null,
-    /** The period of `requests` of the routes. */
+    /** The start of the period in which `requests` of the routes are counted. */
     used_since: rfc3339(now - quiet),
     /** The differences of each class. */
     counts,
@@ -83,7 +83,7 @@ export function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests
     pairs,
     /** Pairs whose bodies were compared. */
     compared,
-    /** Pairs of the version with itself. */
+    /** Pairs of two responses of the version. */
     control,
     skipped,
     difference_count: differences.length,
@@ -99,7 +99,7 @@ export function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests
       first: rfc3339(one.first),
       last: rfc3339(one.last),
     })),
-    /** Fields of the contract of the version about which nothing is known. */
+    /** Fields of the contract of the version about which too little is known. */
     unseen_count: unseen.length,
     unseen: unseen.slice(0, maxUnseen),
     first: rfc3339(first),
@@ -107,7 +107,7 @@ export function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests
   };
 }
 
-/** What the comparison says about the routes in use, for the verdict. Undefined: no undeclared difference is known. */
+/** The undeclared differences on routes in use, as a remark on the verdict. Undefined: none is known. */
 export async function shadowRemark(
   queries: UsageQueries,
   snapshot: Snapshot,
@@ -124,19 +124,19 @@ export async function shadowRemark(
   );
   const named = used.slice(0, 3).map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
   const more = used.length > named.length ? ` and ${used.length - named.length} more` : '';
-  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${question.version} on ${plural(used.length, 'route')} in use: ${named.join(', ')}${more}. Its contract does not tell clients of them.  See \`shadow report /${question.version}\`.`;
+  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${question.version} on ${plural(used.length, 'route')} in use: ${named.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${question.version}\`.`;
   return { code: 'undeclared_differences', text };
 }
 
-/** What is known about one route: the condition for serving it in another way. */
+/** How well one route was compared. It may be served in another way only if this is good enough. */
 export interface ProvenRoute {
   readonly pairs: number;
   readonly undeclared: number;
-  /** The last compared pair, epoch ms. */
+  /** When the last pair was compared, epoch ms. */
   readonly last: number;
 }
 
-/** What is known about the routes of a version under one hash, by route: `GET /drinks/{id}`. */
+/** How well the routes of a version were compared under one hash, by route: `GET /drinks/{id}`. */
 export async function evidenceOf(
   queries: Pick<UsageQueries, 'evidence'>,
   name: string,
@@ -153,9 +153,10 @@ export async function evidenceOf(
 }
 
 /**
- * What is missing until an adapter may serve clients: clean comparisons of the GET routes that clients have used since `since`, and
- * routes that they use and the adapter does not list, or lists as `gone`. Copies are only sent of GET and HEAD, so other methods are
- * not compared; the row of GET answers HEAD. Undefined: nothing is missing.
+ * What is missing until an adapter may serve clients; undefined: nothing. The adapter must serve all routes that clients have used
+ * since `since`: routes that it does not list, or lists as `gone`, are missing. A GET route also needs enough pairs without an
+ * undeclared difference. HEAD counts as GET, because the adapter answers both with the same route. Other methods are never copied,
+ * so they are not compared.
  */
 export async function missingAdapterProof(
   queries: Pick<UsageQueries, 'evidence' | 'routes' | 'problem'>,
@@ -201,7 +202,7 @@ export function summaryOf(
   return `/${version} compared with /${to}: ${found} and ${declared} declared in ${plural(pairs, 'pair')} of ${plural(routes, 'route')}.`;
 }
 
-function choose(all: readonly EvidenceRow[], { versions }: Snapshot, name: string): ChosenEvidence | undefined {
+function chooseEvidence(all: readonly EvidenceRow[], { versions }: Snapshot, name: string): ChosenEvidence | undefined {
   const shadowed = all.filter(({ kind }) => kind === 'shadow' || kind === 'control');
   const own = versions.get(name);
   const groups = [...Map.groupBy(shadowed, ({ to, hash }) => `${to} ${hash}`).values()].map((rows) => {
@@ -230,17 +231,17 @@ function notesOn(
     );
   else if (chosen?.isCurrent === false)
     notes.push(
-      'A contract or the comparison has changed since: the evidence is the former one. New evidence begins with the next pair.',
+      'A contract or the comparison has changed since these pairs were compared. New evidence begins with the next pair.',
     );
   if (chosen && ![...chosen.rows].some(({ kind }) => kind === 'control'))
     notes.push(
-      'No control request was sent, so noise cannot be told from differences. Set shadow.control to more than 0.',
+      'No control request was sent, so noise cannot be distinguished from differences. Set shadow.control to more than 0.',
     );
   if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))
     notes.push('Some bodies have more than 500 different paths. Paths beyond these are not compared.');
   if (all.length >= mostEvidenceRows)
     notes.push(
-      `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit: what is seen for the first time is not recorded.`,
+      `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit. New properties are not recorded.`,
     );
   return notes;
 }

@@ -18,21 +18,22 @@ import {
   type WrittenScalar,
 } from './requestFormat.ts';
 
-/** A parameter of a request. No values: only its name and type are known. */
+/** A parameter of a request. */
 export interface NamedParameter {
   readonly name: string;
   readonly type: ParameterType;
+  /** Undefined: only the name and the type are known. */
   readonly values: readonly string[] | undefined;
 }
 
-/** A request of a file whose fields were checked. */
+/** A request of a file, after the checks. */
 export interface RecordedRequest {
   readonly method: 'GET' | 'HEAD';
   /** Below the version: `/drinks/{id}`, or with values: `/drinks/7`. */
   readonly path: string;
   /** The path in the new version, with the same parameters. Null: it has no counterpart. Undefined: not stated. */
   readonly to: string | null | undefined;
-  /** Whether the file has the path, and the one of the new version, with its version: `/v1/drinks`. */
+  /** Whether the paths of both versions begin with the version in the file: `/v1/drinks`. */
   readonly isVersioned: { readonly old: boolean; readonly new: boolean };
   readonly pathParameters: readonly NamedParameter[];
   readonly query: readonly NamedParameter[];
@@ -64,20 +65,22 @@ export function parseRequestFile(
     );
   if (format !== requestFormat) {
     const isNewer = typeof format === 'number' && format > requestFormat;
-    const way = isNewer
+    const formatRemedy = isNewer
       ? 'Use a newer release of version-gateway, or export the requests again with this one.'
       : remedy;
     throw new CompareError(
       name,
       `has the format ${printableExcerpt(JSON.stringify(format))}, and this release reads format ${requestFormat}`,
-      way,
+      formatRemedy,
     );
   }
   const validate = validator();
   const faults = validate(root) ? [] : (validate.errors ?? []).map(faultInWords);
   const file = root as RequestFile;
   const requests =
-    faults.length > 0 ? [] : file.requests.map((one, index) => recorded(one, `requests[${index}]`, file, faults));
+    faults.length > 0
+      ? []
+      : file.requests.map((one, index) => recordedRequest(one, `requests[${index}]`, file, faults));
   if (faults.length > 0) {
     const shown = faults.slice(0, mostFaults).map((fault) => `\n  ${fault}`);
     const more = faults.length > shown.length ? `\n  and ${faults.length - shown.length} more` : '';
@@ -125,7 +128,7 @@ function faultInWords({
   return `${at}${message ?? 'is not valid'}`;
 }
 
-function recorded(
+function recordedRequest(
   written: WrittenRequest,
   at: string,
   { version = 'v1', to: toVersion = 'v2' }: RequestFile,
@@ -134,15 +137,15 @@ function recorded(
   const [, method = '', target = ''] = /^([A-Za-z]+) +(\S*)$/.exec(written.route.trim()) ?? [];
   if (!/^(?:GET|HEAD)$/i.test(method)) faults.push(`${at}.route: only GET and HEAD are sent: write "GET /drinks"`);
   const [ownPath = '', ...rest] = target.split('?');
-  const path = ascii(withoutVersion(ownPath, version));
-  const to = typeof written.to === 'string' ? ascii(withoutVersion(written.to, toVersion)) : written.to;
-  const isVersioned = path !== ascii(ownPath);
+  const path = toAscii(withoutVersion(ownPath, version));
+  const to = typeof written.to === 'string' ? toAscii(withoutVersion(written.to, toVersion)) : written.to;
+  const isVersioned = path !== toAscii(ownPath);
   for (const [key, one] of [
     ['route', path],
     ['to', to],
   ] as const)
     if (typeof one === 'string' && !isUsablePath(one))
-      faults.push(`${at}.${key}: the path must begin with / and have neither spaces, # nor the segments . and ..`);
+      faults.push(`${at}.${key}: the path must begin with / and must not have spaces, # or the segments . and ..`);
   if (typeof to === 'string' && to.includes('?')) faults.push(`${at}.to: write the query in route or query`);
   else if (typeof to === 'string' && translatePath(path, path, to) === undefined)
     faults.push(`${at}.to: it has more parameters than route`);
@@ -158,10 +161,10 @@ function recorded(
     const problem = fieldFault(name, values.join());
     if (problem !== undefined) faults.push(`${at}.headers: ${problem}`);
   }
-  const inRoute = [...new URLSearchParams(rest.join('?'))].map(
+  const queryInRoute = [...new URLSearchParams(rest.join('?'))].map(
     ([name, value]): NamedParameter => ({ name, type: 'string', values: [value] }),
   );
-  const query = [...inRoute, ...parametersOf(written.query)];
+  const query = [...queryInRoute, ...parametersOf(written.query)];
   const sent = new URLSearchParams(query.map(({ name, values = [] }) => [name, values.join()])).toString();
   if (overridesMethod(headers.map(({ name }) => `${name}:`).join('\n'), sent))
     faults.push(`${at}: remove the field or parameter that overrides the method: only GET and HEAD are sent`);
@@ -171,7 +174,7 @@ function recorded(
     to,
     isVersioned: {
       old: isVersioned,
-      new: typeof written.to === 'string' ? to !== ascii(written.to) : isVersioned,
+      new: typeof written.to === 'string' ? to !== toAscii(written.to) : isVersioned,
     },
     pathParameters: [...names].map(
       (name) => pathParameters.find((one) => one.name === name) ?? { name, type: 'string', values: undefined },
@@ -181,8 +184,8 @@ function recorded(
   };
 }
 
-/** A character outside ASCII is percent-encoded, so that a path may be written as a person reads it. Not in the name of a parameter. */
-function ascii(path: string): string {
+/** Percent-encodes characters outside ASCII, so that a file may have readable paths. The names of parameters stay as they are. */
+function toAscii(path: string): string {
   return path
     .toWellFormed()
     .replace(/\{[^{}]*\}|[^\x00-\x7e]/gu, (part) => (part.startsWith('{') ? part : encodeURIComponent(part)));

@@ -2,7 +2,7 @@ import { printableExcerpt } from '../shared/text.ts';
 
 /** The format that this release writes, and the only one that it reads. */
 export const requestFormat = 1;
-// The file may have values of clients, which may be personal data and must not be kept for long.
+// The file may contain values that clients sent. They may be personal data, which must not be kept for long.
 export const requestLifetimeMs = 7 * 86_400_000;
 
 const parameterTypes = ['string', 'integer', 'number', 'boolean', 'array'] as const;
@@ -64,7 +64,10 @@ export const requestFileSchema = {
     $schema: { type: 'string' },
     format: { const: requestFormat, description: 'The number of the format.' },
     created: { ...instant, description: 'When the requests were exported.' },
-    expires: { ...instant, description: 'From then on the file is refused. Without it, the file does not expire.' },
+    expires: {
+      ...instant,
+      description: 'When the file expires: replay refuses it from then on. Default: it never expires.',
+    },
     version: { ...version, description: 'The version whose clients sent the requests.' },
     to: { ...version, description: 'The version that it is compared with.' },
     contracts: {
@@ -90,19 +93,23 @@ export const requestFileSchema = {
             type: ['string', 'null'],
             maxLength: 8000,
             description:
-              'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the same path.',
+              'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the path after `moved` of routes.yaml is applied.',
           },
           path: { type: 'object', additionalProperties: single, description: 'The path parameters, by name.' },
           query: { type: 'object', additionalProperties: repeatable, description: 'The query parameters, by name.' },
           headers: { type: 'object', additionalProperties: single, description: 'The header fields, by name.' },
-          count: { type: 'integer', minimum: 0, description: 'How often it was sampled. Not used.' },
+          count: {
+            type: 'integer',
+            minimum: 0,
+            description: 'How often the request was sampled. replay does not use it.',
+          },
         },
       },
     },
   },
 };
 
-// They concern the connection, or a part of a response instead of all of it.
+// Fields that concern the connection, fields that request a part of a response or no body, and fields that replay sets.
 const refusedFields =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|expect|host|if-.*|range|accept-encoding|x-shadow)$/i;
 
@@ -110,13 +117,13 @@ const refusedFields =
 export function fieldFault(name: string, value: string): string | undefined {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
     return `${JSON.stringify(printableExcerpt(name))} is not the name of a field`;
-  if (refusedFields.test(name)) return `${name} is set by replay, so it cannot be given`;
+  if (refusedFields.test(name)) return `${name} cannot be given, because replay controls this field`;
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
     ? undefined
     : `the value of ${name} has characters that a field cannot have`;
 }
 
-/** Whether a path, or a template, can be sent below the base path of a version. */
+/** Whether a path or a template can be sent below the base path of a version. */
 export function isUsablePath(path: string): boolean {
   if (!path.startsWith('/') || /[\s#\p{Cc}]/u.test(path)) return false;
   // A path must not lead out of the base path of a version.

@@ -10,12 +10,12 @@ export interface TakenResponse {
   readonly body: Uint8Array;
 }
 
-// A response that takes longer is not compared: the copy would be sent too long after it, and it would keep the next sample out.
+// A response that takes longer is not compared. The copy would be sent too late after the request, and fewer samples could be taken.
 const longestOpenMs = 5_000;
-// They depend on what the client has or asked for, and copies ask for the whole response.
+// Answers to range requests and conditional requests (RFC 9110 §13, §14). A copy requests the whole response.
 const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 
-/** Copies a response while it is passed on, up to a size. */
+/** Copies a response while it is passed on to the client, up to a maximum size. */
 export class ResponseCopy implements ResponseObserver {
   readonly #mostBytes: number;
   readonly #isHead: boolean;
@@ -42,7 +42,7 @@ export class ResponseCopy implements ResponseObserver {
     this.#onEnd = onEnd;
   }
 
-  /** Gives up a response that takes too long. @returns whether it did */
+  /** Ends the copy of a response that takes too long. @returns whether the response took too long */
   endIfSlow(): boolean {
     if (this.#clock() - this.#since <= longestOpenMs) return false;
     this.#end('slow');
@@ -79,7 +79,7 @@ export class ResponseCopy implements ResponseObserver {
     this.#end({ status, contentType, contentEncoding, body: this.#body() });
   }
 
-  /** A copy. A Buffer may be a part of a larger memory, and all of that memory would be sent to the other process or thread. */
+  /** A copy, because a Buffer may be a part of a larger ArrayBuffer, which would be sent as a whole to the other process or thread. */
   #body(): Uint8Array {
     const body = new Uint8Array(this.#length);
     let at = 0;

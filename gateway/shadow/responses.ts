@@ -16,7 +16,7 @@ export interface ListedResponse {
   readonly schema: Located | undefined;
 }
 
-// A backend may send a different media type with each response.
+// Remembered look-ups. They are limited, because a backend may send a different media type with each response.
 const maxListed = 10_000;
 
 const unlisted: ListedResponse = { hasRoute: false, hasStatus: false, hasMedia: false, schema: undefined };
@@ -33,7 +33,7 @@ export class ContractResponses {
   /** Rejects unlisted fields of closed objects. */
   readonly strict: ResponseValidator | undefined;
 
-  /** `version`: a prefix of paths in the contract that is removed. */
+  /** `version`: removed from the start of the paths in the contract. */
   constructor(documents: Documents | undefined, version: string) {
     this.#documents = documents;
     this.#routes = documents ? routesOf(documents, version) : new Map();
@@ -42,7 +42,7 @@ export class ContractResponses {
     this.strict = documents && new ResponseValidator(documents, { isOpen: false });
   }
 
-  /** A contract that cannot be read is the same as none: the comparison then uses the shapes alone. */
+  /** A contract that cannot be read counts as missing: only the shapes of the responses are compared then. */
   static async read(file: string | undefined, version: string): Promise<ContractResponses> {
     if (file === undefined) return new ContractResponses(undefined, version);
     const options = { cwd: process.cwd(), stdin: () => '', allowRemote: false };
@@ -58,8 +58,8 @@ export class ContractResponses {
     return this.#documents !== undefined;
   }
 
-  /** `template`: a path of the contract without the version. A HEAD that the contract does not have is answered like GET. */
-  of(method: string, template: string | undefined, status: number, media: string): ListedResponse {
+  /** `template`: a path of the contract without the version. If the contract has no HEAD for it, GET applies. */
+  find(method: string, template: string | undefined, status: number, media: string): ListedResponse {
     const key = `${method} ${template} ${status} ${media}`;
     const known = this.#listed.get(key);
     if (known) return known;
@@ -69,7 +69,7 @@ export class ContractResponses {
     return listed;
   }
 
-  /** What a request must have besides its path, such as `query base`. */
+  /** The parameters that a request must have, except those of the path: `query base`, for example. */
   requiredParameters(method: string, template: string | undefined): ReadonlySet<string> {
     const route = this.#routeOf(method, template);
     const required = new Map<string, boolean>();

@@ -1,7 +1,7 @@
 import type { EvidenceKind } from '../usage/usageRow.ts';
 
-/** A response as it is compared. It exists only in memory, and only until it was compared. */
-export interface Exchanged {
+/** A response that is compared. It is kept only in memory, and only until the comparison ends. */
+export interface ComparedResponse {
   readonly status: number;
   /** The field `Content-Type`. */
   readonly contentType: string | undefined;
@@ -18,10 +18,10 @@ export interface ResponsePair {
   readonly template: string;
   /** The route of the new version. Undefined: its contract does not have one. */
   readonly toTemplate: string | undefined;
-  readonly old: Exchanged;
-  /** `control`: the second response of the old version. `drift`: `old` once more. Undefined: only `old` is known. */
-  readonly new: Exchanged | undefined;
-  /** Whether the copy was sent without credentials. A 401 or 403 then says nothing. */
+  readonly old: ComparedResponse;
+  /** `control`: a second response of the old version. `drift`: the same object as `old`. Undefined: only `old` is known. */
+  readonly new: ComparedResponse | undefined;
+  /** Whether the copy was sent without credentials. Then a 401 or 403 proves nothing. */
   readonly withoutCredentials: boolean;
   /** Epoch ms. */
   readonly at: number;
@@ -30,8 +30,8 @@ export interface ResponsePair {
 export const notJson = Symbol('not JSON');
 export const tooDeep = Symbol('too deep');
 
-/** A body of JSON, if it is one. */
-export function parsed(body: Uint8Array): { readonly value: unknown } | typeof notJson | typeof tooDeep {
+/** Parses a body as JSON. */
+export function parsedBody(body: Uint8Array): { readonly value: unknown } | typeof notJson | typeof tooDeep {
   if (isDeeperThan(deepestBody, body)) return tooDeep;
   try {
     // Removes a byte order mark.
@@ -41,22 +41,22 @@ export function parsed(body: Uint8Array): { readonly value: unknown } | typeof n
   }
 }
 
-export function valueIn(body: ReturnType<typeof parsed> | undefined): unknown {
+export function valueIn(body: ReturnType<typeof parsedBody> | undefined): unknown {
   return typeof body === 'object' ? body.value : undefined;
 }
 
-// JSON.parse and a validator follow the nesting of a body by recursion.
+// JSON.parse and a validator are recursive, so a body that is nested too deeply could exhaust the stack.
 const deepestBody = 200;
 
 function isDeeperThan(limit: number, body: Uint8Array): boolean {
   let depth = 0;
-  let isText = false;
+  let isInString = false;
   for (let index = 0; index < body.length; index += 1) {
     const byte = body[index];
-    if (isText) {
+    if (isInString) {
       if (byte === 0x5c) index += 1;
-      else if (byte === 0x22) isText = false;
-    } else if (byte === 0x22) isText = true;
+      else if (byte === 0x22) isInString = false;
+    } else if (byte === 0x22) isInString = true;
     else if (byte === 0x7b || byte === 0x5b) {
       depth += 1;
       if (depth > limit) return true;

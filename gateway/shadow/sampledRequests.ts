@@ -4,7 +4,7 @@ import { followPath } from '../lifecycle/stage.ts';
 import { type SecretNames, secretNamesIn } from '../observability/redact.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { valuesOf } from '../shared/pathTable.ts';
-import { holdsSecret, pathBetween, shadowKey } from './copyPlan.ts';
+import { containsSecret, pathBetween, shadowKey } from './copyPlan.ts';
 import { looksLikeName } from './paths.ts';
 import {
   fieldFault,
@@ -17,16 +17,16 @@ import {
 } from './requestFormat.ts';
 import type { ShadowSample } from './shadowBatch.ts';
 
-// Of a version. A route has this many different requests, chosen evenly among all of them.
+// For each version: the routes that are kept, and the different requests that are kept for each route.
 const mostRoutes = 200;
-const mostOfRoute = 10;
+const mostRequestsOfRoute = 10;
 const mostParameters = 20;
 const longestValue = 200;
 
 /** What `GET /api/shadow/{version}/requests` answers. */
 export interface ExportedRequests {
   readonly kind: 'shadow requests';
-  /** Whether the configuration keeps values. */
+  /** Whether `shadow.values` is set. */
   readonly keeps_values: boolean;
   readonly file: RequestFile;
 }
@@ -50,7 +50,7 @@ interface KeptRoute {
   readonly template: string;
   /** By their content. */
   readonly requests: Map<string, KeptRequest>;
-  /** How many different requests there were; those that return after they were replaced count again. */
+  /** How many different requests there were. A request that returns after it was replaced counts again. */
   different: number;
 }
 
@@ -62,13 +62,13 @@ interface KeptVersion {
 }
 
 /**
- * The requests of the samples, in memory only: names and types of parameters, and values only with `shadow.values`. It is bounded.
- * Nothing here is written to a log, the ledger or a metric.
+ * The requests of the samples: names and types of parameters, and values only with `shadow.values`. They are kept only in memory,
+ * in limited numbers. They are never written to a log, the ledger or a metric.
  */
 export class SampledRequests {
   readonly #versions = new Map<string, KeptVersion>();
 
-  /** A shadow with other settings begins anew. */
+  /** Keeps the requests of a shadow only as long as its settings stay the same. */
   configure(snapshot: Snapshot): void {
     const secrets = secretNamesIn(snapshot.log.redact);
     const before = new Map(this.#versions);
@@ -83,7 +83,7 @@ export class SampledRequests {
     }
   }
 
-  /** The sample has to be one of the current settings. */
+  /** `sample`: taken with the current settings. */
   add(sample: ShadowSample): void {
     const version = this.#versions.get(sample.version);
     const template = namedTemplate(sample.template);
@@ -94,7 +94,7 @@ export class SampledRequests {
     const route = known ?? { method: sample.method, template, requests: new Map(), different: 0 };
     version.routes.set(name, route);
     const { resource, query } = sample;
-    const mayKeep = version.settings.values && !holdsSecret(version.secrets, resource, query.slice(1));
+    const mayKeep = version.settings.values && !containsSecret(version.secrets, resource, query.slice(1));
     const request: KeptRequest = {
       path: valuesOf(resource, template).map(([one, value]) => {
         const text = decoded(value);
@@ -126,9 +126,9 @@ export class SampledRequests {
         const request: WrittenRequest = {
           route: `${method} ${template}`,
           ...(counterpart !== template && { to: counterpart }),
-          ...(path.length > 0 && { path: written(path, withValues) }),
-          ...(query.length > 0 && { query: written(query, withValues) }),
-          ...(headers.length > 0 && { headers: written(headers, withValues) }),
+          ...(path.length > 0 && { path: writtenParameters(path, withValues) }),
+          ...(query.length > 0 && { query: writtenParameters(query, withValues) }),
+          ...(headers.length > 0 && { headers: writtenParameters(headers, withValues) }),
         };
         const key = JSON.stringify(request);
         merged.set(key, { ...request, count: (merged.get(key)?.count ?? 0) + count });
@@ -148,7 +148,7 @@ export class SampledRequests {
   }
 }
 
-/** Each of the different requests has the same chance to be kept. */
+/** Reservoir sampling: each of the different requests is kept with the same probability. */
 function keep(route: KeptRoute, request: KeptRequest): void {
   const key = JSON.stringify(request);
   const known = route.requests.get(key);
@@ -157,17 +157,17 @@ function keep(route: KeptRoute, request: KeptRequest): void {
     return;
   }
   route.different += 1;
-  if (route.requests.size >= mostOfRoute) {
+  if (route.requests.size >= mostRequestsOfRoute) {
     const index = Math.floor(Math.random() * route.different);
     const replaced = [...route.requests.keys()][index];
     if (replaced === undefined) return;
     route.requests.delete(replaced);
   }
-  // A copy, because a part of a string keeps all of it in memory, and with it values of other fields.
+  // A copy, because a substring keeps the whole string in memory, and with it the values of other fields.
   route.requests.set(key, { ...(JSON.parse(key) as KeptRequest), count: 1 });
 }
 
-/** `/drinks/{}` → `/drinks/{p1}`. Undefined: a file cannot have it, or the path is not known as a whole. */
+/** `/drinks/{}` → `/drinks/{p1}`. Undefined: the path cannot be written to a file, or only its start is known. */
 function namedTemplate(template: string): string | undefined {
   if (!isUsablePath(template) || template.includes('?') || template.endsWith('/*')) return undefined;
   let count = 0;
@@ -181,7 +181,7 @@ function queryOf(query: string, mayKeep: boolean): KeptParameter[] {
   const byName = Map.groupBy(new URLSearchParams(query), ([name]) => name);
   return (
     [...byName]
-      // A name that a client has made up may be data.
+      // A name that a client has made up may contain data.
       .filter(([name]) => looksLikeName(name.replace(/[[\].-]/g, '_')))
       .slice(0, mostParameters)
       .map(([name, pairs]) =>
@@ -194,7 +194,7 @@ function queryOf(query: string, mayKeep: boolean): KeptParameter[] {
   );
 }
 
-// Set for each copy, or about the client instead of the request.
+// Fields that are set for each copy, and fields that describe the client instead of the request.
 const leftOut = /^(?:x-forwarded-.*|x-request-id|x-shadow|user-agent)$/i;
 
 function headersOf(fields: readonly string[], mayKeep: boolean): KeptParameter[] {
@@ -227,7 +227,10 @@ function decoded(text: string): string {
   }
 }
 
-function written(parameters: readonly KeptParameter[], withValues: boolean): NonNullable<WrittenRequest['query']> {
+function writtenParameters(
+  parameters: readonly KeptParameter[],
+  withValues: boolean,
+): NonNullable<WrittenRequest['query']> {
   return Object.fromEntries(
     parameters.map(({ name, type, values }) => {
       const [first] = values ?? [];

@@ -5,7 +5,15 @@ import type { RequestFields } from '../forwarding/requestHead.ts';
 import { followPath } from '../lifecycle/stage.ts';
 import type { Target } from '../upstream/target.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
-import { type CopyPlan, copiedFields, driftKey, hasSecret, isDenied, overridesMethod, planOf } from './copyPlan.ts';
+import {
+  type CopyPlan,
+  copiedFields,
+  driftKey,
+  hasForbiddenSecret,
+  isDenied,
+  overridesMethod,
+  planOf,
+} from './copyPlan.ts';
 import { FairShare } from './fairShare.ts';
 import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
 import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
@@ -13,8 +21,8 @@ import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } 
 // Each sample that is being taken, or is on its way to the primary, has at most `shadow.body` bytes in memory.
 const mostOpen = 16;
 const mostUnsent = 8;
-const noticeDropsMs = 250;
-// More paths are forgotten all at once. Longer ones are not remembered.
+const reportDropsMs = 250;
+// Paths whose template is remembered. If there are more, all are forgotten. Longer paths are never remembered.
 const mostFolded = 1_000;
 const longestFolded = 200;
 
@@ -25,10 +33,10 @@ interface ActiveTargets {
 
 /** What sampling needs from an exchange. */
 export interface ObservedExchange {
-  /** The settings and targets with which it began. */
+  /** The settings and targets when the exchange began. */
   readonly active: ActiveTargets;
   readonly context: {
-    /** The present ones. */
+    /** The current settings and targets. */
     readonly active: ActiveTargets;
     readonly restrictionState: { readonly stoppedShadows: ReadonlySet<string> };
   };
@@ -42,7 +50,7 @@ export interface ObservedExchange {
   readonly id: string;
   readonly hasBody: boolean;
   readonly upgrade: object | undefined;
-  /** Set if the response comes from the backend of another version already. */
+  /** Set if an adapter serves the request from the backend of another version. */
   readonly adaptation: object | undefined;
   readonly fields: RequestFields;
   readonly peer: { readonly scheme: string };
@@ -60,18 +68,19 @@ interface DriftPlan {
   readonly share: FairShare;
 }
 
-/** Takes samples in a process that serves clients. It reads responses as they pass, and sends nothing itself. */
+/** Takes samples in a process that serves clients. It reads the responses to clients, but sends no copies itself. */
 export class Sampler {
   readonly #send: (batch: ShadowBatch) => Promise<void> | void;
   readonly #clock: () => number;
   #snapshot: Snapshot | undefined;
   #plans: ReadonlyMap<string, CopyPlan> = new Map();
   #drifts: ReadonlyMap<string, DriftPlan> = new Map();
-  /** The oldest first. */
+  /** The responses that are being copied, the oldest first. */
   readonly #open = new Set<ResponseCopy>();
+  /** Batches that are not sent completely. */
   #unsent = 0;
   readonly #dropped = new Map<string, number>();
-  /** The templates of paths that no contract lists, by path: to fold a path costs more than the other checks together. */
+  /** The templates of paths that no contract lists, by path. `foldPath` costs more than all other checks together. */
   readonly #folded = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -100,7 +109,7 @@ export class Sampler {
     this.#drifts = new Map(drifts);
   }
 
-  /** Called before the request is forwarded. @returns what sees its response; undefined: it is not sampled */
+  /** Called before the request is forwarded. @returns the observer of its response; undefined: it is not sampled */
   observe(exchange: ObservedExchange): ResponseObserver | undefined {
     const { method } = exchange;
     if (
@@ -114,7 +123,7 @@ export class Sampler {
     return this.#observeCopied(exchange) ?? this.#observeDrift(exchange);
   }
 
-  /** For the comparison with the contract of the version. What cannot be compared is not counted. */
+  /** For the comparison with the contract of the version. Unlike copies, it does not count responses that cannot be compared. */
   #observeDrift(exchange: ObservedExchange): ResponseObserver | undefined {
     const { versionName, method, resource, now: at } = exchange;
     const plan = this.#drifts.get(versionName);
@@ -127,7 +136,7 @@ export class Sampler {
       const current = this.#drifts.get(versionName);
       const isSame = current?.key === plan.key && current.version.contract?.digest === plan.version.contract?.digest;
       if (typeof taken === 'string' || !isSame) return;
-      void this.#sendOff([{ version: versionName, key: plan.key, method, template, ...taken, at }]);
+      void this.#sendBatch([{ version: versionName, key: plan.key, method, template, ...taken, at }]);
     });
   }
 
@@ -141,7 +150,7 @@ export class Sampler {
     const { resource } = exchange;
     const template = this.#templateOf(plan.version, resource);
     const client = exchange.identify();
-    // First of all, because it refuses most requests.
+    // Before the other checks, because it refuses most requests.
     if (!plan.share.take(client, template)) return undefined;
     const found = this.#copyable(plan, exchange);
     if (typeof found !== 'object' || this.#isBusy()) {
@@ -149,14 +158,13 @@ export class Sampler {
       if (found !== 'excluded') this.#drop(plan, typeof found === 'object' ? 'busy' : found);
       return undefined;
     }
-    const { path } = found;
+    const origin = { path: found.path, template, client };
     return this.#copyResponse(method, plan.settings.body, (taken) => {
-      const unusable =
-        typeof taken === 'string' ? taken : this.#pass(plan, exchange, taken, { path, template, client });
-      if (unusable === undefined) return;
-      // A part of the body was copied in vain, which must not happen for every request.
-      if (!/^(?:body|incomplete|slow)$/.test(unusable)) plan.share.giveBack();
-      this.#drop(plan, unusable);
+      const reason = typeof taken === 'string' ? taken : this.#sendSample(plan, exchange, taken, origin);
+      if (reason === undefined) return;
+      // In these three cases the body was copied in vain. The sample is not given back, so that this does not happen for every request.
+      if (!/^(?:body|incomplete|slow)$/.test(reason)) plan.share.giveBack();
+      this.#drop(plan, reason);
     });
   }
 
@@ -169,7 +177,7 @@ export class Sampler {
     return copy;
   }
 
-  /** Whether no further response can be copied. A client that reads slowly does not keep its place. */
+  /** Whether no further response can be copied. If there are too many, the oldest is ended if it is slow, and makes room. */
   #isBusy(): boolean {
     if (this.#unsent >= mostUnsent) return true;
     if (this.#open.size < mostOpen) return false;
@@ -186,7 +194,7 @@ export class Sampler {
     return folded;
   }
 
-  /** `excluded`: it is no sample at all. `path`: of the copy; undefined: only the adapter has one. */
+  /** `excluded`: such a request is never sampled. `path`: of the copy; undefined: only the adapter has a path for it. */
   #copyable(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
     const { method, resource, fields, originForm, pathEnd } = exchange;
     if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passed)) return 'excluded';
@@ -195,18 +203,18 @@ export class Sampler {
     const path = followPath(plan.successorPath, resource);
     // An adapter has paths of its own.
     if (path === undefined && !plan.isAdapted) return 'no-counterpart';
-    return hasSecret(plan, resource, query) ? 'secret' : { path };
+    return hasForbiddenSecret(plan, resource, query) ? 'secret' : { path };
   }
 
   /** Counts a sample that is not compared. */
   #drop({ version }: CopyPlan, reason: ShadowDrop): undefined {
     const key = `${version.name} ${reason}`;
     this.#dropped.set(key, (this.#dropped.get(key) ?? 0) + 1);
-    this.#timer ??= setTimeout(() => void this.#sendOff([]), noticeDropsMs).unref();
+    this.#timer ??= setTimeout(() => void this.#sendBatch([]), reportDropsMs).unref();
   }
 
-  /** @returns why the sample cannot be used */
-  #pass(
+  /** Sends a sample. @returns why it cannot be sent; undefined: it was sent */
+  #sendSample(
     plan: CopyPlan,
     exchange: ObservedExchange,
     taken: TakenResponse,
@@ -231,7 +239,7 @@ export class Sampler {
     });
     const { path = '' } = found;
     const below = path.startsWith('/') ? path : `/${path}`;
-    // A reload may have removed it.
+    // A reload may have removed the target that answered the client.
     const { chosenTarget } = exchange;
     const isListed = active.versions.get(version.name)?.pool.targets.some(({ url }) => url === chosenTarget?.url);
     const isControlled =
@@ -252,11 +260,11 @@ export class Sampler {
       ...taken,
       at: exchange.now,
     };
-    void this.#sendOff([sample]);
+    void this.#sendBatch([sample]);
     return undefined;
   }
 
-  /** The present plan for a sample. Undefined: a reload has changed what the sample depends on. */
+  /** The current plan for a sample. Undefined: a reload has changed something on which the sample depends. */
   #afterReload(
     plan: CopyPlan,
     resource: string,
@@ -272,7 +280,7 @@ export class Sampler {
     return isSame ? current : undefined;
   }
 
-  async #sendOff(samples: readonly (ShadowSample | DriftSample)[]): Promise<void> {
+  async #sendBatch(samples: readonly (ShadowSample | DriftSample)[]): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const dropped = [...this.#dropped].map(([key, count]) => {

@@ -52,7 +52,7 @@ export interface ShadowSample extends DriftSample {
   readonly resource: string;
   readonly query: string;
   readonly client: string;
-  /** Alternating names and values, without those of an address. */
+  /** Alternating names and values, without the fields that depend on the address. */
   readonly fields: readonly string[];
   readonly to: CopyAddress;
   /** Undefined: no second request to the same version. */

@@ -22,7 +22,7 @@ import { SampledRequests } from './sampledRequests.ts';
 import { type DriftSample, isToBeCopied, type ShadowBatch, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
 
-// A thread that does not confirm a stop within this time is ended, and its copies with it.
+// A thread that does not confirm a stop within this time is terminated, which also ends its copies.
 const confirmMs = 500;
 // Bodies that the thread has not taken yet.
 const mostUntakenBytes = 32 * 1024 * 1024;
@@ -32,7 +32,7 @@ export interface ShadowControlOptions {
   readonly clock: Clock;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** Remembers what was stopped; undefined: nothing is remembered over restarts. */
+  /** Keeps the stops over restarts; undefined: they end with this process. */
   readonly file: string | undefined;
   /** Stores what comparisons have found. */
   readonly save: (rows: readonly EvidenceRow[]) => void;
@@ -41,8 +41,9 @@ export interface ShadowControlOptions {
 }
 
 /**
- * The operating side of all shadows and of the comparisons with contracts. It passes samples to a thread that sends the copies, so that all processes together keep
- * the limits. Without a shadow in the configuration, it starts no thread. Never throws.
+ * Controls all shadows and all comparisons with contracts. It passes the samples of all processes to one thread that sends the copies,
+ * so that the limits apply to all processes together. Without `shadow` and `drift` in the configuration, it starts no thread.
+ * Never throws.
  */
 export class ShadowControl {
   /** What was sampled since the settings last changed, for an export. */
@@ -51,7 +52,7 @@ export class ShadowControl {
   readonly #threadNotices: OutageNotices;
   #thread: Worker | undefined;
   #snapshot: Snapshot | undefined;
-  /** Of the shadows and of `drift` in the snapshot. */
+  /** The keys of each `shadow` and `drift` in the snapshot. */
   #keys: ReadonlySet<string> = new Set();
   readonly #stopped: StoppedComparisons;
   #broken: readonly string[] = [];
@@ -78,7 +79,7 @@ export class ShadowControl {
     this.#keys = new Set(keys);
     this.#stopped.keepOnly(keys);
     this.requests.configure(current);
-    this.#publish();
+    this.#publishStops();
     if (this.#thread !== undefined) this.#configureThread(current);
     else if (keys.length > 0) this.#start();
   }
@@ -86,12 +87,12 @@ export class ShadowControl {
   /** Takes the samples of one process. */
   take({ samples, dropped }: ShadowBatch): void {
     for (const [version, reason, count] of dropped) add(this.#dropped, `${version} ${reason}`, count);
-    for (const sample of samples) this.#pass(sample);
+    for (const sample of samples) this.#passToThread(sample);
   }
 
   /**
-   * Stops the shadow of a version, or the comparison with its contract, until its settings change. When it resolves, nothing is
-   * copied or compared any more.
+   * Stops the shadow of a version, or the comparison with its contract, until its settings change. When the promise resolves, nothing
+   * is copied or compared any more.
    */
   async stop(kind: ComparisonKind, name: string): Promise<ComparisonStop> {
     const version = this.#options.source.current.versions.get(name);
@@ -103,7 +104,7 @@ export class ShadowControl {
     if (status.state === 'over') return nothing(`T${what.slice(1)} is over`);
     if (status.state === 'stopped') return nothing(`T${what.slice(1)} was stopped before`);
     this.#stopped.add(key);
-    this.#publish();
+    this.#publishStops();
     await this.#confirmStop();
     this.#options.notice(`${what} is stopped`);
     return { kind: 'stopped', status: { ...status, state: 'stopped' }, isStored: this.#stopped.save() };
@@ -161,7 +162,7 @@ export class ShadowControl {
     return this.#options.clock.now() >= until ? 'over' : 'running';
   }
 
-  #pass(sample: ShadowSample | DriftSample): void {
+  #passToThread(sample: ShadowSample | DriftSample): void {
     if (!this.#keys.has(sample.key) || this.#stopped.has(sample.key) || this.#isClosed) {
       this.#drop(sample, 'changed');
       return;
@@ -182,7 +183,7 @@ export class ShadowControl {
     if (isToBeCopied(sample)) add(this.#dropped, `${sample.version} ${reason}`, 1);
   }
 
-  #publish(): void {
+  #publishStops(): void {
     void this.#options.restrict(new Set(this.#stopped.keys)).catch(() => {});
   }
 

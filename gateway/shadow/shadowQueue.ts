@@ -2,25 +2,25 @@ import { adaptRequest, adaptResponse } from '../adapters/adaptExchange.ts';
 import { CompiledAdapter, type CompiledRoute } from '../adapters/compiledAdapter.ts';
 import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { type CopyResult, CopySender, decoded } from './copySender.ts';
-import type { Exchanged, ResponsePair } from './sample.ts';
+import { type CopyResult, CopySender, decodedBody } from './copySender.ts';
+import type { ComparedResponse, ResponsePair } from './sample.ts';
 import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
 const mostWaiting = 32;
-// The two responses to compare must not be far apart, and bodies must not stay in memory.
+// The two responses of a pair must not be far apart in time, and bodies must not stay in memory.
 const longestWaitMs = 10_000;
 const checkMs = 1_000;
-// A timer is late by some milliseconds. The copies that it delayed are sent at once.
+// Timers fire some milliseconds late. The copies that were delayed by this time are then sent at once.
 const catchUpMs = 50;
-// More clients and routes are forgotten all at once.
+// Combinations of a client and a route. If there are more, all are forgotten.
 const mostEntries = 1024;
 const failuresUntilOpen = 5;
 const openMs = 30_000;
 
-/** What became of a copy. */
+/** How a copy ended. */
 export type CopyOutcome = Exclude<CopyResult, object> | 'compared';
 
-/** Takes what a queue finds out. */
+/** Receives the results of a queue. */
 export interface ShadowSink {
   readonly pair: (pair: ResponsePair) => void;
   readonly copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => void;
@@ -32,12 +32,12 @@ interface Copy {
   readonly kind: 'shadow' | 'control';
   readonly sample: ShadowSample;
   readonly address: CopyAddress;
-  /** Whether the response is compared as it is. */
+  /** Whether the response is compared without an adapter. */
   readonly isPlain: boolean;
-  /** Set if the response is compared after this route of the adapter has changed it, too. */
+  /** Set if the response is compared with changes by this route of the adapter. */
   readonly adaptedBy: CompiledRoute | undefined;
   /** The response of the version, decoded. */
-  readonly old: Exchanged;
+  readonly old: ComparedResponse;
   /** Monotonic ms. */
   readonly since: number;
 }
@@ -46,7 +46,7 @@ interface Copy {
 export class ShadowQueue {
   readonly #settings: ShadowSettings;
   readonly #to: Version;
-  /** Undefined: responses are only compared as they are. */
+  /** Undefined: responses are compared only without an adapter. */
   readonly #adapter: CompiledAdapter | undefined;
   readonly #sink: ShadowSink;
   readonly #senders: Readonly<Record<Copy['kind'], CopySender>>;
@@ -79,7 +79,7 @@ export class ShadowQueue {
 
   async add(sample: ShadowSample): Promise<void> {
     const { method, status, contentType, contentEncoding, control } = sample;
-    const body = method === 'HEAD' ? sample.body : await decoded(sample.body, contentEncoding, this.#settings.body);
+    const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, this.#settings.body);
     if (typeof body === 'string' || this.#isClosed) {
       this.#sink.drop(typeof body === 'string' ? body : 'changed');
       return;
@@ -100,7 +100,7 @@ export class ShadowQueue {
     this.#run();
   }
 
-  /** Nothing is sent from now on. */
+  /** Ends all copies. Nothing is sent afterwards. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -110,13 +110,13 @@ export class ShadowQueue {
     this.#senders.control.close();
   }
 
-  #pass({ kind, sample, old, isPlain, adaptedBy }: Copy, response: Exchanged): void {
+  #pass({ kind, sample, old, isPlain, adaptedBy }: Copy, response: ComparedResponse): void {
     const { method, template, toTemplate, at } = sample;
     const pair = { method, template, old, withoutCredentials: this.#settings.credentials === 'drop', at };
     if (isPlain) this.#sink.pair({ ...pair, kind, toTemplate, new: response });
     if (this.#adapter === undefined || adaptedBy === undefined) return;
     const adapted = method === 'HEAD' ? response : this.#adaptedResponse(this.#adapter, adaptedBy, response);
-    // It has to satisfy the contract of the version itself.
+    // An adapted response has to satisfy the contract of the version itself.
     this.#sink.pair({ ...pair, kind: 'adapter', toTemplate: template, new: adapted });
   }
 
@@ -129,11 +129,11 @@ export class ShadowQueue {
   }
 
   /** What a client would get through the adapter. */
-  #adaptedResponse(adapter: CompiledAdapter, route: CompiledRoute, response: Exchanged): Exchanged {
+  #adaptedResponse(adapter: CompiledAdapter, route: CompiledRoute, response: ComparedResponse): ComparedResponse {
     const { status, contentType, body } = response;
     const adapted = adaptResponse(adapter, route, { status, contentType, body: Buffer.from(body) });
     if (Buffer.isBuffer(adapted)) return { status, contentType, body: adapted };
-    // As the gateway answers ADAPTER_FAILED.
+    // The gateway would answer ADAPTER_FAILED.
     return { status: 502, contentType: 'application/problem+json', body: Buffer.from('{}') };
   }
 
@@ -163,7 +163,7 @@ export class ShadowQueue {
     this.#timer = setTimeout(() => this.#run(), Math.min(checkMs, pause));
   }
 
-  /** Bodies that wait for nothing must not stay in memory. */
+  /** Drops the copies that will not be sent, so that their bodies do not stay in memory. */
   #dropUnusable(now: number): void {
     const isOver = Date.now() >= this.#settings.until;
     this.#waiting = this.#waiting.filter(({ kind, since }) => {
@@ -174,7 +174,7 @@ export class ShadowQueue {
     });
   }
 
-  /** The oldest copy of the client and route that had the fewest. */
+  /** Takes the oldest copy of the client and route with the fewest copies so far. */
   #takeNext(): Copy {
     const sentOf = (copy: Copy): number => this.#sent.get(entryOf(copy)) ?? 0;
     const next = this.#waiting.reduce((best, one) => (sentOf(one) < sentOf(best) ? one : best));
@@ -207,7 +207,7 @@ function entryOf({ sample: { client, method, template } }: Copy): string {
   return `${client} ${method} ${template}`;
 }
 
-/** Stops the copies to a version that fails, and sends a single one after a pause. */
+/** Allows no copies to a version that fails. After a pause it allows a single one, to try again. */
 export class CircuitBreaker {
   #failures = 0;
   /** Monotonic ms. */

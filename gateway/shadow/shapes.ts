@@ -11,7 +11,7 @@ import { typeOf } from './validation.ts';
  * - `null`: it exists and is null
  * - `type`: detail is the type
  * - `invalid`: a body violates the contract of its version; here and below, detail is the `rule` of the `Violation`
- * - `changed`: a body violates the old contract; left out for a new body that violates the new contract at the same path
+ * - `changed`: a body violates the old contract. It is left out if the new body also violates the new contract at the same path
  * - `narrowed`: the old body has a type that the new contract does not allow
  */
 export type ObservedProperty =
@@ -35,8 +35,9 @@ export interface Observation {
   readonly detail: string;
   /** What the old and the new contract state: `required → unlisted`. */
   readonly declares: string;
-  /** The share of the values in the old, and in the new body that have the property, 0 to 1. */
+  /** The share of the values in the old body that have the property, 0 to 1. */
   readonly old: number;
+  /** The same for the new body. */
   readonly new: number;
 }
 
@@ -54,13 +55,13 @@ export function declaredAt({ old, new: now }: BodyPath): string {
 /** Compares the values that two bodies have at one path. */
 export function compareShapes(
   path: BodyPath,
-  olds: readonly unknown[],
-  news: readonly unknown[],
+  oldValues: readonly unknown[],
+  newValues: readonly unknown[],
   status: number,
   into: Observation[],
 ): void {
   const declares = declaredAt(path);
-  const [before, after] = [olds, news].map((values) => values.filter((value) => value !== null));
+  const [before, after] = [oldValues, newValues].map((values) => values.filter((value) => value !== null));
   if (before === undefined || after === undefined || before.length === 0 || after.length === 0) return;
   for (const value of [...before, ...after]) path.types.add(typeOf(value));
   for (const type of path.types) {
@@ -101,6 +102,7 @@ export function compareShapes(
 interface ValuesBelow {
   /** How many of the objects or lists have a value that is not null. */
   owners: number;
+  /** How many of them have null. Always 0 at a path that ends with `*`. */
   nulls: number;
   readonly values: unknown[];
 }

@@ -79,7 +79,7 @@ export class ResponseValidator {
     try {
       return validate === undefined || validate(value) === true ? [] : (validate.errors ?? []);
     } catch (error) {
-      // A schema that is its own alternative has no end.
+      // A schema that is its own alternative never ends.
       if (!(error instanceof RangeError)) throw error;
       if (name !== undefined) this.#compiled.set(name, undefined);
       return [];
@@ -106,7 +106,7 @@ export class ResponseValidator {
     try {
       validate = this.#ajv.getSchema(`contract#/$defs/${name}`);
     } catch {
-      // A contract may have keywords with values that no validator accepts. Its routes are then compared by their shapes alone.
+      // A contract may have keywords with invalid values. Its routes are then compared only by the shapes of the bodies.
     }
     this.#compiled.set(name, validate);
     return validate;
@@ -119,10 +119,10 @@ const instants = {
   time: /(?:z|[+-]\d\d:\d\d)$/i,
 } as const;
 
-/** Errors that only say that others in the list exist. */
+/** Errors which only state that the list has other errors. */
 const summaries: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
 
-/** How far a value is from an alternative. Another type, or another constant, means that the alternative was not meant. */
+/** How far a value is from an alternative. A value of another type, or with another constant, is probably not meant for it. */
 function distance(errors: readonly ErrorObject[]): number {
   return errors.reduce((sum, { keyword, instancePath }) => {
     const depth = instancePath.split('/').length - 1;
@@ -154,7 +154,7 @@ function ruleOf({ keyword, params, data }: ErrorObject): string {
 
 export type ShapeType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** The type of a value of JSON. Integers are numbers, because which of both is sent often depends on the value. */
+/** The type of a value of JSON. Integers are numbers, because the value often decides which of the two is sent. */
 export function typeOf(value: unknown): ShapeType {
   if (value === null || value === undefined) return 'null';
   if (isList(value)) return 'array';

@@ -6,21 +6,21 @@ import { fromPlain } from '../config/transfer.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import { EvidenceCollector } from './collector.ts';
 import { driftKey, shadowKey } from './copyPlan.ts';
-import { decoded } from './copySender.ts';
+import { decodedBody } from './copySender.ts';
 import { evidenceHash } from './evidence.ts';
 import type { ResponsePair } from './sample.ts';
 import { type DriftSample, isToBeCopied, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
 
-// The entry point of the thread that sends copies and compares responses. Both may take long; here they delay no request.
+// The entry point of the thread that sends copies and compares responses. Both may take long, and a thread of their own does not delay requests.
 
 /** A message to this thread. */
 export type ShadowCommand =
-  /** `stopped`: the keys of what an operator has stopped. Answered by `configured` with its number. */
+  /** `stopped`: the keys of the comparisons that an operator has stopped. The thread answers `configured` with the same number. */
   | {
       readonly kind: 'configure';
       readonly number: number;
-      /** Undefined: it has not changed. */
+      /** Undefined: the snapshot has not changed. */
       readonly snapshot: PlainSnapshot | undefined;
       readonly stopped: readonly string[];
     }
@@ -38,7 +38,7 @@ export interface ShadowCounts {
   readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];
   /** The versions whose copies are not sent, because the version that gets them fails. */
   readonly broken: readonly string[];
-  /** The bytes of the bodies that it has taken. */
+  /** The bytes of the bodies that this thread has taken. */
   readonly takenBytes: number;
 }
 
@@ -62,25 +62,26 @@ try {
 
 /** The queue of one shadow. */
 interface RunningShadow {
-  /** Equal as long as nothing has changed that the queue uses. */
+  /** Changes when a setting changes that the queue uses. */
   readonly identity: string;
   readonly queue: ShadowQueue;
-  /** Of the responses as they are, then of those that the adapter has changed. */
+  /** The first one compares the responses without an adapter. The second one, if any, compares the adapted responses. */
   readonly collectors: readonly Promise<EvidenceCollector>[];
 }
 
 /** The comparison of the responses of one version with its contract. */
 interface RunningDrift {
-  /** Equal as long as the settings and the contract are. */
+  /** Changes when the settings or the contract change. */
   readonly identity: string;
   /** The largest body. */
   readonly mostBytes: number;
   readonly collector: Promise<EvidenceCollector>;
 }
 
-let plain: PlainSnapshot | undefined;
+let current: PlainSnapshot | undefined;
 /** By version. */
 const running = new Map<string, RunningShadow>();
+/** By version. */
 const drifts = new Map<string, RunningDrift>();
 const counts = new Map<string, number>();
 let timer: NodeJS.Timeout | undefined;
@@ -109,9 +110,9 @@ function take(sample: ShadowSample | DriftSample): void {
 
 function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>): void {
   void passEvidence();
-  plain = next ?? plain;
-  if (plain === undefined) return;
-  const snapshot = fromPlain(plain);
+  current = next ?? current;
+  if (current === undefined) return;
+  const snapshot = fromPlain(current);
   configureDrift(snapshot, stopped);
   const wanted = new Map(
     snapshot.byMajor.flatMap((version) => {
@@ -149,12 +150,12 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
       const own = { contract: contract?.file, toContract: contract?.file };
       collectors.push(EvidenceCollector.open({ version: name, to: name, hash: adapted, ...own }));
     }
-    // Handled for each pair.
+    // `compare` handles a rejection, for each pair.
     for (const collector of collectors) collector.catch(() => {});
     const sink = {
       pair: (pair: ResponsePair) => {
-        const [plain, adapted] = collectors;
-        if (plain && pair.kind !== 'adapter') void compare(name, plain, pair);
+        const [unadapted, adapted] = collectors;
+        if (unadapted && pair.kind !== 'adapter') void compare(name, unadapted, pair);
         if (adapted && pair.kind !== 'shadow') void compare(name, adapted, { ...pair, toTemplate: pair.template });
       },
       copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => count(`copies ${name} ${kind} ${outcome}`),
@@ -180,7 +181,7 @@ function configureDrift({ byMajor }: Snapshot, stopped: ReadonlySet<string>): vo
       known?.identity === identity
         ? known.collector
         : EvidenceCollector.open({ version: name, to: name, hash, ...files });
-    // Handled for each response.
+    // `compare` handles a rejection, for each response.
     collector.catch(() => {});
     drifts.set(name, { identity, mostBytes: drift.body, collector });
   }
@@ -191,8 +192,8 @@ async function compareWithContract(sample: DriftSample): Promise<void> {
   const { version, method, template, status, contentType, contentEncoding, at } = sample;
   const drift = drifts.get(version);
   if (!drift?.identity.startsWith(`${sample.key} `)) return;
-  const body = method === 'HEAD' ? sample.body : await decoded(sample.body, contentEncoding, drift.mostBytes);
-  // It may have been stopped while the body was decoded.
+  const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, drift.mostBytes);
+  // The comparison may have been stopped while the body was decoded.
   if (typeof body === 'string' || drifts.get(version)?.collector !== drift.collector) return;
   const response = { status, contentType, body };
   const pair = { kind: 'drift', method, template, toTemplate: template, old: response, new: response } as const;
@@ -212,7 +213,7 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
-  // A shadow that ends meanwhile is included.
+  // A shadow that ends while this function waits is included.
   const open = [...running.values()].flatMap(({ collectors }) => collectors);
   open.push(...[...drifts.values()].map(({ collector }) => collector));
   for (const collector of open) {
@@ -247,7 +248,7 @@ function report(): void {
     takenBytes,
   });
   takenBytes = 0;
-  // Its end is reported, too.
+  // Reports again later, so that the end of the failures is reported, too.
   if (broken.length > 0) timer = setTimeout(report, 1000).unref();
 }
 

@@ -3,7 +3,7 @@ import { assessEvidence, type RouteEvidence } from '../../gateway/shadow/assess.
 import { type ComparedVersions, EvidenceCollector } from '../../gateway/shadow/collector.ts';
 import { addEvidence } from '../../gateway/shadow/evidence.ts';
 import { ContractResponses } from '../../gateway/shadow/responses.ts';
-import type { Exchanged, ResponsePair } from '../../gateway/shadow/sample.ts';
+import type { ComparedResponse, ResponsePair } from '../../gateway/shadow/sample.ts';
 import type { EvidenceRow } from '../../gateway/usage/usageRow.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>> | boolean;
@@ -31,15 +31,23 @@ export function jsonResponse(schema: JsonSchema): object {
   return { description: '', content: { 'application/json': { schema } } };
 }
 
-export function json(value: unknown, status = 200): Exchanged {
+export function json(value: unknown, status = 200): ComparedResponse {
   return raw(JSON.stringify(value) ?? '', status);
 }
 
-export function raw(text: string, status = 200, contentType: string | undefined = 'application/json'): Exchanged {
+export function raw(
+  text: string,
+  status = 200,
+  contentType: string | undefined = 'application/json',
+): ComparedResponse {
   return { status, contentType, body: new TextEncoder().encode(text) };
 }
 
-export function pairOf(old: Exchanged, now: Exchanged | undefined, more: Partial<ResponsePair> = {}): ResponsePair {
+export function pairOf(
+  old: ComparedResponse,
+  now: ComparedResponse | undefined,
+  more: Partial<ResponsePair> = {},
+): ResponsePair {
   const route = { method: 'GET', template: '/drinks', toTemplate: '/drinks' };
   return { kind: 'shadow', ...route, old, new: now, withoutCredentials: false, at: 1_000, ...more };
 }

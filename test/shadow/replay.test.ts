@@ -308,7 +308,9 @@ describe('replay', () => {
     const { code, stdout, stderr } = await replayIn({ 'r.json': { format: 1, requests } }, [
       ...['r.json', '--v1', good.url, '--v2', dying.url, ...fast, '--fail-on', 'none'],
     ]);
-    expect(stdout).toContain('The new version does not answer any more: ECONNRESET. The other requests were not sent.');
+    expect(stdout).toContain(
+      'The new version does not answer any more: ECONNRESET. The remaining requests were not sent.',
+    );
     expect([code, stderr]).toEqual([2, 'Not all requests were sent.\n']);
   });
 
@@ -368,7 +370,7 @@ describe('replay', () => {
     [
       'a field of the connection',
       { format: 1, requests: [{ route: 'GET /a', headers: { Host: secret } }] },
-      'Host is set by replay',
+      'Host cannot be given',
     ],
     [
       'a line break',
@@ -399,7 +401,7 @@ describe('replay', () => {
     ['a password in a URL', ['--v1', `http://a:${secret}@localhost`], '--v1 has a user name or password.'],
     ['a query in a URL', ['--v1', `http://localhost/?a=${secret}`], '--v1 has a query or a fragment.'],
     ['a field without a name', ['--header', secret], 'A --header has no name.'],
-    ['a field of the connection', ['--header', `Host: ${secret}`], 'A --header cannot be sent: Host is set by replay'],
+    ['a field of the connection', ['--header', `Host: ${secret}`], 'A --header cannot be sent: Host cannot be given'],
     ['a field with a line break', ['--header', `X-A: ${secret}\nX-B: 1`], 'the value of X-A has characters'],
     [
       'two sources of contracts',

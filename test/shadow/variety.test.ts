@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Exchanged } from '../../gateway/shadow/sample.ts';
+import type { ComparedResponse } from '../../gateway/shadow/sample.ts';
 import {
   assessed,
   type ContractOptions,
@@ -226,8 +226,8 @@ const responses: readonly Row[] = [
 it.each(responses.map((row) => [row[0], row] as const))('finds in the responses: %s', (_name, row) => {
   const [, schemas, before, after, expected, options = [{}, {}]] = row;
   const [old, now] = Array.isArray(schemas) ? schemas : [schemas, schemas];
-  const response = (value: unknown): Exchanged =>
-    typeof value === 'object' && value !== null && 'contentType' in value ? (value as Exchanged) : json(value);
+  const response = (value: unknown): ComparedResponse =>
+    typeof value === 'object' && value !== null && 'contentType' in value ? (value as ComparedResponse) : json(value);
   const pairs = Array.from({ length: 30 }, () => pairOf(response(before), response(after)));
   const { differences } = assessed(contract(old, options[0]), contract(now, options[1]), pairs);
   const found = differences
