@@ -12,11 +12,11 @@ import {
   isBreaking,
   nameOf,
   newNameOf,
-  partsOf,
   removalInWords,
   routesByTopic,
   type SharedTopic,
   type Topic,
+  textPartsOf,
 } from '../compat/guide/guide.ts';
 import { plural, printable } from '../shared/text.ts';
 import type { GuideLinks } from './guideRequest.ts';
@@ -140,7 +140,7 @@ ${parts}
 
 /** A text of the guide, with the names in backticks as code. */
 function withCode(text: string): readonly Html[] {
-  return partsOf(text).map((part) => (part.isCode ? html`<code>${part.text}</code>` : html`${part.text}`));
+  return textPartsOf(text).map((part) => (part.isCode ? html`<code>${part.text}</code>` : html`${part.text}`));
 }
 
 function topicBody({ changes, sample }: Topic): Html {

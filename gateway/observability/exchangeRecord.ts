@@ -93,7 +93,10 @@ export interface AttemptRecord {
   endedAfter: number | undefined;
   /** Undefined if no response has begun. */
   status: number | undefined;
-  /** Why it failed, such as `unreachable` or `lost`. Undefined without a status: the exchange ended before a response began. */
+  /**
+   * Why the attempt failed, such as `unreachable` or `lost`. If this and `status` are both undefined, the exchange ended before a
+   * response began.
+   */
   failure: string | undefined;
   /** Error text for operators. */
   cause: string | undefined;

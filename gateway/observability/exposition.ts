@@ -13,7 +13,7 @@ export interface MetricValues {
 export interface MetricSample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
-  /** Name of a histogram's `_bucket`, `_sum` or `_count`. */
+  /** For a histogram: its name with `_bucket`, `_sum` or `_count` at the end. */
   readonly metricName?: string;
 }
 

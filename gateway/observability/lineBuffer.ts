@@ -14,7 +14,7 @@ export interface DroppedLines {
   lines: number;
 }
 
-// One write per line would cost more than the line itself.
+// One system call for each line would cost more than building the line.
 const flushMs = 1000;
 const maxWrite = 64 * 1024;
 // Several processes write to one pipe. Only writes up to this size are atomic (POSIX PIPE_BUF).

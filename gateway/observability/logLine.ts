@@ -136,7 +136,7 @@ function shownAddress(given: string, how: LogSettings['address']): string | unde
 const colours: Readonly<Record<LogLevel, number>> = { info: 32, warn: 33, error: 31 };
 
 /** A JSON line as text for a terminal: `[08:00:00.042] INFO: GET /v1/drinks → 200 in 1.2 ms  v1 (active)  …`. */
-export function prettyLine(json: string, inColour: boolean): string {
+export function prettyLine(json: string, isColoured: boolean): string {
   const line = JSON.parse(json) as Readonly<Record<string, unknown>> & {
     readonly level: LogLevel;
     readonly time: string;
@@ -144,7 +144,7 @@ export function prettyLine(json: string, inColour: boolean): string {
   const time = line.time.slice(11, -1);
   const level = line.level.toUpperCase();
   const message = messageOf(line);
-  if (!inColour) return `[${time}] ${level}: ${message}\n`;
+  if (!isColoured) return `[${time}] ${level}: ${message}\n`;
   return `[${time}] \x1b[${colours[line.level]}m${level}\x1b[39m: \x1b[36m${message}\x1b[39m\n`;
 }
 

@@ -65,7 +65,7 @@ export class TrafficSamples {
     const parts = [...workers.map(({ metrics }) => metrics ?? []), ...absent];
     const next: Totals = { at: this.#now(), versions: countsOf(parts) };
     // The totals are lower if a process did not answer this time. Start again from the current totals.
-    if (isLess(next, this.#samples.at(-1))) this.#samples.length = 0;
+    if (hasDecreased(next, this.#samples.at(-1))) this.#samples.length = 0;
     this.#samples.push(next);
     const firstRecent = this.#samples.findIndex(({ at }) => next.at - at <= windowMs);
     const keptOlder = next.at - (this.#samples[firstRecent]?.at ?? next.at) < minWindowMs ? 1 : 0;
@@ -92,7 +92,7 @@ export function requestsIn({ workers, absent = [] }: ServingReport, version: str
 
 function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Counts> {
   const found = new Map<string, { requests: number; errors: number; buckets: Map<number, number> }>();
-  const of = (version: string) => {
+  const countsFor = (version: string) => {
     const known = found.get(version) ?? { requests: 0, errors: 0, buckets: new Map<number, number>() };
     found.set(version, known);
     return known;
@@ -100,20 +100,21 @@ function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Coun
   const samplesOf = (name: string): MetricSample[] =>
     parts.flatMap((part) => part.filter((metric) => metric.name === name).flatMap(({ values }) => values));
   for (const { labels, value } of samplesOf('version_gateway_requests_total')) {
-    const counts = of(String(labels['version']));
+    const counts = countsFor(String(labels['version']));
     counts.requests += value;
     if (labels['class'] === '5xx') counts.errors += value;
   }
   for (const { labels, value, metricName } of samplesOf('version_gateway_request_duration_seconds')) {
     if (!metricName?.endsWith('_bucket')) continue;
-    const { buckets } = of(String(labels['version']));
+    const { buckets } = countsFor(String(labels['version']));
     const bound = labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']);
     buckets.set(bound, (buckets.get(bound) ?? 0) + value);
   }
   return found;
 }
 
-function isLess(next: Totals, last: Totals | undefined): boolean {
+/** Whether the requests of any version are fewer than in the last sample. */
+function hasDecreased(next: Totals, last: Totals | undefined): boolean {
   return [...(last?.versions ?? [])].some(([version, { requests }]) => {
     return (next.versions.get(version)?.requests ?? 0) < requests;
   });

@@ -39,7 +39,7 @@ export class DurationCounts {
   add(exchange: ExchangeRecord, route: string | undefined): void {
     const { method, status, streamed, duration } = exchange;
     if (status === 101 || streamed || method === '') return;
-    addTo(this.#rowOf(exchange, route), duration / 1000);
+    addDuration(this.#rowOf(exchange, route), duration / 1000);
   }
 
   take(): DurationRow[] {
@@ -110,7 +110,7 @@ function emptyRow(attributes: DurationRow['attributes']): DurationRow {
   return { attributes, counts, count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: 0 };
 }
 
-function addTo(row: DurationRow, seconds: number): void {
+function addDuration(row: DurationRow, seconds: number): void {
   let at = 0;
   while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
   row.counts[at] = (row.counts[at] as number) + 1;

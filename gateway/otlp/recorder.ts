@@ -62,10 +62,10 @@ export class OtlpRecorder implements Recorder {
   /** `client`: the client as in the usage ledger; undefined without a ledger. */
   record(exchange: ExchangeRecord, client?: string): void {
     const { span } = exchange;
-    const measures = this.#settings?.metrics === true;
-    if (!measures && !span) return;
+    const countsDurations = this.#settings?.metrics === true;
+    if (!countsDurations && !span) return;
     const route = this.#routeOf(exchange);
-    if (measures) this.#durations.add(exchange, route);
+    if (countsDurations) this.#durations.add(exchange, route);
     if (span) this.#add({ ...rowOf(exchange), span: shortened(span), route, client });
   }
 

@@ -31,9 +31,9 @@ function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
     ...commonFields(row, span.id, span.parentId, true, origin),
     name: route === undefined ? shownMethod : `${shownMethod} ${route}`,
     kind: SpanKind.SERVER,
-    ...times(row.at, 0, duration),
+    ...timesOf(row.at, 0, duration),
     status: statusOf(isError, cause),
-    attributes: defined({
+    attributes: withoutUndefined({
       ...methodAttributes(row),
       'url.scheme': row.scheme,
       'url.path': redactPath(row.path, shown.secretNames),
@@ -60,9 +60,9 @@ function clientSpan(row: SpanRow, index: number, shown: Shown, origin: Origin): 
     ...commonFields(row, attempt.id, row.span.id, false, origin),
     name: method === '_OTHER' ? 'HTTP' : method,
     kind: SpanKind.CLIENT,
-    ...times(row.at, sentAfter, endedAfter),
+    ...timesOf(row.at, sentAfter, endedAfter),
     status: statusOf(errorType !== undefined, cause),
-    attributes: defined({
+    attributes: withoutUndefined({
       ...methodAttributes(row),
       'url.full': `${target}${shownTargetPath(row.span.targetPath, shown)}`,
       ...serverAttributes(target),
@@ -87,17 +87,17 @@ type CommonFields = Omit<
   'name' | 'kind' | 'startTime' | 'endTime' | 'duration' | 'status' | 'attributes'
 >;
 
-/** `parentIsRemote`: the parent is a span of the client. */
+/** `isParentRemote`: the parent is a span of the client. */
 function commonFields(
   { traceId, span: { tracestate } }: SpanRow,
   spanId: string,
   parentId: string | undefined,
-  parentIsRemote: boolean,
+  isParentRemote: boolean,
   { resource, scope }: Origin,
 ): CommonFields {
   const traceFlags = 1;
   const traceState = tracestate === undefined ? {} : { traceState: createTraceState(tracestate) };
-  const parent = parentId && { traceId, spanId: parentId, traceFlags, isRemote: parentIsRemote };
+  const parent = parentId && { traceId, spanId: parentId, traceFlags, isRemote: isParentRemote };
   return {
     spanContext: () => ({ traceId, spanId, traceFlags, ...traceState }),
     ...(parent ? { parentSpanContext: parent } : {}),
@@ -107,7 +107,7 @@ function commonFields(
 }
 
 /** `start` is in epoch ms. `begin` and `end` are in ms after `start`. */
-function times(start: number, begin: number, end: number): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
+function timesOf(start: number, begin: number, end: number): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
   return { startTime: hrTime(start + begin), endTime: hrTime(start + end), duration: hrTime(end - begin) };
 }
 
@@ -154,6 +154,6 @@ function shownAddress(address: string, how: Shown['address']): string | undefine
   return how === 'none' ? undefined : networkOf(address) || undefined;
 }
 
-function defined(attributes: Attributes): Attributes {
+function withoutUndefined(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

@@ -127,8 +127,11 @@ function compareExpanded(pair: SchemaPair): void {
   if (!isRequest && hasNewType) pair.addChange('type', 'wider', 'type', ...places);
   else if (!isRequest && lost.length === 0) {
     pair.addChange('alternative', 'added', '', ...places, { is: 'alternatives', alternatives: gained.map(outlineOf) });
-  } else if (isRequest) addStructureChange(pair, nearest(pair, lost, now));
-  else if (!addLostField(pair, nearest(pair, old, gained))) addStructureChange(pair, nearest(pair, old, gained));
+  } else if (isRequest) addStructureChange(pair, closestComparison(pair, lost, now));
+  else {
+    const closest = closestComparison(pair, old, gained);
+    if (!addLostField(pair, closest)) addStructureChange(pair, closest);
+  }
 }
 
 /** What identifies an alternative without a name. */
@@ -181,16 +184,16 @@ function dropChanges(pair: SchemaPair): void {
   if (wasNull !== isNull) addNullChange(pair, isNull);
 }
 
-/** The comparison with the fewest breaking changes. */
-function nearest(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): Comparison | undefined {
+/** Of the comparisons of each old schema with each new one, the comparison with the fewest breaking changes. */
+function closestComparison(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): Comparison | undefined {
   const comparisons = old.flatMap((before) => now.map((after) => pair.compareOnly(before, after)));
   return comparisons.sort((a, b) => countBreaking(a, pair.severityOf) - countBreaking(b, pair.severityOf))[0];
 }
 
 /** Adds a change for a removed field if nothing else is breaking. False: something else is, and no change was added. */
-function addLostField(pair: SchemaPair, best: Comparison | undefined): boolean {
-  const cause = best && firstBreaking(best, pair.severityOf);
-  if (!best || cause?.change.kind !== 'field' || countBreaking(best, pair.severityOf) !== 1) return false;
+function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolean {
+  const cause = closest && firstBreaking(closest, pair.severityOf);
+  if (!closest || cause?.change.kind !== 'field' || countBreaking(closest, pair.severityOf) !== 1) return false;
   const comparison = cause.steps.reduceRight<Comparison>(
     (inner, step) => ({ changes: [], parts: [{ step, comparison: inner }], isDone: true }),
     comparisonOf(cause.change),
@@ -199,8 +202,8 @@ function addLostField(pair: SchemaPair, best: Comparison | undefined): boolean {
   return true;
 }
 
-function addStructureChange(pair: SchemaPair, best: Comparison | undefined): void {
-  const cause = best && firstBreaking(best, pair.severityOf);
+function addStructureChange(pair: SchemaPair, closest: Comparison | undefined): void {
+  const cause = closest && firstBreaking(closest, pair.severityOf);
   const places = [pair.oldSchema.located, pair.newSchema.located] as const;
   pair.addChange('structure', 'changed', '', ...places, cause && { is: 'cause', ...cause });
 }

@@ -1,7 +1,7 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { unionOfTypes } from '../schema/choices.ts';
-import { canonical, isEqual, substance } from '../schema/keywords.ts';
+import { canonical, canonicalWithoutDocs, isEqual } from '../schema/keywords.ts';
 import type { Schema, View } from '../schema/schema.ts';
 import {
   addChange,
@@ -13,7 +13,7 @@ import {
   emptyComparison,
 } from './change.ts';
 import type { ContractPair } from './contractPair.ts';
-import type { Wire } from './schemaPair.ts';
+import type { WireFormat } from './schemaPair.ts';
 import { isBinary } from './types.ts';
 
 /** Compares bodies by media type. A range such as `application/*` includes the types it matches. */
@@ -53,7 +53,7 @@ function compareMedia(
   contracts: ContractPair,
 ): Comparison | undefined {
   const wire = wireOf(type);
-  // Encodings depend on the media type itself. Everything else depends only on its `Wire`.
+  // Encodings depend on the media type itself. Everything else depends only on its `WireFormat`.
   const aspect = `media ${direction} ${hasEncodings(type) ? type : wire}`;
   return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
     const compareAt = (keyword: string): Comparison | undefined =>
@@ -87,7 +87,7 @@ function withoutParameters(type: string): string {
   return type.split(';', 1)[0] ?? '';
 }
 
-function wireOf(type: string): Wire {
+function wireOf(type: string): WireFormat {
   if (type.startsWith('multipart/')) return 'multipart';
   if (/^(application\/x-www-form-urlencoded|text\/(?!json|xml))/.test(type)) return 'text';
   if (/[/+]xml(;|$)/.test(type)) return 'xml';
@@ -180,7 +180,7 @@ function compareFields(
   }
 }
 
-/** Whether an object has no fields but the named ones. An `encoding` for any other field has no effect then. */
+/** Whether an object has only the named fields. If so, an `encoding` for any other field has no effect. */
 function hasOnlyNamedFields({ choices, conditions, properties, additional }: View): boolean {
   const hasOthers = additional !== undefined && !additional.schema.view.rejectsAll;
   return choices.length === 0 && conditions.size === 0 && properties.size > 0 && !hasOthers;
@@ -253,7 +253,7 @@ function encodingOf(entry: Located, schema: Schema | undefined, type: string, do
         : notationOf(keywords, statesStyle, schema),
     statesStyle,
     allowsReserved: statesStyle && allowReserved === true,
-    others: canonical([headers, nestedKeywords.map((keyword) => substance(keywords[keyword]))]),
+    others: canonical([headers, nestedKeywords.map((keyword) => canonicalWithoutDocs(keywords[keyword]))]),
   };
 }
 
@@ -278,7 +278,9 @@ function notationOf(
 function headersOf(located: Located, documents: Documents): Readonly<Record<string, string>> {
   const headers = entriesOf(located).map(([name, header]) => [name.toLowerCase(), header] as const);
   const effective = headers.filter(([name]) => name !== 'content-type');
-  return Object.fromEntries(effective.map(([name, header]) => [name, substance(documents.resolve(header).value)]));
+  return Object.fromEntries(
+    effective.map(([name, header]) => [name, canonicalWithoutDocs(documents.resolve(header).value)]),
+  );
 }
 
 /** The media type of a part without `contentType` (OpenAPI, Encoding Object); undefined: it depends on the value. */

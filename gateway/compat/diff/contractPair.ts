@@ -9,7 +9,7 @@ import { compareChoices } from './choices.ts';
 import { compareDiscriminators } from './discriminators.ts';
 import { compareConditions, compareFields, compareItems } from './fields.ts';
 import { compareLimits, compareValues } from './limits.ts';
-import { SchemaPair, type SchemaUse, type Wire } from './schemaPair.ts';
+import { SchemaPair, type SchemaUse, type WireFormat } from './schemaPair.ts';
 import { compareNotations, compareTypes } from './types.ts';
 
 type CompareLocated = (old: Located, now: Located, into: Comparison) => void;
@@ -35,7 +35,7 @@ export class ContractPair {
   }
 
   /** Compares two schemas. A missing schema accepts every value. Undefined: both are missing, or they are identical. */
-  compareSchemas(old: Located, now: Located, direction: Direction, wire: Wire): Comparison | undefined {
+  compareSchemas(old: Located, now: Located, direction: Direction, wire: WireFormat): Comparison | undefined {
     if (old.value === undefined && now.value === undefined) return undefined;
     if (this.#identical.areIdentical(old, now)) return undefined;
     return this.#comparer.compare(...this.schemasAt(old, now), { direction, wire });

@@ -77,7 +77,7 @@ function compareEnds(
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
-/** For integers, more than 0 is the same as at least 1. */
+/** Makes an exclusive limit of integers inclusive: more than 0 is the same as at least 1. */
 function inclusive(bound: Bound, { types }: View, sign: 1 | -1): Bound {
   if (types?.size !== 1 || !types.has('integer')) return bound;
   const inner = sign === 1 ? Math.ceil(bound.value) : Math.floor(bound.value);
@@ -144,7 +144,7 @@ function firstNumber(texts: ReadonlySet<string> | undefined): number {
 // More values than an `enum` has in practice, and few enough to test each.
 const mostValues = 100;
 
-/** Whether a request could only send listed values, and all of them satisfy the new limit. */
+/** Whether old requests could only contain listed values, and all these values satisfy the new limit. */
 function oldValuesSatisfy({ old, isRequest }: SchemaPair, satisfies: (value: unknown) => boolean): boolean {
   if (!isRequest || old.values === undefined || old.values.size > mostValues) return false;
   return [...old.values.values()].every(({ value }) => satisfies(value));

@@ -1,6 +1,6 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
-import { canonical, substance } from '../schema/keywords.ts';
+import { canonical, canonicalWithoutDocs } from '../schema/keywords.ts';
 import { addChange, addPart, type Comparison, compareAsDocs, compareDocs, emptyComparison } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
@@ -187,7 +187,10 @@ function securityKey({ value }: Located, documents: Documents): string {
   const texts = requirements.map((requirement) => {
     const names = Object.keys(requirement).sort();
     return names
-      .map((name) => `${canonical(requirement[name])} ${substance(documents.resolve(below(schemes, name)).value)}`)
+      .map(
+        (name) =>
+          `${canonical(requirement[name])} ${canonicalWithoutDocs(documents.resolve(below(schemes, name)).value)}`,
+      )
       .join(' and ');
   });
   return [...new Set(texts)].sort().join(' or ');

@@ -12,7 +12,7 @@ export interface AlternativePairs {
 // If there are more possible pairs, alternatives are paired by their field names only.
 const mostPairs = 400;
 
-/** Pairs the choices of two schemas. Several (in an `allOf`) are paired by the number of alternatives in common. */
+/** Pairs the choices of two schemas. Several choices (of an `allOf`) are paired by the number of alternatives in common. */
 export function pairChoices(old: readonly Choice[], now: readonly Choice[]): [Choice, Choice][] {
   if (old.length !== now.length) return [];
   if (old.length === 1 && old[0] && now[0]) return [[old[0], now[0]]];

@@ -95,7 +95,7 @@ export interface Servers {
 }
 
 /**
- * The servers of the operation, else those of its path item, else those of the whole API.
+ * The servers of the operation. If it lists none, those of its path item, or else those of the whole API.
  * @param version a segment to remove from the end of base paths, as `routesOf` removes it from the start of paths
  */
 export function serversOf({ item, operation }: Route, { root }: Documents, version?: string): Servers {

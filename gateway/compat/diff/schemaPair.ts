@@ -19,12 +19,12 @@ import {
  * How values are written. In URLs, headers and forms (`text`, `multipart`) the number 7 and the string "7" look alike;
  * `bytes` are sent as they are.
  */
-export type Wire = 'json' | 'text' | 'xml' | 'multipart' | 'bytes';
+export type WireFormat = 'json' | 'text' | 'xml' | 'multipart' | 'bytes';
 
 /** Where the values of a schema are used. */
 export interface SchemaUse {
   readonly direction: Direction;
-  readonly wire: Wire;
+  readonly wire: WireFormat;
 }
 
 /** Whether clients send values as text without a type. In responses the type in the contract counts. */

@@ -22,11 +22,11 @@ export function compareTypes(pair: SchemaPair): boolean {
   if (relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now))) return false;
   compareNull(pair);
   // A format applies to one type.
-  if (relation === 'same' || shareType(old.types, now.types)) compareFormats(pair);
+  if (relation === 'same' || haveCommonType(old.types, now.types)) compareFormats(pair);
   return true;
 }
 
-function shareType(a: Types, b: Types): boolean {
+function haveCommonType(a: Types, b: Types): boolean {
   return a !== undefined && b !== undefined && [...a].some((type) => b.has(type));
 }
 
@@ -35,11 +35,11 @@ function mayOverlap(a: Types, b: Types): boolean {
 }
 
 function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' | 'wider' | 'changed' {
-  // The types of a choice are compared with its alternatives.
+  // `compareChoices` compares the types of alternatives.
   if (old.types === undefined && old.choices.length > 0) return 'same';
   if (now.types === undefined && now.choices.length > 0) return 'same';
   const isSent = isSentAsText(use);
-  // The values themselves are compared.
+  // `compareValues` compares the values.
   if (isSent && isScalarEnum(old) && isScalarEnum(now)) return 'same';
   const narrows = isWithin(now.types, old.types) || (isSent && acceptsTextOf(old, now));
   const widens = isWithin(old.types, now.types) || (isSent && acceptsTextOf(now, old));
@@ -77,7 +77,7 @@ export function addNullChange(pair: SchemaPair, isAdded: boolean): void {
   pair.addChange('null', isAdded ? 'added' : 'removed', '', ...places);
 }
 
-// The values of the first format are values of the second.
+// Every value of the first format is also a value of the second.
 const widenings: ReadonlySet<string> = new Set(['int32>int64', 'float>double']);
 
 function compareFormats(pair: SchemaPair): void {

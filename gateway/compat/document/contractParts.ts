@@ -2,7 +2,7 @@ import { CompareError } from '../failure.ts';
 import type { Documents } from './documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type Located, refOf } from './located.ts';
 
-/** A map that is defined by the OpenAPI specification, such as a schema or a response. Plain data, such as an example, is no part. */
+/** A map that the OpenAPI specification defines, such as a schema or a response. An example is plain data, and not a part. */
 export interface ContractPart {
   readonly located: Located;
   readonly kind: PartKind;

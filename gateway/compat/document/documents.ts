@@ -102,7 +102,7 @@ export class Documents {
   }
 }
 
-/** A schema with an `$id`. `$ref`s below it are relative to it, not to the root of the file. */
+/** A schema with an `$id`. `$ref`s below such a schema are relative to its `$id`, and not to the root of the file. */
 interface IdentifiedSchema {
   readonly at: Located;
   /** Absolute if the base URI is known. */
@@ -117,10 +117,10 @@ class SchemaIds {
   enclosing(place: ContractPlace): IdentifiedSchema | undefined {
     if (this.#of(place.file).size === 0) return undefined;
     let at = rootOf(place.file);
-    let schema = identified(at, undefined);
+    let schema = identifiedSchemaAt(at, undefined);
     for (const key of keysTo(place)) {
       at = below(at, key);
-      schema = identified(at, schema) ?? schema;
+      schema = identifiedSchemaAt(at, schema) ?? schema;
     }
     return schema;
   }
@@ -150,14 +150,14 @@ function identifiedSchemasIn(file: ContractFile): Map<string, IdentifiedSchema> 
     const [at, parent] = next;
     if ((!isMap(at.value) && !isList(at.value)) || seen.has(at.value)) continue;
     seen.add(at.value);
-    const schema = identified(at, parent);
+    const schema = identifiedSchemaAt(at, parent);
     if (schema && !found.has(schema.uri)) found.set(schema.uri, schema);
     for (const key of Object.keys(at.value).reverse()) waiting.push([below(at, key), schema ?? parent]);
   }
   return found;
 }
 
-function identified(at: Located, parent: IdentifiedSchema | undefined): IdentifiedSchema | undefined {
+function identifiedSchemaAt(at: Located, parent: IdentifiedSchema | undefined): IdentifiedSchema | undefined {
   const id = isMap(at.value) ? ownValue(at.value, '$id') : undefined;
   const reference = typeof id === 'string' ? id.split('#', 1)[0] : undefined;
   return reference ? { at, uri: resolveUri(reference, parent) } : undefined;

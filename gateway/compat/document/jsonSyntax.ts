@@ -54,15 +54,15 @@ export function findJsonError(text: string): JsonError | undefined {
 
 /** Handles a bracket, comma or colon. Undefined if `character` is none of them, or is not allowed here. */
 function expectedAfter(character: string, expected: Expected, open: string[]): Expected | undefined {
-  const inList = open.at(-1) === '[';
+  const isInList = open.at(-1) === '[';
   if ((character === '{' || character === '[') && expected.startsWith('value')) {
     open.push(character);
     return character === '{' ? 'key or }' : 'value or ]';
   }
-  if (character === ',' && expected === 'more') return inList ? 'value' : 'key';
+  if (character === ',' && expected === 'more') return isInList ? 'value' : 'key';
   if (character === ':' && expected === 'colon') return 'value';
-  const closes = inList ? character === ']' : character === '}';
-  if (!closes || (expected !== 'more' && expected !== (inList ? 'value or ]' : 'key or }'))) return undefined;
+  const isClosing = isInList ? character === ']' : character === '}';
+  if (!isClosing || (expected !== 'more' && expected !== (isInList ? 'value or ]' : 'key or }'))) return undefined;
   open.pop();
   return expectedAfterValue(open);
 }
@@ -116,7 +116,7 @@ export function unquote(quoted: string): string {
   return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
 }
 
-/** A key that occurs earlier in the same map. */
+/** A key that has already occurred in the same map. */
 export interface RepeatedKey {
   readonly offset: number;
   /** The keys and indexes from the root down to the key. */

@@ -32,7 +32,7 @@ function lastOffset(path: readonly SearchTree[]): number {
 }
 
 export function textPositionAt(text: string, offset: number): TextPosition {
-  const { line, start } = advance(text, offset, { line: 1, start: 0 });
+  const { line, start } = lineContaining(text, offset, { line: 1, start: 0 });
   return { line, column: offset - start + 1, start };
 }
 
@@ -41,14 +41,18 @@ function positionsAt(text: string, offsets: Iterable<number>): Map<number, TextP
   const positions = new Map<number, TextPosition>();
   let at = { line: 1, start: 0 };
   for (const offset of [...offsets].sort((a, b) => a - b)) {
-    at = advance(text, offset, at);
+    at = lineContaining(text, offset, at);
     positions.set(offset, { ...at, column: offset - at.start + 1 });
   }
   return positions;
 }
 
-/** The line that contains `offset`; `from` is that line or one before it. */
-function advance(text: string, offset: number, from: { line: number; start: number }): { line: number; start: number } {
+/** The line that contains `offset`. The search begins at the line `from`, which must not be after it. */
+function lineContaining(
+  text: string,
+  offset: number,
+  from: { line: number; start: number },
+): { line: number; start: number } {
   let { line, start } = from;
   for (let end = text.indexOf('\n', start); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
     line += 1;
@@ -70,11 +74,12 @@ function searchTreeFor(places: readonly ContractPlace[]): {
   readonly paths: Map<ContractPlace, SearchTree[]>;
 } {
   const tree: SearchTree = { inner: new Map(), offset: undefined };
-  const paths = new Map(places.map((place) => [place, addTo(tree, place)]));
+  const paths = new Map(places.map((place) => [place, addPlace(tree, place)]));
   return { tree, paths };
 }
 
-function addTo(tree: SearchTree, place: ContractPlace): SearchTree[] {
+/** Adds a place to the tree. @returns the nodes from the root of the tree down to it */
+function addPlace(tree: SearchTree, place: ContractPlace): SearchTree[] {
   const path = [tree];
   let at = tree;
   for (const key of keysTo(place)) {

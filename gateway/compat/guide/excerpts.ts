@@ -13,7 +13,7 @@ const maxLines = 40;
 
 /**
  * The parts of two bodies that the changes at `paths` affect. `base` is the path from the body to the value that `paths` are
- * relative to. Undefined if the excerpts are the same, or if neither body has one.
+ * relative to. Undefined if both excerpts are the same, or if there is none.
  */
 export function excerptsOf(
   bodies: OldAndNew<ExampleBody | undefined>,
@@ -56,9 +56,9 @@ function selectionOf(paths: readonly (readonly string[])[]): Selection {
 
 /** The selected parts of `value`. A part that is missing in it comes from `fallback`. Undefined if all parts are missing. */
 function select(value: unknown, fallback: SampleValue | undefined, selection: Selection): SampleValue | undefined {
-  if (selection.isWhole || selection.keys.size === 0) return whole(value, fallback);
+  if (selection.isWhole || selection.keys.size === 0) return valueOrFallback(value, fallback);
   if (isList(value) || (value === undefined && isList(fallback?.value))) return selectItem(value, fallback, selection);
-  if (!isMap(value) && !isMap(fallback?.value)) return whole(value, fallback);
+  if (!isMap(value) && !isMap(fallback?.value)) return valueOrFallback(value, fallback);
   const own = isMap(value) ? value : {};
   // First the fields of the example in their order, then the selected fields that are missing in the example.
   const names = [...new Set([...Object.keys(own), ...selection.keys.keys()])];
@@ -82,7 +82,7 @@ function selectItem(value: unknown, fallback: SampleValue | undefined, selection
   return part && { value: [part.value], isGenerated: part.isGenerated };
 }
 
-function whole(value: unknown, fallback: SampleValue | undefined): SampleValue | undefined {
+function valueOrFallback(value: unknown, fallback: SampleValue | undefined): SampleValue | undefined {
   return value === undefined ? fallback : { value, isGenerated: false };
 }
 

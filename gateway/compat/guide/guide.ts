@@ -4,7 +4,7 @@ import { renameInWords, routeInWords } from '../rules/words.ts';
 
 /**
  * What clients of one major have to change for the next one. Texts may contain names in backticks, as the sentences of the
- * report do; `partsOf` splits them.
+ * report do; `textPartsOf` splits them.
  */
 export interface Guide {
   /** `v1`. */
@@ -146,7 +146,7 @@ export interface TextPart {
 }
 
 /** Splits a text at its backticks. The parts are not escaped for HTML or Markdown. */
-export function partsOf(text: string): TextPart[] {
+export function textPartsOf(text: string): TextPart[] {
   return text
     .split('`')
     .map((part, index) => ({ isCode: index % 2 === 1, text: printable(part) }))
@@ -195,11 +195,12 @@ function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, is
 function brownoutsInWords(from: string, { brownouts = [], isRetired }: VersionEnd): string[] {
   if (isRetired || brownouts.length === 0) return [];
   const { shown, more } = firstItems(brownouts);
-  const times = shown.map(({ at, end }) => `${secondOf(at)} to ${secondOf(end)}`);
+  const times = shown.map(({ at, end }) => `${isoSeconds(at)} to ${isoSeconds(end)}`);
   return [`Expect that requests to ${from} are refused in brownouts: ${times.join(', ')}${more}.`];
 }
 
-function secondOf(instant: number): string {
+/** "2029-06-30T12:00:00Z". */
+function isoSeconds(instant: number): string {
   return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 

@@ -6,7 +6,7 @@ import { below, type ContractPlace, type Located, pointerOf } from '../document/
 import { catchingStackOverflow } from '../failure.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
 import { labelOf, routeInWords, subjectOf } from '../rules/words.ts';
-import { canonical, substance } from '../schema/keywords.ts';
+import { canonical, canonicalWithoutDocs } from '../schema/keywords.ts';
 
 /** The old or the new side of a finding. */
 export interface Site {
@@ -76,7 +76,7 @@ function findingOf(
   };
 }
 
-/** The finding without its other routes. Its sentence names the first of `routes`. */
+/** The finding with only the given routes. Its sentence names the first of them. */
 export function limitedToRoutes(finding: Finding, routes: readonly RouteName[]): Finding {
   const { source } = finding;
   const first = routes[0] && routeInWords(routes[0]);
@@ -202,7 +202,7 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
     const scored = candidates.map((one) => {
       const label = labelOf(one);
       // The same schema makes a rename more likely.
-      const isSame = substance(removal.old?.value) === substance(one.new?.value);
+      const isSame = canonicalWithoutDocs(removal.old?.value) === canonicalWithoutDocs(one.new?.value);
       const byName = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
       return { label, score: byName + (isSame ? 0.25 : -0.1) };
     });

@@ -165,11 +165,11 @@ function frameOf(site: Site, { line, column, start }: TextPosition): string[] {
   const tail = from + longestLine < raw.length ? '…' : '';
   const number = String(line);
   const margin = ' '.repeat(number.length);
-  const indent = ' '.repeat(lead.length + tidy(raw.slice(from, column - 1)).length);
-  return [`${number} | ${lead}${tidy(text)}${tail}`, `${margin} | ${indent}^`];
+  const indent = ' '.repeat(lead.length + safeLine(raw.slice(from, column - 1)).length);
+  return [`${number} | ${lead}${safeLine(text)}${tail}`, `${margin} | ${indent}^`];
 }
 
-function tidy(text: string): string {
+function safeLine(text: string): string {
   return safeText(printable(text.replaceAll('\t', ' ')), Number.POSITIVE_INFINITY);
 }
 

@@ -1,5 +1,5 @@
 import { below, entriesOf, itemsOf, type Located, refOf } from '../document/located.ts';
-import { inapplicableKeywords, isDocs, isWithin, type JsonType, substance } from './keywords.ts';
+import { canonicalWithoutDocs, inapplicableKeywords, isDocs, isWithin, type JsonType } from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
 /** The `oneOf`s and `anyOf`s of a schema. Left out: a choice with one alternative, which is merged into the schema. */
@@ -42,7 +42,7 @@ function isEnumKeyword(keyword: string): boolean {
 
 /** The same text for alternatives with the same constraints, whatever their descriptions and their place. */
 export function contentKey({ schema }: Alternative): string {
-  return substance(schema.located.value);
+  return canonicalWithoutDocs(schema.located.value);
 }
 
 /**

@@ -39,7 +39,7 @@ export function isEqual(a: unknown, b: unknown): boolean {
 }
 
 /** `canonical` without descriptions. */
-export function substance(value: unknown): string {
+export function canonicalWithoutDocs(value: unknown): string {
   return canonical(value, isDocs);
 }
 
@@ -129,7 +129,7 @@ export function excludesNull(keywords: Keywords): boolean {
 const onlyNull: readonly unknown[] = [{ type: 'null' }, { type: ['null'] }, { const: null }, { enum: [null] }];
 
 function isOnlyNull({ value }: Located): boolean {
-  return onlyNull.some((one) => substance(one) === substance(value));
+  return onlyNull.some((one) => canonicalWithoutDocs(one) === canonicalWithoutDocs(value));
 }
 
 /** Whether `contains` and its limits have no effect: without `contains`, or with `minContains: 0` and no maximum. */

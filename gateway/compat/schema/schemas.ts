@@ -143,7 +143,7 @@ export class Schemas implements SchemaLookup {
   }
 }
 
-/** The alternatives of a choice. An alternative that is only a choice of the same kind is replaced by its alternatives. */
+/** The alternatives of a choice. An alternative that is itself a choice of the same kind is replaced by its own alternatives. */
 function flattened(list: Located, keyword: Choice['keyword']): Located[] {
   return itemsOf(list).flatMap((one) => {
     const isChoice = isMap(one.value) && isList(one.value[keyword]);
