@@ -15,16 +15,18 @@ import {
   openSide,
 } from './draftRoutes.ts';
 import { type DraftedRow, rowLines, textOf, usedOperations } from './draftYaml.ts';
-import { objectOf, parametersOfPath } from './parameters.ts';
+import { parameterObject, parametersOfPath } from './parameters.ts';
 import { contentOf, entryFor } from './passages.ts';
 import { RouteCheck, verifyAdapters } from './verify.ts';
 
 export interface AdapterDraft {
   /** The section `adapter` in YAML, without indentation. */
   readonly lines: readonly string[];
+  /** The number of adapted routes. */
   readonly adapted: number;
+  /** The number of routes that are `gone`. */
   readonly gone: number;
-  /** Routes that the check rejects. They are comments. */
+  /** The number of routes that the check rejects. They are comments. */
   readonly faulty: number;
 }
 
@@ -43,6 +45,7 @@ export async function draftAdapter(
     // The row of GET also answers HEAD.
     .filter(({ method, path }) => method !== 'HEAD' || !own.side.find({ method: 'GET', path }))
     .map((route) => rowFor(route, counterparts, own, other));
+  // Each round makes comments of the rows with faults, until the rest has no fault.
   for (;;) {
     const lines = ['adapter:', `  from: /${from.name}`, modeLine, '  routes:'];
     const rowOfLine: number[] = [];
@@ -52,7 +55,7 @@ export async function draftAdapter(
       lines.push(...written);
     }
     const header = lines.length - rowOfLine.length;
-    const { faults, warnings } = await checked(lines, served, from);
+    const { faults, warnings } = await checkDraft(lines, served, from);
     if (faults.length === 0) {
       for (const { line, message } of warnings) lines[line] += `  # warning: ${printable(message)}`;
       const faulty = rows.filter((row) => row.faults.length > 0).length;
@@ -68,7 +71,7 @@ export async function draftAdapter(
   }
 }
 
-const modeLine = '  mode: "off"  # shadow compares it with the backend of this version, serve answers clients with it';
+const modeLine = '  mode: "off"  # shadow: only compare the adapted responses; serve: send them to clients';
 
 /** A fault or a warning. `line`: an index of the lines of the draft. */
 interface CheckedLine {
@@ -78,7 +81,7 @@ interface CheckedLine {
 }
 
 /** Loads the draft as a routes.yaml. */
-async function checked(
+async function checkDraft(
   lines: readonly string[],
   served: DraftedVersion,
   from: DraftedVersion,
@@ -92,6 +95,7 @@ async function checked(
   const [found, noted] = [faults, warnings].map((list) =>
     list.map(({ line = 0, message, remedy }) => ({ line: line - before.length - 2, message, remedy })),
   );
+  // The first four lines are not rows.
   return { faults: found ?? [], warnings: (noted ?? []).filter(({ line }) => line > 3) };
 }
 
@@ -117,7 +121,7 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
     request: requestOf(route, counterpart, own, other, toOther),
     responses: responsesIn(route, target, own, other, toOwn),
   };
-  return settled(row, (tried) => openFaults(tried, route, target, own, other));
+  return withoutRejected(row, (tried) => openFaults(tried, route, target, own, other));
 }
 
 const idPrefix = 'draft:';
@@ -134,14 +138,18 @@ function requestOf(
   const names = parametersOfPath(target.path);
   const renamed = new Map(parametersOfPath(path).map((name, index) => [name, names[index] ?? name]));
   const [body, expected] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(jsonSchemaOf);
-  const inPath = draftOperations(objectOf(sent, 'path', route.path), objectOf(accepted, 'path', target.path), {
-    ...context,
-    renamed,
-  });
+  const inPath = draftOperations(
+    parameterObject(sent, 'path', route.path),
+    parameterObject(accepted, 'path', target.path),
+    {
+      ...context,
+      renamed,
+    },
+  );
   const lists = [
-    // Without a parameter of the path, all its values would get the same response.
+    // If a path parameter were dropped, all its values would get the same response.
     ['path', inPath.filter(({ operation }) => operation.kind !== 'drop')],
-    ['query', draftOperations(objectOf(sent, 'query', ''), objectOf(accepted, 'query', ''), context)],
+    ['query', draftOperations(parameterObject(sent, 'query', ''), parameterObject(accepted, 'query', ''), context)],
     ['body', body === undefined || expected === undefined ? [] : draftOperations(body, expected, context)],
   ] as const;
   return new Map(lists.filter(([, list]) => list.length > 0));
@@ -163,6 +171,7 @@ function responsesIn(
   const classes = lists.filter(([status, list]) => list.length > 0 && !/^\d+$/.test(status)).map(([status]) => status);
   const isCovered = (status: string): boolean =>
     classes.some((one) => one !== status && (one === 'default' || one === `${status.slice(0, 1)}XX`));
+  // A status without operations needs an empty row if the row of its class would change it.
   return new Map(lists.filter(([status, list]) => list.length > 0 || isCovered(status)));
 }
 
@@ -172,7 +181,7 @@ function jsonSchemaOf(part: PlainPart | undefined): SubSchema | undefined {
 }
 
 interface OpenFault {
-  /** Undefined: the fault is not of one operation. */
+  /** The id of the faulty operation. Undefined: the fault is not about a single operation. */
   readonly operation: string | undefined;
   readonly text: string;
 }
@@ -181,7 +190,7 @@ interface OpenFault {
 const mostTrials = 30;
 
 /** The row without the operations that the check rejects, and without guesses that only cause faults. */
-function settled(row: DraftedRow, check: (row: DraftedRow) => readonly OpenFault[]): DraftedRow {
+function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly OpenFault[]): DraftedRow {
   const unused = new Map<string, string>();
   let faults = check({ ...row, unused });
   for (let rejected = faults.filter(({ operation }) => operation !== undefined); rejected.length > 0; ) {
@@ -208,9 +217,9 @@ function guessesIn(list: readonly DraftedOperation[]): string[] {
   ]);
 }
 
-const samples = 50;
+const sampleCount = 50;
 
-/** What the check of a load finds in a row. */
+/** The faults of a row that the check at a load would find. */
 function openFaults(
   { request, responses, unused }: DraftedRow,
   route: Route,
@@ -234,7 +243,7 @@ function openFaults(
   };
   const parts = { route: adapted, at: [], own: own.side, other: other.side, ownRoute: route, otherRoute: target };
   try {
-    new RouteCheck(parts, { own: own.name, other: other.name }, samples, { add }).run();
+    new RouteCheck(parts, { own: own.name, other: other.name }, sampleCount, { add }).run();
   } catch (error) {
     if (!(error instanceof CompareError)) throw error;
     return [{ operation: undefined, text: error.message }];

@@ -52,8 +52,8 @@ export interface FieldRename {
 type Fields = ReadonlyMap<string, Field>;
 
 /**
- * Pairs the fields that only one side has: the known pairs, then those with similar names, then those that are the only ones of
- * their kind.
+ * Pairs the fields that only one side has: first the known pairs, then fields with similar names, then fields that are the only ones
+ * of their kind.
  */
 export function renamesFor(
   fields: Fields,
@@ -70,9 +70,9 @@ export function renamesFor(
     missing.delete(rename.to);
   };
   for (const [from, to] of known) if (spare.has(from)) take({ from, to, certainty: 'certain', note: '' });
-  for (const { from, to, names } of similarFields(spare, missing, context)) {
+  for (const { from, to, nameLikeness } of similarFields(spare, missing, context)) {
     if (!spare.has(from) || !missing.has(to)) continue;
-    const isSure = names === 1;
+    const isSure = nameLikeness === 1;
     take({ from, to, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : `${from} → ${to}, by their names` });
   }
   for (const to of [...missing.keys()]) {
@@ -82,24 +82,25 @@ export function renamesFor(
   return renames;
 }
 
-/** The most similar pairs first. `names`: 0 to 1. */
+/** The most similar pairs first. `nameLikeness`: 0 to 1. */
 function similarFields(
   spare: Fields,
   missing: Fields,
   context: NamedPair,
-): { from: string; to: string; names: number }[] {
+): { from: string; to: string; nameLikeness: number }[] {
   const pairs = [...spare].flatMap(([from, field]) =>
     [...missing].flatMap(([to, other]) => {
-      const names = likenessOfNames(from, to);
+      const nameLikeness = likenessOfNames(from, to);
       const likeness = isSimilar(from, to) ? likenessOf(field.schema, other.schema, context) : undefined;
-      const score = names + (likeness === 'same' ? 0.25 : 0) + (field.isRequired === other.isRequired ? 0.05 : 0);
-      return likeness ? [{ from, to, names, score }] : [];
+      const score =
+        nameLikeness + (likeness === 'same' ? 0.25 : 0) + (field.isRequired === other.isRequired ? 0.05 : 0);
+      return likeness ? [{ from, to, nameLikeness, score }] : [];
     }),
   );
   return pairs.sort((a, b) => b.score - a.score);
 }
 
-/** The rename of the only field that can be `to`. */
+/** The rename to `to`, if exactly one field can be its source. */
 function onlyField(
   to: string,
   spare: Fields,
@@ -130,7 +131,7 @@ function onlyField(
   return { from, to, certainty, note: `${from} → ${to}, the only ${kind} that ${context.receiver} does not have` };
 }
 
-/** Whether one of the objects contains a field with the name of the other, so that it is around that one. */
+/** Whether one of the two fields is an object that contains a field with the name of the other, and so probably wraps it. */
 function isEnvelope(field: Field, other: Field, { from, to }: NamedPair): boolean {
   const has = ({ schema }: Field, named: NamedPair['from'], name = ''): boolean =>
     alternativesOf(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
@@ -148,7 +149,10 @@ export interface FieldMove {
   readonly note: string;
 }
 
-/** Pairs fields of nested objects with fields of flat ones, if a name exists once on each side. Returns what is left, too. */
+/**
+ * Pairs fields of nested objects with fields of flat ones, if a name exists once on each side. Also returns the fields without a
+ * pair.
+ */
 export function movedFields(
   spare: readonly SpareField[],
   missing: readonly Field[],
@@ -165,8 +169,8 @@ export function movedFields(
     const byPath = free.filter(({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1);
     const name = target.keys.at(-1) ?? '';
     const byName = free.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
-    const outermost = atLeastDepth(byName);
-    const rivals = atLeastDepth(targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1));
+    const outermost = leastNested(byName);
+    const rivals = leastNested(targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1));
     const isSure = byPath.length === 1;
     const [source, ...others] = isSure ? byPath : outermost;
     if (!source || others.length > 0 || (!isSure && (rivals.length > 1 || rivals[0] !== target))) continue;
@@ -176,7 +180,7 @@ export function movedFields(
   }
   return {
     moves,
-    // The rest of an object with moved fields is a list of single fields.
+    // If some fields of an object are moved, its other fields are listed one by one.
     missing: missing.flatMap((field) =>
       isMoved(field, 'target') ? withInner(field, context.to).filter((one) => !isMoved(one, 'target')) : [field],
     ),
@@ -190,8 +194,8 @@ export function movedFields(
   };
 }
 
-/** The fields within the fewest objects. */
-function atLeastDepth(fields: readonly Field[]): Field[] {
+/** The fields that are within the fewest objects. */
+function leastNested(fields: readonly Field[]): Field[] {
   const least = Math.min(...fields.map(({ keys }) => keys.length));
   return fields.filter(({ keys }) => keys.length === least);
 }

@@ -18,13 +18,13 @@ import {
   conversionFor,
   isObject,
   likenessOf,
-  listed,
   mappingFor,
   type NamedPair,
   unknownValue,
+  valuesInWords,
 } from './draftValues.ts';
 
-/** An operation of a draft, with what its reader should know. */
+/** An operation of a draft, with a note for its reader. */
 export interface DraftedOperation {
   /** Its `place` is its id. An `each` has its operations in `inner`. */
   readonly operation: Operation;
@@ -39,14 +39,14 @@ export interface DraftContext extends NamedPair {
   /** `/v1` */
   readonly receiver: string;
   readonly nextId: () => string;
-  /** Path parameters have these names in the receiving contract, by their names in the other one. */
+  /** The names of path parameters in the receiving contract, by their names in the sending contract. */
   readonly renamed?: ReadonlyMap<string, string>;
 }
 
 type Change = Operation extends infer One ? (One extends Operation ? Omit<One, 'place'> : never) : never;
 
 const deepest = 12;
-// Schemas that share parts may have many more paths than parts.
+// If schemas share parts, each part may be reached on many paths.
 const mostVisits = 2000;
 
 /** Proposes the operations that make values of `from` valid for `to`. */
@@ -54,7 +54,7 @@ export function draftOperations(from: SubSchema, to: SubSchema, context: DraftCo
   return new ValueDraft(context, { visits: 0 }, []).run(from, to);
 }
 
-/** The operations of one value: of a body, or of the items of an array. */
+/** Drafts the operations of one value: a body, or an item of an array. */
 class ValueDraft {
   readonly #context: DraftContext;
   readonly #counter: { visits: number };
@@ -64,7 +64,7 @@ class ValueDraft {
   readonly #wraps: DraftedOperation[] = [];
   #missing: Field[] = [];
   #spare: SpareField[] = [];
-  /** Fields that would be absent. `known`: how the other side has them, if it sometimes does. */
+  /** Fields of the receiver that a value may lack. `known`: the schema of the sender for a field that is not always present. */
   readonly #absent: (Field & { readonly known: SubSchema | undefined })[] = [];
 
   constructor(context: DraftContext, counter: { visits: number }, trail: readonly string[]) {
@@ -104,7 +104,7 @@ class ValueDraft {
     this.#trail = before;
   }
 
-  /** A response needs all fields that its contract lists. Clients do not send fields that are read-only. */
+  /** Responses get all fields that their contract lists. Requests get only required fields, without those that are read-only. */
   #isNeeded({ schema, isRequired }: Field): boolean {
     const { direction, to } = this.#context;
     if (direction === 'response') return true;
@@ -148,15 +148,16 @@ class ValueDraft {
         continue;
       }
       this.#value(field.schema, counterpart.schema, counterpart.keys);
-      const isUsual = !counterpart.isRequired && this.#hasOtherDefault(field.schema, counterpart.schema);
+      const hasOtherDefault = !counterpart.isRequired && this.#hasOtherDefault(field.schema, counterpart.schema);
       const isKept = field.isRequired && !this.#mayLoseValue(field.schema, counterpart.schema);
-      if (!isKept && (counterpart.isRequired || isUsual)) this.#absent.push({ ...counterpart, known: field.schema });
+      if (!isKept && (counterpart.isRequired || hasOtherDefault))
+        this.#absent.push({ ...counterpart, known: field.schema });
     }
     const found = new Set([...fields.keys()].map((name) => names.get(name) ?? name));
     this.#missing.push(...[...wanted].filter(([name]) => !found.has(name)).map(([, field]) => field));
   }
 
-  /** Whether the first item is taken of an array that may be empty. */
+  /** Whether a value becomes the first item of an array that may be empty. */
   #mayLoseValue(from: SubSchema, to: SubSchema): boolean {
     const isArray = (one: PlainSchema): boolean => typesOf(one)?.join() === 'array';
     const isEmpty = alternativesOf(from, this.#context.from).some(
@@ -168,11 +169,11 @@ class ValueDraft {
   /** Whether a request without the field means another value to the receiver. */
   #hasOtherDefault(from: SubSchema, to: SubSchema): boolean {
     if (this.#context.direction === 'response') return false;
-    const usual = annotationOf(from, this.#context.from, 'default');
-    return usual !== undefined && !isEqual(usual, annotationOf(to, this.#context.to, 'default'));
+    const ownDefault = annotationOf(from, this.#context.from, 'default');
+    return ownDefault !== undefined && !isEqual(ownDefault, annotationOf(to, this.#context.to, 'default'));
   }
 
-  /** A value that is not an object with named fields. */
+  /** Drafts the operations of a value that is not an object with named fields. */
   #single(own: PlainSchema, target: PlainSchema, at: Keys): void {
     const [isArray, wantsArray] = [own, target].map((one) => typesOf(one)?.join() === 'array');
     const [items, wantedItems] = [own, target].map((one) => one['items'] as SubSchema | undefined);
@@ -223,24 +224,24 @@ class ValueDraft {
     }
   }
 
-  /** Adds a field that the receiver has, and that would be absent. */
+  /** Drafts an operation that adds a field which the receiver lists, and which a value may lack. */
   #addField({ keys: at, schema, known }: Field & { readonly known: SubSchema | undefined }): void {
     const { from, to, receiver, direction } = this.#context;
     const branches = alternativesOf(schema, to);
     const values = branches.flatMap((branch) => valuesOf(branch) ?? []);
     const single = branches.length === 1 && values.length === 1 ? values[0] : undefined;
-    const written = single ?? annotationOf(schema, to, 'default');
-    const usual = known === undefined ? undefined : annotationOf(known, from, 'default');
+    const receiverDefault = single ?? annotationOf(schema, to, 'default');
+    const senderDefault = known === undefined ? undefined : annotationOf(known, from, 'default');
     const example = annotationOf(schema, to, 'example');
     const isEmptyList = (one: PlainSchema): boolean =>
       typesOf(one)?.join() === 'array' && !(Number(one['minItems']) > 0);
     const isList = branches.length > 0 && branches.every(isEmptyList);
     const add = (value: JsonValue, note: string, certainty: Certainty = 'guess'): void =>
       this.#add({ kind: 'default', at, value }, certainty, note);
-    if (usual !== undefined && direction === 'request') add(usual, '', 'certain');
+    if (senderDefault !== undefined && direction === 'request') add(senderDefault, '', 'certain');
     else if (known === undefined && single !== undefined) this.#add({ kind: 'const', at, value: single as JsonValue });
-    else if (written !== undefined) add(written as JsonValue, '', 'certain');
-    else if (usual !== undefined) add(usual, 'the default of the other contract');
+    else if (receiverDefault !== undefined) add(receiverDefault as JsonValue, '', 'certain');
+    else if (senderDefault !== undefined) add(senderDefault, 'the default of the other contract');
     else if (this.#mayBeNull(schema, 'to')) add(null, `${receiver} allows null`);
     else if (isList && known !== undefined && direction === 'response') add([], 'an absent list has no items');
     else if (example !== undefined) add(example, `the example of ${receiver}`, 'decision');
@@ -248,7 +249,7 @@ class ValueDraft {
       const others = this.#spare.filter((one) => likenessOf(one.schema, schema, this.#context) === 'same');
       const names = others.map(({ keys }) => keys.join('/')).join(' or ');
       const choice =
-        values.length > 1 ? `${unknownValue} is one of ${listed(values)}` : `the value that ${receiver} gets`;
+        values.length > 1 ? `${unknownValue} is one of ${valuesInWords(values)}` : `the value that ${receiver} gets`;
       add(unknownValue, names === '' ? choice : `${choice}, or rename ${names}`, 'decision');
     }
   }

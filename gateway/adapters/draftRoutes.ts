@@ -7,18 +7,18 @@ import { PathTable, translatePath } from '../shared/pathTable.ts';
 import { Bundle } from './bundle.ts';
 import { AdapterSide } from './passages.ts';
 
-/** A version whose adapter is drafted, or that answers for it. */
+/** The version whose adapter is drafted, or the version whose backend answers. */
 export interface DraftedVersion {
   /** `v1` */
   readonly name: string;
-  /** Its contract, absolute. */
+  /** The absolute path of its contract. */
   readonly file: string;
 }
 
 /** The `moved` tables from the served version to the other one. */
 export type MovedTables = readonly (readonly (readonly [template: string, value: string | null])[])[];
 
-/** One of the contracts. */
+/** The contract of one of the two versions. */
 export interface DraftSide {
   /** `/v1` */
   readonly name: string;
@@ -40,17 +40,18 @@ export async function openSide({ name, file }: DraftedVersion): Promise<DraftSid
   };
 }
 
-/** A route of the other version, or why there is none. */
+/** The counterpart of a route in the other version, or the reason why there is none. */
 export type Counterpart =
   | { readonly gone: string }
   | {
       readonly route: Route;
       /** Its path with the parameter names of the served version. */
       readonly path: string;
+      /** Why this is probably the counterpart; empty if it is certain. */
       readonly note: string;
     };
 
-/** Finds the counterparts of routes: by `moved`, by an equal path, then by the proposals of `moved`. */
+/** Finds the counterparts of routes: by the `moved` tables, by an equal path, then by the proposals of the command `moved`. */
 export class Counterparts {
   readonly #tables: readonly PathTable<string | null>[];
   readonly #other: DraftSide;
@@ -64,7 +65,7 @@ export class Counterparts {
       now: other.documents,
       from: own.name.slice(1),
       to: other.name.slice(1),
-      isListed: (path) => this.#listed(path) !== path,
+      isListed: (path) => this.#movedPath(path) !== path,
     });
     this.#proposals = new Map(
       proposals.map(({ from, to, sure, why }) => [from, { to, note: `${to} is ${sure}: ${why.join(', ')}` }]),
@@ -75,18 +76,18 @@ export class Counterparts {
     const reason = method === 'HEAD' ? undefined : reasonAgainst(method);
     if (reason !== undefined) return { gone: reason };
     const name = this.#other.name.slice(1);
-    const listed = this.#listed(path);
-    if (listed === undefined) return { gone: `${name} has no counterpart of this route` };
-    const proposal = listed === path ? this.#proposals.get(path) : undefined;
-    const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : listed;
+    const moved = this.#movedPath(path);
+    if (moved === undefined) return { gone: `${name} has no counterpart of this route` };
+    const proposal = moved === path ? this.#proposals.get(path) : undefined;
+    const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : moved;
     const route = this.#other.side.find({ method, path: target });
     if (route) return { route, path: target, note: proposal?.note ?? '' };
     const isKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
     return { gone: isKnown ? `${name} has no ${method} for this route` : `${name} has no counterpart of this route` };
   }
 
-  /** The path by the tables; undefined: it was removed. */
-  #listed(path: string): string | undefined {
+  /** The path after the `moved` tables, which may leave it as it is. Undefined: the tables list it as removed. */
+  #movedPath(path: string): string | undefined {
     let current = path;
     for (const table of this.#tables) {
       const match = table.find(current);

@@ -40,7 +40,7 @@ export function isObject(branch: PlainSchema): boolean {
 /** How one value could become another: as it is, by a conversion, or not at all. */
 export type Likeness = 'same' | 'convertible' | undefined;
 
-/** Compares the kinds of two values. Recursive schemas are followed to a depth of a few levels. */
+/** Compares the kinds of two values. Recursive schemas are followed for a few levels only. */
 export function likenessOf(from: SubSchema, to: SubSchema, named: NamedPair, depth = 0): Likeness {
   const [own, ...others] = alternativesOf(from, named.from);
   const [target, ...more] = alternativesOf(to, named.to);
@@ -64,7 +64,7 @@ export function likenessOf(from: SubSchema, to: SubSchema, named: NamedPair, dep
   return isSame ? 'same' : 'convertible';
 }
 
-/** The named schemas of the giving and of the receiving contract. */
+/** The named schemas of the sending and of the receiving contract. */
 export interface NamedPair {
   readonly from: Named;
   readonly to: Named;
@@ -78,7 +78,7 @@ function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
   return shared / all >= 0.5 ? 'same' : shared > 0 ? 'convertible' : undefined;
 }
 
-/** 1 without lists of values; 0 if only one side lists them, or if they have none in common. */
+/** The share of the listed values that the target lists, too. 1 if neither side lists values; 0 if only one side lists them. */
 function shareOfValues(own: PlainSchema, target: PlainSchema): number {
   const [values, wanted] = [valuesOf(own), valuesOf(target)];
   if (!values && !wanted) return 1;
@@ -93,7 +93,7 @@ export interface DraftedConversion {
   readonly note: string;
 }
 
-/** The conversion of a single value without a list of values. Undefined: none is needed, or none is known. */
+/** The conversion of a value that is no object, no array and no listed value. Undefined: none is needed, or none is known. */
 export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedConversion | undefined {
   const [types, wanted] = [typesOf(own), typesOf(target)];
   const [type] = types ?? [];
@@ -119,7 +119,7 @@ export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedCon
     case 'string':
       if (isNumber && wantedFormat === 'date') return convert('date', 'if the number is seconds since 1970');
       if (isNumber && wantedFormat === 'date-time') return convert('date_time', 'if the number is seconds since 1970');
-      return isNumber ? textFor(own, target, convert) : type === 'boolean' ? convert('string') : undefined;
+      return isNumber ? numberToText(own, target, convert) : type === 'boolean' ? convert('string') : undefined;
     case 'integer':
     case 'number':
       if (type === 'string' && (format === 'date' || format === 'date-time'))
@@ -132,24 +132,24 @@ export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedCon
   }
 }
 
-/** The text of a number as the receiving contract wants it, by its pattern or its example. */
-function textFor(
+/** The conversion of a number to a text that the receiving contract accepts, by its pattern or its example. */
+function numberToText(
   own: PlainSchema,
   target: PlainSchema,
   convert: (to: DraftedConversion['to'], note?: string, digits?: number) => DraftedConversion,
 ): DraftedConversion {
   const { pattern, example } = target;
   const isWhole = typesOf(own)?.join() === 'integer';
-  const texts = [own['minimum'] ?? 1, own['maximum'] ?? 12, isWhole ? 7 : 12.5].map(String);
+  const sampleTexts = [own['minimum'] ?? 1, own['maximum'] ?? 12, isWhole ? 7 : 12.5].map(String);
   const expression = typeof pattern === 'string' ? expressionOf(pattern) : undefined;
   if (!expression) {
     const decimals = typeof example === 'string' && !isWhole ? decimalOf(example)?.fraction.length : undefined;
     if (decimals === undefined) return convert('string');
     return convert('decimal_string', `${decimals} decimals, as in the example of the contract`, decimals);
   }
-  if (texts.every((text) => expression.test(text))) return convert('string');
+  if (sampleTexts.every((text) => expression.test(text))) return convert('string');
   for (const digits of [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]) {
-    const isMatch = texts.slice(0, 2).every((text) => {
+    const isMatch = sampleTexts.slice(0, 2).every((text) => {
       const decimal = decimalOf(text);
       return decimal !== undefined && expression.test(fixedDecimal(decimal, digits));
     });
@@ -166,7 +166,7 @@ function expressionOf(pattern: string): RegExp | undefined {
   }
 }
 
-/** The values of a map in a draft. */
+/** The values of an operation `map` in a draft. */
 export interface DraftedMapping {
   readonly values: ReadonlyMap<string, JsonValue>;
   readonly certainty: Certainty;
@@ -192,13 +192,13 @@ const truths: ReadonlyMap<string, boolean> = new Map(
 
 /**
  * Pairs the values that two contracts list. Undefined: the values need no map, or a contract lists none. Values with the same
- * letters are certain pairs. A pair of values that are left over is a guess.
+ * letters are certain pairs. Pairs of the remaining values are guesses.
  */
 export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMapping | undefined {
   const [values, wanted] = [own, target].map(listedValues);
   if (!values || !wanted || values.every((value) => wanted.some((one) => isEqual(value, one)))) return undefined;
   const pairs = new Map<string, JsonValue>();
-  const left = values.filter((value) => {
+  const unpaired = values.filter((value) => {
     const same = wanted.filter((one) => isEqual(one, value));
     const alike = same.length > 0 ? same : wanted.filter((one) => isAlike(value, one));
     if (alike.length !== 1) return true;
@@ -209,30 +209,30 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
   const free = wanted.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
   const inOrder = (): ReadonlyMap<string, JsonValue> =>
     new Map(values.map((value) => [keyOf(value), pairs.get(keyOf(value)) ?? unknownValue]));
-  if (left.length === 0) return { values: inOrder(), certainty: 'certain', note: '' };
-  const words = `${listed(left)} → ${listed(free)}`;
-  if (left.length === free.length) {
-    for (const [index, value] of left.entries()) pairs.set(keyOf(value), free[index] as JsonValue);
-    const why = left.length === 1 ? 'the only values left' : 'in the order of the contracts';
+  if (unpaired.length === 0) return { values: inOrder(), certainty: 'certain', note: '' };
+  const words = `${valuesInWords(unpaired)} → ${valuesInWords(free)}`;
+  if (unpaired.length === free.length) {
+    for (const [index, value] of unpaired.entries()) pairs.set(keyOf(value), free[index] as JsonValue);
+    const why = unpaired.length === 1 ? 'the only values left' : 'in the order of the contracts';
     return { values: inOrder(), certainty: 'guess', note: `${words}, ${why}` };
   }
   const choice = free.length > 0 ? free : (wanted as JsonValue[]);
   return {
     values: inOrder(),
     certainty: 'decision',
-    note: `${unknownValue} is one of ${listed(choice)}`,
+    note: `${unknownValue} is one of ${valuesInWords(choice)}`,
   };
 }
 
 const mostListed = 12;
 
-/** For a note: the first values of a list. */
-export function listed(values: readonly unknown[]): string {
+/** The first values of a list, for a note. */
+export function valuesInWords(values: readonly unknown[]): string {
   const first = values.slice(0, mostListed).map(keyOf).join(', ');
   return values.length > mostListed ? `${first} and ${values.length - mostListed} more` : first;
 }
 
-/** Without null, which keeps its meaning. */
+/** The values of an `enum` or of a boolean. Without null, because null is not mapped. */
 function listedValues(branch: PlainSchema): readonly unknown[] | undefined {
   const values = valuesOf(branch) ?? (typesOf(branch)?.join() === 'boolean' ? [true, false] : undefined);
   const isSingle = values?.every((value) => typeof value !== 'object' || value === null) ?? false;
@@ -243,30 +243,30 @@ function keyOf(value: unknown): string {
   return mapKey(value as JsonValue) ?? JSON.stringify(value);
 }
 
-function isAlike(a: unknown, b: unknown): boolean {
-  const [own, other] = [keyOf(a), keyOf(b)];
+function isAlike(value: unknown, target: unknown): boolean {
+  const [own, other] = [keyOf(value), keyOf(target)];
   const [letters, expected] = [letterPairsIn(own).plain, letterPairsIn(other).plain];
   if (letters !== '' && letters === expected) return true;
   const [truth, wanted] = [truths.get(own.toLowerCase()), truths.get(other.toLowerCase())];
-  return truth !== undefined && truth === wanted && (typeof a === 'boolean' || typeof b === 'boolean');
+  return truth !== undefined && truth === wanted && (typeof value === 'boolean' || typeof target === 'boolean');
 }
 
 /** 0 to 1; 1: the same letters, in any case and with any punctuation. */
-export function likenessOfNames(a: string, b: string): number {
-  return similarity(letterPairsIn(a), letterPairsIn(b));
+export function likenessOfNames(name: string, other: string): number {
+  return similarity(letterPairsIn(name), letterPairsIn(other));
 }
 
 // `created_at` and `updated_at` have 0.63, `color` and `colour` 0.67.
 const leastLikeness = 0.65;
 
 /** Whether two names are similar, or one contains the other, as `firstName` contains `first`. */
-export function isSimilar(a: string, b: string): boolean {
-  const plainNames = [letterPairsIn(a).plain, letterPairsIn(b).plain];
-  const [short = '', long = ''] = plainNames.sort((one, other) => one.length - other.length);
-  return (short.length > 2 && long.includes(short)) || likenessOfNames(a, b) >= leastLikeness;
+export function isSimilar(name: string, other: string): boolean {
+  const plainNames = [letterPairsIn(name).plain, letterPairsIn(other).plain];
+  const [short = '', long = ''] = plainNames.sort((a, b) => a.length - b.length);
+  return (short.length > 2 && long.includes(short)) || likenessOfNames(name, other) >= leastLikeness;
 }
 
-/** The first value of a keyword that an alternative of the schema has: its default, or an example. */
+/** The default or the first example of a schema, from the first of its alternatives that has one. */
 export function annotationOf(schema: SubSchema, named: Named, keyword: 'default' | 'example'): JsonValue | undefined {
   for (const branch of alternativesOf(schema, named)) {
     if (Object.hasOwn(branch, keyword)) return branch[keyword] as JsonValue;

@@ -13,7 +13,7 @@ export interface DraftedRow {
   readonly note: string;
   readonly request: ReadonlyMap<'path' | 'query' | 'body', readonly DraftedOperation[]>;
   readonly responses: ReadonlyMap<string, readonly DraftedOperation[]>;
-  /** Operations that are not used, by their ids, each with its reason. */
+  /** The operations that are not used: the reason, by the id of the operation. */
   readonly unused: ReadonlyMap<string, string>;
   /** What the check still rejects. The row is then written as a comment. */
   readonly faults: readonly string[];
@@ -30,7 +30,7 @@ export function rowLines(row: DraftedRow): string[] {
   return asComment(row, [`${name}:`, `  to: ${to}${commentOf('guess', row.note)}`, ...indented(sections)]);
 }
 
-/** A part without an operation that is used is a comment. */
+/** The lines of `request` or `response`. Parts without a used operation are comments. */
 function sectionOf(
   title: string,
   lists: readonly (readonly [key: string, list: readonly DraftedOperation[]])[],
@@ -44,7 +44,7 @@ function sectionOf(
     const [key, list] = entry;
     // Without a row of its own, a status would get the operations of its class.
     if (list.length === 0) return [`${key}: []`];
-    const lines = [`${key}:`, ...indented(operationLines(list, unused, !isEmpty(entry)))];
+    const lines = [`${key}:`, ...indented(operationLines(list, unused, isEmpty(entry)))];
     return isEmpty(entry) && !isComment ? commented(lines) : lines;
   });
   const lines = [`${title}:`, ...indented(blocks)];
@@ -61,11 +61,11 @@ export function usedOperations(list: readonly DraftedOperation[], unused: Readon
   });
 }
 
-/** `isUsed`: false if the lines are part of a comment already. */
+/** `isInComment`: whether the lines are already part of a comment. */
 function operationLines(
   list: readonly DraftedOperation[],
   unused: ReadonlyMap<string, string>,
-  isUsed: boolean,
+  isInComment: boolean,
 ): string[] {
   return joinedDrops(list).flatMap(({ drafted, text }) => {
     const { operation, certainty, note, inner } = drafted;
@@ -80,14 +80,14 @@ function operationLines(
         ? [
             '- each:',
             `    ${fieldText(operation.at)}:${remark}`,
-            ...indented(operationLines(inner, unused, isActive), 6),
+            ...indented(operationLines(inner, unused, !isActive), 6),
           ]
         : [`- ${text}${remark}`];
-    return isUsed && !isActive ? commented(lines) : lines;
+    return !isInComment && !isActive ? commented(lines) : lines;
   });
 }
 
-/** Drops with the same remark that follow each other are one line. */
+/** Consecutive drops that a person has to decide on are joined to one line, if their notes are equal. */
 function joinedDrops(list: readonly DraftedOperation[]): { drafted: DraftedOperation; text: string }[] {
   const lines: { drafted: DraftedOperation; fields: Keys[] }[] = [];
   for (const drafted of list) {
@@ -132,11 +132,14 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
   }
 }
 
-/** A field of the current object, or a JSON Pointer. `quote`: `textOf` for a value, in which a $ begins a variable. */
+/**
+ * A field of the current object, or a JSON Pointer. `quote`: how a name is quoted; in a value by `textOf`, because a $ begins a
+ * variable.
+ */
 function fieldText(keys: Keys, quote = quoted): string {
   const [name = ''] = keys;
   if (keys.length === 0) return "''";
-  // A key __proto__ would be rejected, and an empty name is the value itself.
+  // These need a pointer: a key __proto__ would be rejected, and an empty name would mean the value itself.
   const isName = keys.length === 1 && !name.startsWith('/') && name !== '' && name !== '__proto__';
   if (!isName) return pointerText(keys, quote);
   return isPlain(name) ? name : quote(name);
@@ -147,7 +150,7 @@ function pointerText(keys: Keys, quote = quoted): string {
   return isPlain(pointer, /^(?:\/[\w-]+)+$/) ? pointer : quote(pointer);
 }
 
-// Words that are no texts in some versions of YAML.
+// Words that some versions of YAML do not read as texts.
 const special = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
 
 function isPlain(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
@@ -167,7 +170,7 @@ function valueText(value: JsonValue): string {
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 
-/** A text as a value, in which a $ begins a variable. */
+/** A text as a value. Each $ is doubled, because a single $ begins a variable. */
 export function textOf(text: string): string {
   return quoted(text.replaceAll('$', '$$$$'));
 }

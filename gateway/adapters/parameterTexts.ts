@@ -6,17 +6,17 @@ import { numberOf } from './conversions.ts';
 
 export type Transform = (value: JsonValue) => JsonValue;
 
-/** A parameter of a client. */
-interface Received {
+/** A query parameter as a client sent it. */
+interface ReceivedParameter {
   readonly value: JsonValue;
   readonly texts: readonly string[];
   readonly form: ParameterForm | undefined;
   readonly rawName: string;
-  /** Its parts of the query. */
+  /** The parts of the query that have this parameter. */
   readonly raws: readonly string[];
 }
 
-/** @throws the error of an operation, or Error, if a result cannot be written */
+/** @throws AdaptationError if an operation does not fit a value; Error if a result cannot be written */
 export function transformedQuery(query: string, transform: Transform, forms: ParameterForms): string {
   const spelling = new Map<string, string>();
   const received = receivedIn(query, forms.own, spelling);
@@ -33,8 +33,11 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-/** Without a form, the contract may not know the parameter, and its bytes stay. */
-function isWrittenAlike(known: Received, value: JsonValue, form: ParameterForm | undefined): boolean {
+/**
+ * Whether both versions write the parameter in the same way, so that its bytes can be kept. Without a form they are kept, too, because
+ * the contract may not describe the parameter.
+ */
+function isWrittenAlike(known: ReceivedParameter, value: JsonValue, form: ParameterForm | undefined): boolean {
   if (Array.isArray(known.value) !== Array.isArray(value)) return false;
   return known.form?.separator === undefined || known.form.separator === form?.separator;
 }
@@ -44,14 +47,18 @@ export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<
   return new Map([...receivedIn(query, forms, new Map())].map(([name, { value }]) => [name, value]));
 }
 
-/** `spelling`: gets each text with its bytes. */
-function receivedIn(query: string, forms: ParameterForms['own'], spelling: Map<string, string>): Map<string, Received> {
-  const received = new Map<string, Received>();
+/** `spelling`: for each decoded text, its bytes are added. */
+function receivedIn(
+  query: string,
+  forms: ParameterForms['own'],
+  spelling: Map<string, string>,
+): Map<string, ReceivedParameter> {
+  const received = new Map<string, ReceivedParameter>();
   for (const [name, pairs] of Map.groupBy(queryPairs(query), (pair) => pair.name)) {
     const form = forms.get(`query ${name}`);
     const texts = pairs.flatMap(({ rawValue }) => itemsOf(rawValue, form, formDecoded, spelling));
     const values = texts.map((text) => meaningOf(text, form));
-    // Some clients repeat a parameter that the contract describes as a single value.
+    // Some clients repeat a parameter that the contract describes as a single value. It is then a list, too.
     const isList = form?.separator !== undefined || pairs.length > 1;
     const value = isList ? values : (values[0] ?? null);
     received.set(name, { value, texts, form, rawName: pairs[0]?.rawName ?? name, raws: pairs.map(({ raw }) => raw) });
@@ -119,7 +126,7 @@ export function queryPairs(query: string): QueryPair[] {
     });
 }
 
-/** A space and `|` are not allowed in URLs. A comma is; with an escape it belongs to an item (RFC 6570 §3.2.1). */
+/** How each separator is written and read. An escaped comma is not a separator, but part of an item (RFC 6570 §3.2.1). */
 const separators = { ',': [',', /,/], ' ': ['%20', /%20|\+/], '|': ['%7C', /\||%7C/i] } as const;
 
 function itemsOf(
@@ -139,17 +146,17 @@ function itemsOf(
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** A text that is not one of the type stays a text, which operations refuse. */
+/** The value of a text, by the type of its parameter. A text that does not fit the type stays a text. */
 export function meaningOf(text: string, form: Pick<ParameterForm, 'type'> | undefined): JsonValue {
   if (form?.type === 'number' && jsonNumber.test(text)) return numberOf(text) ?? text;
   return form?.type === 'boolean' && /^(?:true|false)$/.test(text) ? text === 'true' : text;
 }
 
-/** Null has no text. @throws Error for an object */
+/** The texts of a value, or of the items of a list. Null has no text. @throws Error for an object */
 function textsOf(value: JsonValue, what: string): string[] {
   return [value].flat().flatMap((one) => {
     if (one === null) return [];
-    // A number that was kept by its text is an object of `JSON.rawJSON`; `JSON.stringify` writes its text.
+    // A number whose text is kept is an object of `JSON.rawJSON`. `JSON.stringify` writes its text.
     const text = typeof one === 'string' ? one : JSON.stringify(one);
     if (typeof one === 'object' && /^[{[]/.test(text)) throw new Error(`${what} is not a text`);
     return [text];
@@ -157,7 +164,7 @@ function textsOf(value: JsonValue, what: string): string[] {
 }
 
 /**
- * The text after the equals sign, once for each time that the parameter is written.
+ * The texts after the equals sign, one for each time that the parameter is written.
  * @throws Error if an item contains the separator and no escape could tell them apart
  */
 export function writtenValues(
@@ -183,7 +190,7 @@ export function formDecoded(text: string): string {
   return decoded(text.replaceAll('+', ' '));
 }
 
-/** As received if an escape is not UTF-8. */
+/** Returns the text as received if its escapes are not UTF-8. */
 function decoded(text: string): string {
   if (!text.includes('%')) return text;
   try {

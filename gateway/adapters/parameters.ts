@@ -23,10 +23,14 @@ export interface ParameterParts {
 }
 
 /**
- * The parameters of one place as an object schema. `x-parameter` of a property is how its parameter is written. `template`: of
- * the path.
+ * The schema of an object with the parameters of one place. The keyword `x-parameter` of a property describes how the parameter is
+ * written. `template`: of the path; not used for a query.
  */
-export function objectOf({ parameters, named }: ParameterParts, where: ParameterPlace, template: string): PlainSchema {
+export function parameterObject(
+  { parameters, named }: ParameterParts,
+  where: ParameterPlace,
+  template: string,
+): PlainSchema {
   const properties = new Map<string, PlainSchema>();
   const required: string[] = [];
   // A contract need not describe the parameters of a path.
@@ -37,7 +41,7 @@ export function objectOf({ parameters, named }: ParameterParts, where: Parameter
   }
   const own = [...parameters.values()].filter((part) => part['in'] === where);
   for (const [index, { schema, name: written, in: _in, required: isRequired, ...rest }] of own.entries()) {
-    // Templates that differ only in the names of their parameters are the same route.
+    // A contract may use other names than the template: templates that differ only in parameter names are the same route.
     const name =
       where === 'path' && !names.includes(String(written)) ? (names[index] ?? String(written)) : String(written);
     const property: PlainSchema = { ...(typeof schema === 'object' ? schema : {}), 'x-parameter': rest };
@@ -56,8 +60,8 @@ export function parametersOfPath(template: string): string[] {
 }
 
 /**
- * The parameters of an object after `operations`. A parameter that is always sent needs no default on the other side, and one
- * that an operation names is written as the other version expects it.
+ * The parameters of a `parameterObject` after `operations`. A parameter that is always sent gets the default of the other version,
+ * because defaults do not matter then. A parameter that an operation changes is written as the other version expects it.
  */
 export function parametersIn(
   schema: SubSchema,
@@ -72,10 +76,10 @@ export function parametersIn(
     const rest = xParameterOf(known);
     const isSent = requiredOf(schema).includes(name);
     if ('content' in rest) return { ...rest, name, in: where, required: isSent };
-    const { 'x-parameter': _parameter, default: written, ...values } = known;
+    const { 'x-parameter': _parameter, default: ownDefault, ...values } = known;
     const { schema: described, ...otherParameter } = other.parameters.get(`${where} ${name}`) ?? {};
     const otherSchema = typeof described === 'object' && described !== null ? (described as PlainSchema) : {};
-    const usual = isSent ? otherSchema['default'] : written;
+    const usedDefault = isSent ? otherSchema['default'] : ownDefault;
     const isReadable = [
       formOf(known, where, own.named),
       formOf({ ...otherSchema, 'x-parameter': otherParameter }, where, other.named),
@@ -88,12 +92,12 @@ export function parametersIn(
       name,
       in: where,
       required: isSent,
-      schema: usual === undefined ? withOtherFormats : { ...withOtherFormats, default: usual },
+      schema: usedDefault === undefined ? withOtherFormats : { ...withOtherFormats, default: usedDefault },
     };
   });
 }
 
-/** The parameters that the gateway writes anew. */
+/** The names of the parameters that operations write. */
 function rewrittenBy(operations: readonly Operation[]): Set<string> {
   const names = new Set<string>();
   for (const operation of operations) {
@@ -109,12 +113,12 @@ function xParameterOf(schema: PlainSchema): PlainPart {
   return typeof parameter === 'object' && parameter !== null ? (parameter as PlainPart) : {};
 }
 
-/** The forms that differ from a single text. */
+/** The forms of the parameters that are not single texts. */
 export function formsOf(route: AdaptedRoute, own: ParameterParts, other: ParameterParts): ParameterForms {
   const formsIn = (parts: ParameterParts, template: string): ParameterForms['own'] =>
     new Map(
       (['path', 'query'] as const).flatMap((where) =>
-        Object.entries(propertiesOf(objectOf(parts, where, template))).flatMap(([name, schema]) => {
+        Object.entries(propertiesOf(parameterObject(parts, where, template))).flatMap(([name, schema]) => {
           const form = formOf(schema, where, parts.named);
           const isText = typeof form === 'object' && form.separator === undefined && form.type === 'text';
           return typeof form === 'string' || isText ? [] : [[`${where} ${name}`, form] as const];
@@ -132,7 +136,7 @@ const separatorOf: Readonly<Record<string, ParameterForm['separator']>> = {
 
 /**
  * How a parameter is written. `opaque`: one text that operations cannot read, such as an object or JSON. `parts`: an object whose
- * fields are parameters of their own. `schema`: a property of `objectOf`.
+ * fields are parameters of their own. `schema`: a property of a `parameterObject`.
  */
 export function formOf(schema: SubSchema, where: ParameterPlace, named: Named): ParameterForm | 'opaque' | 'parts' {
   if (typeof schema === 'boolean') return { separator: undefined, type: 'text' };
@@ -151,7 +155,7 @@ export function formOf(schema: SubSchema, where: ParameterPlace, named: Named): 
   return isOnlyList && separator !== undefined ? { separator, type: typeOfText(items) } : 'opaque';
 }
 
-/** The types of the values except null, and those of the items of its arrays. Undefined: too many alternatives. */
+/** The types of the values except null, and the types of the items of arrays. Undefined: the schema has too many alternatives. */
 function typesIn(
   schema: SubSchema,
   named: Named,

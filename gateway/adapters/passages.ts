@@ -4,7 +4,7 @@ import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
 import type { SubSchema } from './branches.ts';
 import { Bundle, fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
-import { objectOf, type ParameterParts, parametersIn } from './parameters.ts';
+import { type ParameterParts, parameterObject, parametersIn } from './parameters.ts';
 import { SchemaValidator, usedBy } from './validator.ts';
 
 type Direction = 'request' | 'response';
@@ -27,14 +27,14 @@ export class AdapterSide {
     this.#routes = [...routesOf(documents, version).values()].filter(({ kind }) => kind === 'route');
   }
 
-  /** The operation with this method and this template, whatever the names of its parameters. */
+  /** The route with this method and this template. The names of path parameters may differ. */
   find({ method, path }: { readonly method: string; readonly path: string }): Route | undefined {
     const shape = path.replace(/\{[^{}]*\}/g, '{}');
     return this.#routes.find((one) => one.method === method && one.path.replace(/\{[^{}]*\}/g, '{}') === shape);
   }
 
-  /** A contract with one operation and the schemas that it uses, to be compared. */
-  withOperation(direction: Direction, { name, method, path }: Titled, operation: PlainPart): Documents {
+  /** A contract for a comparison. It has one OpenAPI operation and the schemas that this operation uses. */
+  withOperation(direction: Direction, { name, method, path }: ComparedOperation, operation: PlainPart): Documents {
     const components = {
       schemas: usedBy(operation, this.bundles[direction].named),
       securitySchemes: this.root.components?.securitySchemes ?? {},
@@ -52,15 +52,15 @@ export class AdapterSide {
   }
 }
 
-/** The operation of a contract that is compared. */
-interface Titled {
+/** An OpenAPI operation that is compared. */
+interface ComparedOperation {
   /** `/v1` */
   readonly name: string;
   readonly method: string;
   readonly path: string;
 }
 
-/** A value that is transformed, and the schema that the result must satisfy. */
+/** A part of messages that operations transform on its way from one version to the other, such as the body of a 200. */
 export interface Passage {
   readonly place: Path;
   /** `response 200`, `request body`, `query`. */
@@ -77,14 +77,14 @@ export type ApplyToSchema = (passage: Passage) => SubSchema;
 
 export type Responses = ReadonlyMap<string, PlainPart>;
 
-/** The entry for a status: its own, that of its class, or the default. */
+/** The entry for a status: that of the status, of its class (`4XX`), or `default`. */
 export function entryFor<Entry>(entries: ReadonlyMap<string, Entry>, status: string): Entry | undefined {
   return entries.get(status) ?? entries.get(`${status.slice(0, 1)}XX`) ?? entries.get('default');
 }
 
 /**
- * The responses of the other version after the operations, by status. A row for one status of a class or of the default has
- * an entry of its own. `own`: the responses of the adapted version.
+ * The responses of the other version after the operations, by status. A row for a status has an entry of its own, also if the other
+ * version describes this status only by `4XX` or `default`. `own`: the responses of the adapted version.
  */
 export function adaptedResponses(
   route: AdaptedRoute,
@@ -117,7 +117,7 @@ export function adaptedResponses(
   );
 }
 
-/** The operation that the requests of the adapted version, after the operations, are made for. */
+/** An OpenAPI operation that describes the requests of the adapted version after the operations of the adapter. */
 export function adaptedRequest(
   route: AdaptedRoute,
   { own, other }: { readonly own: RequestParts; readonly other: RequestParts },
@@ -128,7 +128,7 @@ export function adaptedRequest(
     const passage: Passage = {
       place: placeOf(where),
       what: where,
-      from: objectOf(own, where, route.path),
+      from: parameterObject(own, where, route.path),
       operations: route.request[where],
       to: undefined,
       direction: 'request',

@@ -1,6 +1,6 @@
 import type { RegExpEngine } from 'ajv/dist/types/index.js';
 
-/** A source of numbers from 0 up to 1, the same for the same seed. */
+/** A source of numbers from 0 up to 1. The same seed gives the same numbers. */
 export type Random = () => number;
 
 /** The generator mulberry32. */
@@ -14,7 +14,7 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** A part of a regular expression: a list of alternatives, each a sequence, or one set of characters. */
+/** A part of a regular expression: a choice between sequences, a set of characters, or a part that is repeated. */
 type Part =
   | { readonly kind: 'choice'; readonly sequences: readonly (readonly Part[])[] }
   | { readonly kind: 'set'; readonly characters: readonly string[] }
@@ -33,8 +33,8 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   S: except([' ']),
 };
 const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', 0: '\0' };
-// A longer text would be found in no contract.
-const mostRepeats = 3;
+// How often `*`, `+` and `{2,}` repeat a part at most, in addition to the required times.
+const mostExtraRepeats = 3;
 
 class Unsupported extends Error {}
 
@@ -99,7 +99,7 @@ class PatternParser {
       this.#at += 1;
       if (next === ']') break;
       const from = next === '\\' ? this.#escaped() : [next];
-      // A hyphen beside a class such as \\w is a hyphen.
+      // Beside a class such as \w, a hyphen stands for itself.
       const isRange =
         from.length === 1 && this.#text[this.#at] === '-' && !/^(?:\]|\\[dDwWsS])/.test(this.#text.slice(this.#at + 1));
       if (isRange) {
@@ -123,22 +123,22 @@ class PatternParser {
     this.#at += whole.length;
     const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0;
     const isOpen = sign === undefined ? comma !== undefined && most === '' : sign !== '?';
-    const max = isOpen ? min + mostRepeats : sign === '?' ? 1 : Number(comma === undefined ? least : most);
+    const max = isOpen ? min + mostExtraRepeats : sign === '?' ? 1 : Number(comma === undefined ? least : most);
     return { kind: 'repeat', part, min, max };
   }
 }
 
-function write(part: Part, random: Random): string {
+function textOf(part: Part, random: Random): string {
   switch (part.kind) {
     case 'set':
       return pick(part.characters, random);
     case 'choice':
       return pick(part.sequences, random)
-        .map((one) => write(one, random))
+        .map((one) => textOf(one, random))
         .join('');
     case 'repeat': {
       const count = part.min + Math.floor(random() * (part.max - part.min + 1));
-      return Array.from({ length: count }, () => write(part.part, random)).join('');
+      return Array.from({ length: count }, () => textOf(part.part, random)).join('');
     }
   }
 }
@@ -149,21 +149,21 @@ export function pick<Value>(values: readonly Value[], random: Random): Value {
   return value;
 }
 
-const parsed = new Map<string, Part | undefined>();
+const parsedPatterns = new Map<string, Part | undefined>();
 
-/** A text that matches a pattern. Undefined: the pattern is not supported, or its texts are not found by chance. */
+/** A random text that matches a pattern. Undefined: the pattern is not supported, or the text does not match by chance. */
 export function textFor(pattern: string, random: Random): string | undefined {
-  if (!parsed.has(pattern)) {
-    if (parsed.size > 1000) parsed.clear();
-    parsed.set(pattern, partsOf(pattern));
+  if (!parsedPatterns.has(pattern)) {
+    if (parsedPatterns.size > 1000) parsedPatterns.clear();
+    parsedPatterns.set(pattern, parsed(pattern));
   }
-  const part = parsed.get(pattern);
-  const text = part && write(part, random);
-  // An anchor in the middle of a pattern is not followed.
+  const part = parsedPatterns.get(pattern);
+  const text = part && textOf(part, random);
+  // The parser ignores anchors, so the text may not match.
   return text !== undefined && regExpOf(pattern)?.test(text) ? text : undefined;
 }
 
-function partsOf(pattern: string): Part | undefined {
+function parsed(pattern: string): Part | undefined {
   try {
     return regExpOf(pattern) && new PatternParser(pattern).parse();
   } catch (error) {
@@ -172,7 +172,10 @@ function partsOf(pattern: string): Part | undefined {
   }
 }
 
-/** Texts that match a pattern, of all lengths; also with other text around them if the pattern is not anchored. */
+/**
+ * Short and long texts that match a pattern, also with other characters around them if the pattern is not anchored. The same for
+ * each call.
+ */
 export function textsFor(pattern: string): string[] | undefined {
   const random = randomFrom(1);
   // The first and the last of all choices give the shortest and the longest text.
@@ -185,8 +188,8 @@ export function textsFor(pattern: string): string[] | undefined {
 }
 
 /**
- * The regular expression of a `pattern`. JSON Schema asks for the flag `u`, and many patterns, such as `^[\\w-.]+$`, are only valid
- * without it. Undefined: it is valid in neither way.
+ * The regular expression of a `pattern`. JSON Schema asks for the flag `u`, and many patterns, such as `^[\w-.]+$`, are only valid
+ * without it. Undefined: the pattern is not valid with or without the flag.
  */
 export function regExpOf(pattern: string): RegExp | undefined {
   for (const flags of ['u', ''])

@@ -10,7 +10,7 @@ import type { Path } from '../config/fault.ts';
 import { type Named, propertiesOf, requiredOf } from './branches.ts';
 import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
-import { formOf, formsOf, objectOf, type ParameterPlace, parametersOfPath } from './parameters.ts';
+import { formOf, formsOf, type ParameterPlace, parameterObject, parametersOfPath } from './parameters.ts';
 import { isNoSegment, meaningOf, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
 import { contentOf, type RequestParts } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
@@ -44,7 +44,7 @@ export interface RequestToCheck {
 export function requestFaults(request: RequestToCheck): RequestFault[] {
   const { route, own } = request;
   const ofParameters = (['path', 'query'] as const).flatMap((where) => {
-    const forms = formsByName(objectOf(own, where, route.path), where, own.named);
+    const forms = formsByName(parameterObject(own, where, route.path), where, own.named);
     return operationFaults(route.request[where], where, forms);
   });
   return [...bodyFaults(request), ...pathFaults(request), ...ofParameters];
@@ -65,7 +65,7 @@ function bodyFaults({ route, at, own, names }: RequestToCheck): RequestFault[] {
   });
 }
 
-/** Every parameter of the other version's path needs a value, and every value a parameter. */
+/** Every path parameter of one version needs a counterpart in the path of the other version. */
 function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] {
   const place = [...at, 'request', 'path'];
   const given = sent.filter((part) => part['in'] === 'path').map(({ name }) => String(name));
@@ -97,7 +97,7 @@ function formsByName(from: PlainSchema, where: ParameterPlace, named: Named): Ma
 
 const kindsOnWholeParameters: ReadonlySet<Operation['kind']> = new Set(['rename', 'move', 'drop', 'const']);
 
-/** Operations on parameters that they cannot read, and values that cannot be written. */
+/** Faults of operations that cannot read their parameter, or whose value cannot be written. */
 function operationFaults(
   operations: readonly Operation[],
   where: ParameterPlace,
@@ -107,7 +107,7 @@ function operationFaults(
     const { kind, at, place } = operation;
     const fault = (message: string, remedy: string): RequestFault[] => [{ place, message, remedy }];
     const [name, ...below] = at;
-    if (name === undefined) return fault(`${kind} needs a parameter of the ${where}.`, 'Name one.');
+    if (name === undefined) return fault(`${kind} needs a parameter of the ${where}.`, 'Name a parameter.');
     if (kind === 'drop' && where === 'path') {
       const message = `Without the path parameter ${name}, all its values would get the same response.`;
       return fault(message, 'Name a route that has it, or write gone: with the reason.');
@@ -131,7 +131,7 @@ function operationFaults(
   });
 }
 
-/** `fault` makes a fault at the operation of the list in routes.yaml, also for one within an `each`. */
+/** `fault` returns a fault at the outermost operation in routes.yaml, also for an operation within an `each`. */
 function valueFaults(
   operations: readonly Operation[],
   where: ParameterPlace,
@@ -141,7 +141,7 @@ function valueFaults(
     if (operation.kind === 'each') return valueFaults(operation.operations, where, fault);
     if (operation.kind !== 'const' && operation.kind !== 'default' && operation.kind !== 'map') return [];
     const values = operation.kind === 'map' ? [...operation.values.values()] : [operation.value];
-    const wrong = values.find((value) => unwritable(value, where));
+    const wrong = values.find((value) => isUnwritable(value, where));
     if (wrong === undefined) return [];
     const words = Array.isArray(wrong) ? 'This list' : wrong === '' ? 'An empty text' : JSON.stringify(wrong);
     const text = where === 'path' ? 'a text other than "", "." and ".."' : 'a text';
@@ -150,44 +150,50 @@ function valueFaults(
   });
 }
 
-function unwritable(value: JsonValue, where: ParameterPlace): boolean {
+function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
   if (Array.isArray(value))
     return (
       value.length === 0 ||
       value.some((one) => typeof one === 'object') ||
-      (where === 'path' && value.length === 1 && unwritable(value[0] ?? null, where))
+      (where === 'path' && value.length === 1 && isUnwritable(value[0] ?? null, where))
     );
   return typeof value === 'object' || (where === 'path' && isNoSegment(String(value)));
 }
 
 /**
- * Generates parameters, writes them as a client does, and adapts them. Returns what is wrong with the first ones that the other
- * version would not accept.
+ * Generates parameters, writes them as a client does, and adapts them. Returns a message about the first result that the other version
+ * would not accept.
  */
 export function writingFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
   const { route, own, other, validators, samples } = request;
   if (route.request[where].length === 0) return undefined;
-  const from = objectOf(own, where, route.path);
+  const from = parameterObject(own, where, route.path);
   const forms = formsOf(route, own, other);
   const compiled = new CompiledRoute(route, forms);
   const sampler = new SchemaSampler(own.named, 1, 'request');
   for (let count = 0; count < samples; count += 1) {
     const value = sampler.next(from, (['least', 'most'] as const)[count]);
     if (value === undefined || !validators.own.isValid(from, value)) continue;
-    const written = writtenBy(value as JsonMembers, { from, where, template: route.path, named: own.named, forms });
+    const written = pathOrQueryWith(value as JsonMembers, {
+      from,
+      where,
+      template: route.path,
+      named: own.named,
+      forms,
+    });
     if (written === undefined) continue;
-    const wrong = refusal(() => (where === 'path' ? compiled.pathOf(written) : compiled.queryOf(written)), {
+    const reason = reasonForRefusal(() => (where === 'path' ? compiled.pathOf(written) : compiled.queryOf(written)), {
       request,
       where,
       forms,
     });
-    if (wrong !== undefined) return `A ${where} that the contract allows cannot be adapted: ${wrong}.`;
+    if (reason !== undefined) return `A ${where} that the contract allows cannot be adapted: ${reason}.`;
   }
   return undefined;
 }
 
 /** Why the other version would not accept the result. */
-function refusal(
+function reasonForRefusal(
   adapt: () => string,
   {
     request,
@@ -206,7 +212,7 @@ function refusal(
   const values = new Map(
     where === 'path' ? valuesInPath(result, route.to.path, forms.other) : valuesInQuery(result, forms.other),
   );
-  const expected = objectOf(other, where, route.to.path);
+  const expected = parameterObject(other, where, route.to.path);
   const required = requiredOf(expected).find((name) => !values.has(name));
   if (required !== undefined) return `the parameter ${required} of the ${where} has no value`;
   for (const [name, schema] of Object.entries(propertiesOf(expected))) {
@@ -218,18 +224,18 @@ function refusal(
   return undefined;
 }
 
-/** A text may be a value of several types. */
+/** Whether a text is valid as a text, as a number or as a boolean: a text may be a value of several types. */
 function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
   const readings = (['text', 'number', 'boolean'] as const).map((type) => {
     const items = [value].flat().map((one) => (typeof one === 'string' ? meaningOf(one, { type }) : one));
     return Array.isArray(value) ? items : (items[0] ?? null);
   });
-  // A number with more digits than a double is an object until it is written.
+  // A number with more digits than a double has is an object until it is written.
   return readings.some((reading) => validator.isValid(schema, JSON.parse(JSON.stringify(reading))));
 }
 
-/** The path or query of a client. Undefined: clients cannot send it. */
-function writtenBy(
+/** Writes the values as the path or the query of a client. Undefined: clients cannot send them. */
+function pathOrQueryWith(
   values: JsonMembers,
   {
     from,
@@ -248,7 +254,7 @@ function writtenBy(
   const kinds = formsByName(from, where, named);
   const texts = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(values)) {
-    // Operations do not read the other parameters, so any text will do for them.
+    // Operations do not read the other parameters, so any text can stand for them.
     const isRead = typeof kinds.get(name) === 'object';
     const items = isRead ? [value].flat().flatMap((one) => (one === null ? [] : [textOf(one)])) : ['x'];
     const written = writtenOrNone(items, forms.own.get(`${where} ${name}`));

@@ -16,13 +16,13 @@ import { decimalOf } from './conversions.ts';
 import { setMember } from './exactJson.ts';
 import { pick, type Random, randomFrom, regExpOf, textFor } from './patternTexts.ts';
 
-/** A schema whose values cannot be generated: recursive without an end, or a pattern that is not supported. */
+/** The values of a schema cannot be generated, for example because it is recursive without an end or has an unsupported pattern. */
 class Unsampled extends Error {}
 
 const deepest = 12;
 // Below this depth, optional fields and items are left out, so that recursive values end.
 const sparseFrom = 5;
-// So are they in a value that has as many parts, except near its root.
+// They are also left out once a value has this many parts, except near its root.
 const mostParts = 200;
 // The largest values of schemas without a limit.
 const longText = 2000;
@@ -34,7 +34,7 @@ export class SchemaSampler {
   readonly #named: Named;
   readonly #branches = new Map<SubSchema, readonly PlainSchema[]>();
   readonly #random: Random;
-  readonly #leftOut: 'readOnly' | 'writeOnly';
+  readonly #absenceKeyword: 'readOnly' | 'writeOnly';
   #extreme: 'least' | 'most' | undefined;
   /** The parts of the value so far. */
   #parts = 0;
@@ -43,7 +43,7 @@ export class SchemaSampler {
   constructor(named: Named, seed: number, direction: 'request' | 'response') {
     this.#named = named;
     this.#random = randomFrom(seed);
-    this.#leftOut = direction === 'request' ? 'readOnly' : 'writeOnly';
+    this.#absenceKeyword = direction === 'request' ? 'readOnly' : 'writeOnly';
   }
 
   /**
@@ -104,7 +104,7 @@ export class SchemaSampler {
     const members: JsonMembers = {};
     const required = new Set(requiredOf(branch));
     for (const [name, schema] of Object.entries(propertiesOf(branch))) {
-      if (typeof schema === 'object' && schema[this.#leftOut] === true) continue;
+      if (typeof schema === 'object' && schema[this.#absenceKeyword] === true) continue;
       const share = this.#extreme === 'least' || this.#isSparse(depth) ? 0 : this.#extreme === 'most' ? 1 : 0.6;
       const isPresent = required.has(name) || this.#chance(share);
       if (isPresent && schema !== false) setMember(members, name, this.#value(schema, depth + 1));
@@ -136,7 +136,7 @@ export class SchemaSampler {
     return items;
   }
 
-  /** The limits are the most likely values. */
+  /** A number from `least` to `most`. The limits are more likely than other numbers. */
   #between(least: number, most: number): number {
     const chance = this.#random();
     if (this.#extreme === 'least' || (chance < 0.15 && !this.#extreme)) return least;
@@ -200,12 +200,12 @@ export class SchemaSampler {
     const decimals = decimalOf(String(step))?.fraction.length ?? 0;
     const scale = 10 ** decimals;
     const unit = Math.round(step * scale);
-    const limitOf = (key: string, exclusive: string, isLower: boolean): number | undefined => {
-      const [own, open] = [branch[key], branch[exclusive]];
-      if (typeof own !== 'number' && typeof open !== 'number') return undefined;
-      const value = typeof own === 'number' ? own : Number(open);
+    const limitOf = (key: string, exclusiveKey: string, isLower: boolean): number | undefined => {
+      const [inclusive, exclusive] = [branch[key], branch[exclusiveKey]];
+      if (typeof inclusive !== 'number' && typeof exclusive !== 'number') return undefined;
+      const value = typeof inclusive === 'number' ? inclusive : Number(exclusive);
       const steps = isLower ? Math.ceil((value * scale) / unit - 1e-9) : Math.floor((value * scale) / unit + 1e-9);
-      const isExcluded = typeof open === 'number' && (steps * unit) / scale === open;
+      const isExcluded = typeof exclusive === 'number' && (steps * unit) / scale === exclusive;
       return isExcluded ? steps + (isLower ? 1 : -1) : steps;
     };
     const largest = largestOf[String(branch['format'])];
