@@ -88,7 +88,7 @@ const noStore: RequestHandler = (_req, res, next) => {
   next();
 };
 
-/** `/healthz`: the process runs. `/readyz`: it accepts traffic, and its configuration is accepted. */
+/** `/healthz`: the process runs. `/readyz`: the gateway accepts traffic, and its configuration is accepted. */
 function probeRoutes(readiness: Readiness): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   addProbe(router, '/healthz', (_req, res) => {

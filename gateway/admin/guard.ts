@@ -7,13 +7,14 @@ import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type Sessions, sessionOf } from './dashboard/sessions.ts';
 
-/** Why a request is admitted: the token, a login session, or because it comes from this machine; undefined: it is not. */
+/** Why a request is admitted: the token, a login session, or its origin on this machine; undefined: it is not admitted. */
 export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**
  * Admits requests with the token. If there is none, or `admin_loopback` is open, it also admits requests from this machine
- * to a loopback name. The name is checked because a web page can make a browser on this machine send requests to a name of
- * its own that resolves to 127.0.0.1 (DNS rebinding). The address is checked because anyone can send `Host: localhost`.
+ * to a loopback name. The name is checked because an attacker's web page can make a browser on this machine send requests to a
+ * name of the attacker that resolves to 127.0.0.1 (DNS rebinding). The address is checked because anyone can send
+ * `Host: localhost`.
  * Neither check detects a proxy on this machine that sends a loopback name as Host. So if a token is set, every request
  * needs it, unless `admin_loopback` is open.
  */
@@ -105,7 +106,7 @@ function isFromThisMachine({ headers, socket }: IncomingMessage): boolean {
   return !isProxied(headers) && isLoopbackAddress(socket.remoteAddress) && isLoopbackHost(headers.host);
 }
 
-/** Only proxies add these fields, but not every proxy does. */
+/** Only proxies add these fields, but not every proxy adds them. */
 function isProxied(headers: IncomingHttpHeaders): boolean {
   return ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'].some((name) => name in headers);
 }
@@ -134,7 +135,7 @@ export function trustProxies(app: Express, source: { readonly current: Snapshot 
   };
 }
 
-/** The address that token attempts are counted for. A proxy may pass on any text as the client's address. */
+/** The address that token attempts are counted for. A proxy may pass on any text as the client's address, so it is validated. */
 export function clientAddress({ ip, socket }: Request): string {
   return ip !== undefined && isIP(ip) > 0 ? ip : (socket.remoteAddress ?? '');
 }
@@ -166,9 +167,9 @@ const windowMs = 60_000;
 const maxAddresses = 10_000;
 
 /**
- * Limits how many wrong tokens an address may send per minute, in the login form or as a bearer. Above the limit the right
- * token is refused as well, since otherwise the limit would not stop guessing. An address that sent the right token before
- * is exempt: otherwise an attacker behind the same address could lock out a metrics scraper. Instants in epoch ms.
+ * Limits how many wrong tokens an address may send per minute, in the login form or as a bearer token. Above the limit the
+ * right token is also refused. Otherwise the limit would not stop an attacker from guessing. An address that sent the right token
+ * before is exempt. Otherwise an attacker behind the same address could lock out a metrics scraper. Instants in epoch ms.
  */
 export class TokenAttempts {
   /** The recent failures of each network. */

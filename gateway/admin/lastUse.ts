@@ -8,14 +8,14 @@ import type { LastUseTimes, LedgerClient } from './reading/ledgerClient.ts';
 // the ledger is written.
 const idleIntervalMs = 60_000;
 const busyIntervalMs = 5_000;
-// The first status waits this long for the ledger, since without it all times before the start are missing.
+// The first status waits this long for the ledger, because only the ledger has the times from before the start.
 const firstWaitMs = 2_000;
 
-/** Adds the last call and the last use of each version to a report. Those before the start are only in the ledger. */
+/** Adds the last call and the last use of each version to a report. Calls from before the start are only in the ledger. */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
   #known: ReadonlyMap<string, LastUseTimes> = new Map();
-  /** False if the last query failed: then versions may have been used since. */
+  /** False if the last query failed. Then a version may have been used later than the known time. */
   #isCurrent = false;
   #queriedAt = Number.NEGATIVE_INFINITY;
   #first: Promise<unknown> | undefined;

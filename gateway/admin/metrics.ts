@@ -34,7 +34,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...(operations.shadow?.()?.metrics() ?? []),
       ...fleetGauges(operations.fleet, operations.spool),
     ];
-    const text = await exposition([...counts, state, operations.exported?.() ?? []]);
+    const text = await exposition([...counts, state, operations.exporterMetrics?.() ?? []]);
     res.set('Content-Type', await metricsType()).send(text);
   });
   return router;
@@ -50,7 +50,7 @@ export function brownoutGauge(brownouts: readonly Pick<BrownoutStatus, 'version'
   return metricOf('version_gateway_brownouts', samples);
 }
 
-/** The metrics that are computed from the configuration and the gateway's state at `now`, not counted. */
+/** The metrics that are not counted, but computed from the configuration and the gateway's state at `now`. */
 export function gauges(
   snapshot: Snapshot,
   { versions, workers }: ServingReport,
@@ -164,7 +164,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
     unlabelled('version_gateway_ledger_held_rows', ledger.waitingRows),
-    // Only the requests that the ledger folded. Each serving process counts its own, and `exposition` adds all of them.
+    // Only the requests that the ledger counted as other clients. The serving processes count theirs, and `exposition` adds them.
     unlabelled('version_gateway_usage_folded_requests_total', ledger.foldedByLedger),
   ];
 }

@@ -35,7 +35,7 @@ export interface Operations {
   /** The samples of the traffic since the start of the gateway. Absent: the admin listener takes its own. */
   readonly traffic?: TrafficSamples;
   /** The metrics of the OpenTelemetry exporter. */
-  readonly exported?: () => readonly MetricValues[];
+  readonly exporterMetrics?: () => readonly MetricValues[];
   /** Undefined: `notify` is not set. */
   readonly notifier?: () => { status(): object; test(): Promise<readonly object[]> } | undefined;
   /** Absent: the gateway keeps no usage ledger. */
@@ -46,9 +46,9 @@ export interface Operations {
   readonly shadow?: () => Pick<ShadowControl, 'status' | 'drifts' | 'stop' | 'metrics' | 'requests'> | undefined;
   /** The freezes of the versions. */
   readonly freezes?: () => readonly FreezeStatus[];
-  /** Absent: the gateway is on its own. */
+  /** Absent: the gateway is not in a fleet. */
   readonly fleet?: FleetOperations | undefined;
-  /** The counts that wait for the shared store. Absent: the gateway is on its own. */
+  /** The counts that wait for the shared store. Absent: the gateway is not in a fleet. */
   readonly spool?: Pick<Fleet, 'storeUp' | 'spoolRatio' | 'outbox'> | undefined;
 }
 

@@ -120,8 +120,8 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
 }
 
 /**
- * `GET /api/brownouts`: those of the configuration. `GET /api/brownouts/{version}`: what the clients that a brownout refused did
- * since. `POST /api/brownouts/stop`: ends one early, on all gateways of a fleet.
+ * `GET /api/brownouts`: the brownouts of the configuration. `GET /api/brownouts/{version}`: what clients did after a brownout
+ * refused them. `POST /api/brownouts/stop`: ends a brownout early, on all gateways of a fleet.
  */
 function addBrownouts(router: Router, { source, operations }: AdminContext): void {
   const { brownouts } = operations;
@@ -130,7 +130,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
     const { version, at } = (req.body ?? {}) as Record<string, unknown>;
     const start = at === undefined ? undefined : Date.parse(String(at));
     const detail =
-      '`version` must be a version such as v1, and `at` absent or the start of a brownout, as `GET /api/brownouts` lists it.';
+      '`version` must be a version such as v1. `at` must be absent, or the start of a brownout as `GET /api/brownouts` lists it.';
     if (typeof version !== 'string' || Number.isNaN(start)) return sendProblem(res, 'BAD_REQUEST', detail);
     const stop = await brownouts?.stop(version, start);
     if (stop?.kind === 'stopped') res.json({ brownout: stop.brownout, stored: stop.isStored });
@@ -150,7 +150,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
   );
 }
 
-/** `POST /api/plan`: who would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
+/** `POST /api/plan`: which clients would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: largestText }), async (req, res) => {
     const { fleet, usage, clock } = operations;
@@ -214,7 +214,7 @@ function addNotify(router: Router, { source, operations }: AdminContext): void {
 
 const maxReasonLength = 300;
 
-/** `GET /api/fleet`: the gateways. `POST /api/fleet/forget`: marks a silent one as gone. */
+/** `GET /api/fleet`: the gateways. `POST /api/fleet/forget`: marks a silent gateway as gone. */
 function addFleet(router: Router, { operations: { fleet } }: AdminContext): void {
   const noFleet = 'This gateway is on its own. Set fleet.store in routes.yaml to run several gateways as one.';
   router.get('/api/fleet', (_req, res) => {

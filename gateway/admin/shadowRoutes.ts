@@ -12,10 +12,10 @@ const ofOneGateway =
 const nothingToStop = { shadow: 'NO_SHADOW', drift: 'NO_DRIFT' } as const;
 
 /**
- * `GET /api/shadow`: the shadows of the configuration. `GET /api/shadow/{version}`: the differences between the responses of a version and
- * its target. `POST /api/shadow/stop`: ends a shadow until its settings change. `/api/drift` has the same for the comparison of a
- * version with its own contract. `GET /api/shadow/{version}/requests`: the sampled requests, as a file for `replay`; with
- * `?values=true` their values, if the configuration keeps them.
+ * `GET /api/shadow`: the shadows of the configuration. `GET /api/shadow/{version}`: how the responses of a version differ from
+ * those of the version that gets the copies. `POST /api/shadow/stop`: ends a shadow until its settings change. `/api/drift` has
+ * the same three for the comparison of a version with its own contract. `GET /api/shadow/{version}/requests`: the sampled
+ * requests, as a file for `replay`; with `?values=true` also their values, if the configuration keeps them.
  */
 export function shadowRoutes({ source, operations }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });

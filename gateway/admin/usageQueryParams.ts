@@ -52,7 +52,7 @@ export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
   if (routeFault !== undefined) throw new InvalidParameterError(`\`route\` ${routeFault}`);
   const page = pageOf(query, by);
   if (route !== undefined && page?.state !== undefined)
-    throw new InvalidParameterError('`state` is that of a whole version, and cannot be combined with `route`.');
+    throw new InvalidParameterError('`state` compares whole versions, and cannot be combined with `route`.');
   if (step !== undefined && by !== 'day') throw new InvalidParameterError('`step` requires by=day.');
   const since = Math.max(0, now - (durationOf(query, 'since') ?? defaultPeriodMs));
   return { by, version, route, since, until: now, step: step ?? 'day', instance, page };

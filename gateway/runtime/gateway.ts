@@ -190,7 +190,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         notice,
         usage: ledgerReader,
         traffic,
-        exported: () => exporter?.metrics() ?? [],
+        exporterMetrics: () => exporter?.metrics() ?? [],
         notifier: () => (serving.current.notify.length > 0 ? notifier : undefined),
         brownouts,
         shadow: () => shadow,

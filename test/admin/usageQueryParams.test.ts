@@ -17,7 +17,7 @@ describe('the parameters of /api/usage', () => {
     ['route=/old&version=v1', '`route` must be a method and a path below the version, such as GET /legacy-search.'],
     ['route=GET%20/old&version=v1&by=migration', '`route` needs a report by client, route or day.'],
     ['route=GET%20/old&version=v1&by=day&step=hour', '`route` is counted by day.'],
-    ['route=GET%20/old&version=v1&by=client&state=any', '`state` is that of a whole version'],
+    ['route=GET%20/old&version=v1&by=client&state=any', '`state` compares whole versions'],
     [
       'version=v9',
       '`version`: it is neither in the configuration nor in the ledger.  The configuration has /v1, /v2; the ledger also has /v0.',

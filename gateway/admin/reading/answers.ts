@@ -78,14 +78,14 @@ const answers: {
     if (route !== undefined && 'problem' in route) return route;
     const facts = await gatherFacts({ name: version, route }, { snapshot, queries, report, fleet }, quiet, now);
     const verdict = judge(facts);
-    // Added after the judgement, so that what a brownout shows never causes a yes.
+    // Added after the verdict, so that the results of a brownout never cause a yes.
     const successor = successorName(version, snapshot, now);
-    const quoted = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
-    const note = freeze && route === undefined ? [await freezeNote(queries, freeze, listed?.freeze?.allow)] : [];
-    // Found by this gateway, which says nothing about who still calls.
-    const differing = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
-    const quoting = { ...verdict, notes: verdict.notes.concat(quoted, differing, note) };
-    return { ...bodyOf(JSON.stringify(verdictJson(quoting))), waitsForCounts: waitsForCounts(verdict) };
+    const brownoutNotes = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
+    const freezeNotes = freeze && route === undefined ? [await freezeNote(queries, freeze, listed?.freeze?.allow)] : [];
+    // This gateway found these differences. They do not show who still calls the version.
+    const shadowNotes = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
+    const withNotes = { ...verdict, notes: verdict.notes.concat(brownoutNotes, shadowNotes, freezeNotes) };
+    return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), waitsForCounts: waitsForCounts(verdict) };
   },
 
   brownouts: async (queries, snapshot, { version, ...question }) => {
@@ -95,7 +95,7 @@ const answers: {
     const report = await brownoutReport(queries, snapshot, { version, successor, ...question });
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     if (report !== undefined) return bodyOf(JSON.stringify(report));
-    const detail = `\`window\`: /${version} has no such brownout. Leave it out, and the answer lists all of them.`;
+    const detail = `\`window\`: /${version} has no such brownout. Without \`window\`, the answer lists all brownouts.`;
     return { problem: 'BAD_REQUEST', detail };
   },
 
@@ -178,7 +178,7 @@ const answers: {
   freeze: (queries, _snapshot, query) => findFreezeClients(queries, query),
 };
 
-/** The rows of a report by client, with `new_since` in those of clients that a freeze does not know. */
+/** The rows of a report by client, with `new_since` in the rows of clients that a freeze does not know. */
 async function markNewClients(
   { by, rows, until }: UsageReport,
   queries: UsageQueries,

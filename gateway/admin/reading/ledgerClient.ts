@@ -48,7 +48,7 @@ export interface LedgerQueryParams {
   readonly brownoutEstimate: { readonly version: string; readonly at: number; readonly now: number };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
-  /** `GET /api/digest`, and the digest of the week. `monday`: undefined unless it is the digest of a week. */
+  /** `GET /api/digest`, and the weekly digest. `monday`: set only for the weekly digest. */
   readonly digest: {
     readonly since: number;
     readonly monday?: number | undefined;
@@ -92,7 +92,7 @@ export interface LedgerAnswers {
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
   readonly recentUse: {
     readonly versions: readonly RecentUse[];
-    /** By version: the clients in words that a freeze of the edit would refuse, and that used the version since `since`. */
+    /** By version: in words, the clients that used it since `since` and that a freeze of the edit would refuse. */
     readonly newClients: ReadonlyMap<string, string>;
     /** By version of `adapting`: what is missing until its adapter may serve clients. */
     readonly missingProof: ReadonlyMap<string, string>;
@@ -107,7 +107,7 @@ export interface AnswerBody {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The name of the CSV file; undefined: the body is JSON. */
   readonly csv?: string | undefined;
-  /** Counts that are on their way to the ledger may change it. */
+  /** Counts that are on their way to the ledger may change the answer. */
   readonly waitsForCounts?: boolean;
 }
 
@@ -129,7 +129,7 @@ export interface ClientNaming {
 
 export interface RecentUse {
   readonly version: string;
-  /** The last request of a client that counts; see `clientsUsing`. Undefined: there is none. */
+  /** When a client last used the version. `clientsUsing` defines which requests count. Undefined: there is none. */
   readonly last: number | undefined;
   /** The clients in words; undefined: there are none. */
   readonly clients: string | undefined;
@@ -173,10 +173,10 @@ export interface ReaderRequest {
   readonly snapshot: PlainSnapshot | undefined;
   readonly ledger: {
     readonly file: string;
-    /** If there is one, its store is read instead of the file. */
+    /** In a fleet, the shared store is read instead of the file. */
     readonly fleet: FleetSettings | undefined;
     readonly names: string | undefined;
-    /** Why it cannot be written. */
+    /** Why the ledger cannot be written. */
     readonly problem: string | undefined;
     readonly waitingRows: number;
   };

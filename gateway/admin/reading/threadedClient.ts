@@ -13,7 +13,7 @@ import {
   type ReaderRequest,
 } from './ledgerClient.ts';
 
-// A query may wait this long until it starts, and as long again for its answer.
+// A query may wait this long until it starts, and then again this long for its answer.
 const defaultTimeoutMs = 30_000;
 
 interface PendingQuery {
@@ -35,7 +35,7 @@ export class ThreadedLedgerClient implements LedgerClient {
   #pending: PendingQuery | undefined;
   #isClosed = false;
 
-  /** `fleet`: that of the start, because a changed one takes effect at the next start. */
+  /** `fleet`: the settings at the start, because changed settings take effect at the next start. */
   constructor(ledger: WritableLedger, fleet?: FleetSettings, timeoutMs = defaultTimeoutMs) {
     this.#ledger = ledger;
     this.#fleet = fleet;
@@ -84,7 +84,7 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[LedgerQueryKind],
   ): Promise<LedgerAnswers[LedgerQueryKind]> {
-    // So that rows in memory are in the answer.
+    // Writes the rows in memory, so that the answer includes them.
     await this.#ledger.flush();
     if (this.#isClosed) throw new LedgerTimeoutError('The gateway stops.');
     const worker = this.#startedWorker();

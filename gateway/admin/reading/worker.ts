@@ -5,12 +5,12 @@ import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { answerTo } from './answers.ts';
 import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 
-// The entry point of the thread that reads the ledger. SQLite blocks its thread; here it delays no request. The store of a
-// fleet is read here, too, because its answers may have tens of thousands of rows.
+// The entry point of the thread that reads the ledger. SQLite blocks the thread that calls it; in this thread, it delays no
+// request. The store of a fleet is also read here, because its answers may have tens of thousands of rows.
 
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
-/** In a fleet: the file of this gateway. */
+/** In a fleet: the ledger file of this gateway. */
 let local: LedgerReader | undefined;
 
 /** Settles when the last request is answered. */

@@ -35,7 +35,7 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
     lines.push(
       paint(
         'yellow',
-        `${plural(folded, 'request')} of clients beyond usage.max_clients, which are counted together as other clients.`,
+        `${plural(folded, 'request')} of clients beyond usage.max_clients are counted together as other clients.`,
       ),
     );
   if (report.without_route)

@@ -94,7 +94,7 @@ describe('the tables', () => {
     const rows = [row('v1', 'a', now - hour), row('v1', 'other clients', now - hour, { requests: 1200 })];
     const { stdout } = await usage(['--by', 'client'], [...rows, row('', 'b', now - hour)]);
     expect(stdout).toContain(
-      'Z\n1,200 requests of clients beyond usage.max_clients, which are counted together as other clients.\n\n',
+      'Z\n1,200 requests of clients beyond usage.max_clients are counted together as other clients.\n\n',
     );
     expect(stdout).toMatch(/\n {2}\(none\) +b +1 /);
   });

@@ -30,7 +30,7 @@ export async function getJson(path, signal) {
 }
 
 /**
- * For calls that change something. It does not throw for an error response: its body is specific to the call.
+ * Sends a POST request. An error response does not throw, because the body of such a response depends on the call.
  * @param {string} path
  * @param {object} [body]
  * @param {AbortSignal} [signal]
@@ -155,7 +155,7 @@ export function subscribeToStatus(listener) {
       listener.status(JSON.parse(data));
     });
   };
-  // A browser opens six connections to an origin, for all its tabs: hidden pages must not occupy them.
+  // A browser opens at most six connections to an origin, for all its tabs together. Hidden pages must not occupy them.
   const followVisibility = () => {
     delay = reconnectAfterMs.first;
     if (document.hidden) disconnect();

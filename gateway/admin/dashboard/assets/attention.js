@@ -86,7 +86,7 @@ function rejectedEdit({ at, trigger, reasons }) {
       'p',
       {},
       el('strong', {}, 'The last edit of routes.yaml was rejected'),
-      ` (${when}). The configuration before it is still in effect.`,
+      ` (${when}). The previous configuration is still in effect.`,
     ),
     el('ul', {}, ...reasons.map((reason) => el('li', {}, el('code', {}, reason)))),
   );
@@ -138,7 +138,7 @@ function unavailableBackends({ version, targets, stopped_before_retired: wasStop
         el(
           'p',
           {},
-          'If it was stopped on purpose, set ',
+          'If the backend was stopped on purpose, set ',
           el('code', {}, 'retired: true'),
           ` for /${version} in routes.yaml.`,
         ),

@@ -1,7 +1,7 @@
 // Runs before the other scripts.
 
-// Chromium takes the language from the environment. Under LANG=C.UTF-8 it is `en-US@posix`, for which Intl throws a
-// RangeError, and uPlot calls Intl while it loads. This page is in English anyway.
+// Chromium takes the language from the environment. With LANG=C.UTF-8, the language is `en-US@posix`. Intl throws a RangeError
+// for this name, and uPlot calls Intl while it loads. The page is in English, so `en` is right for every reader.
 try {
   Intl.getCanonicalLocales(navigator.language);
 } catch {

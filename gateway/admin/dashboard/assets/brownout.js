@@ -15,7 +15,7 @@ const classes = /** @type {const} */ ([
   ['silent since', 'Silent since', 'silent'],
 ]);
 
-/** What the clients that a brownout of a version refused did since. Hidden for a version without a brownout. */
+/** What clients did after a brownout of a version refused them. Hidden if no brownout of the version has begun. */
 export class BrownoutCard {
   #request = new LatestRequest(ledgerTimeoutMs);
   #version = '';
@@ -24,7 +24,7 @@ export class BrownoutCard {
   #drawnData = '';
 
   clear() {
-    // A response about another version must not be drawn.
+    // Aborts an open request: its response is about another version.
     this.#request.start();
     this.#drawnData = '';
     byId('brownout-card').hidden = true;
@@ -49,7 +49,7 @@ export class BrownoutCard {
 
   /** @param {BrownoutReport} report */
   #draw(report) {
-    // The times in the table are relative to the time of the question.
+    // The table shows times relative to `asked_at`. If nothing else changes, it is redrawn once an hour.
     const hour = Math.floor(Date.parse(report.asked_at) / 3_600_000);
     const json = JSON.stringify({ ...report, asked_at: hour });
     byId('brownout-card').hidden = report.number === null;

@@ -119,7 +119,7 @@ export class BrownoutWindows {
       const { status, body } = await post('/api/brownouts/stop', { version, at });
       const isStopped = status === 200 && body.stored === true;
       const notStored =
-        'It is stopped here, but the decision could not be stored: other gateways may still refuse clients.';
+        'The brownout is stopped here, but the decision could not be stored: other gateways may still refuse clients.';
       if (isStopped) this.#dialog.close();
       else this.#outcome.replaceChildren(el('p', { class: 'problem' }, status === 200 ? notStored : body.detail));
     } catch {

@@ -5,16 +5,16 @@ import { compact } from './format.js';
 
 /**
  * A chart over UTC time that follows the width of its container and the colours of the page.
- * @param {HTMLElement} target
+ * @param {HTMLElement} container
  * @param {{ data: (number|null)[][], series: Series[], height: number, hover?: (index: number|null) => void, incomplete?: readonly (readonly [from: number, to: number])[], unrecorded?: { until: number, text: string } | undefined }} options
  *   `data`: times in seconds, then one list per series; `incomplete`: spans whose counts are not final;
  *   `unrecorded`: the end of the time without records, in seconds, and its label
  * @returns {() => void} removes the chart
  */
-export function chart(target, { data, series, height, hover = () => {}, incomplete = [], unrecorded }) {
+export function chart(container, { data, series, height, hover = () => {}, incomplete = [], unrecorded }) {
   const uPlot = /** @type {any} */ (globalThis).uPlot;
   if (!uPlot) {
-    target.append(emptyMessage('This browser could not draw the chart.'));
+    container.append(emptyMessage('This browser could not draw the chart.'));
     return () => {};
   }
   /** @type {any} */
@@ -25,7 +25,7 @@ export function chart(target, { data, series, height, hover = () => {}, incomple
     const axis = { stroke: soft, font, ticks: { show: false }, border: { show: false } };
     plot = new uPlot(
       {
-        width: target.clientWidth,
+        width: container.clientWidth,
         height,
         tzDate: (/** @type {number} */ seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'UTC'),
         legend: { show: false },
@@ -59,17 +59,17 @@ export function chart(target, { data, series, height, hover = () => {}, incomple
         },
       },
       data,
-      target,
+      container,
     );
   };
   draw();
   const dark = matchMedia('(prefers-color-scheme: dark)');
   dark.addEventListener('change', draw);
   const sized = new ResizeObserver(() => {
-    if (target.clientWidth > 0 && target.clientWidth !== plot.width)
-      plot.setSize({ width: target.clientWidth, height });
+    if (container.clientWidth > 0 && container.clientWidth !== plot.width)
+      plot.setSize({ width: container.clientWidth, height });
   });
-  sized.observe(target);
+  sized.observe(container);
   return () => {
     sized.disconnect();
     dark.removeEventListener('change', draw);

@@ -89,7 +89,7 @@ export function clients(version, successor, isRetired, queryChanged, rename) {
       now = Date.parse(until);
       warnings.replaceChildren(...usageWarnings(answer));
       const share = `${count(total)} of ${count(all)}`;
-      // A screen reader reads it aloud whenever it is set, even to the same text.
+      // A screen reader reads the text aloud whenever it is set, even if it has not changed.
       if (matches.textContent !== share) matches.textContent = share;
       table.root.hidden = total === 0;
       const text =
@@ -118,7 +118,7 @@ function usageWarnings({ problem, folded = 0, problems = [] }) {
             { class: 'problem mild' },
             `${plural(folded, 'request comes', 'requests come')} from clients beyond `,
             el('code', {}, 'usage.max_clients'),
-            ', which are counted together as other clients.',
+            '. They are counted together as other clients.',
           ),
         ]
       : []),
@@ -149,9 +149,9 @@ export class NameDialog {
       el(
         'p',
         { class: 'soft' },
-        'It is stored in the ',
+        'The name is stored in the ',
         el('code', {}, 'usage.names'),
-        ' file. Leave it empty to remove the name.',
+        ' file. To remove the name, leave the field empty.',
       ),
       this.#outcome,
       el(

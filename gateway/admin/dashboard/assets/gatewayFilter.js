@@ -5,12 +5,12 @@ import { byId, el } from './dom.js';
 const parameter = 'instance';
 
 /**
- * The selection of one gateway of a fleet, which the URL remembers. '' stands for all of them. Each heading with `data-scope`
- * shows whose figures follow: those of the selection (`selected`), always those of the fleet (`fleet`), or of the gateway that
- * serves this page (`self`).
+ * The selection of one gateway of a fleet, kept in the URL; '' stands for all gateways. Each heading with `data-scope` shows which
+ * gateways its figures include: the selection (`selected`), all gateways (`fleet`), or only the gateway that serves this page
+ * (`self`).
  */
 export class GatewayFilter {
-  /** The name in the URL, or none. The API reports a name that the fleet does not have. */
+  /** The name in the URL; '' if there is none. If the fleet has no such gateway, the API answers with an error. */
   chosen = new URLSearchParams(location.search).get(parameter) ?? '';
   #select = /** @type {HTMLSelectElement} */ (byId('gateway-filter'));
   #changed;
@@ -27,9 +27,9 @@ export class GatewayFilter {
   setFleet(fleet) {
     byId('filter').hidden = !fleet;
     if (!fleet && this.chosen !== '') this.#choose('');
-    // `members` also lists addresses from which no gateway was heard. They have no counts.
+    // The list may contain addresses from which no gateway was heard. These have no counts.
     const heard = (fleet?.gateways ?? []).filter((one) => one.heard !== null).map(({ name }) => name);
-    // A selected name stays, even if the fleet has no such gateway: the API reports that, and the known names.
+    // A selected name stays, even if the fleet has no such gateway: then the API answers with an error and the known names.
     const names = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
     const options = JSON.stringify([Boolean(fleet), names]);
     if (options === this.#drawn) return;

@@ -14,8 +14,8 @@ const stages = {
   removed: 'Removed',
 };
 
-// Where the first and the last date are on the axis, in per cent.
-const [first, last] = [8, 92];
+// The positions of the first and the last date on the axis, in per cent.
+const [firstPosition, lastPosition] = [8, 92];
 
 /**
  * The lifecycle of every version as a bar on a common time axis.
@@ -34,17 +34,24 @@ export function lifecycle(versions, brownouts, now) {
   const from = Math.min(now - 90 * day, ...dates);
   const to = Math.max(now + 90 * day, ...dates);
   /** @param {number} at */
-  const x = (at) => Math.max(0, Math.min(100, first + ((at - from) / (to - from)) * (last - first)));
+  const positionOf = (at) =>
+    Math.max(0, Math.min(100, firstPosition + ((at - from) / (to - from)) * (lastPosition - firstPosition)));
   return el(
     'div',
     { class: 'lifecycle' },
-    el('div', { class: 'lifecycle-row axis', 'aria-hidden': true }, el('span'), axis(from, to, now, x), el('span')),
+    el(
+      'div',
+      { class: 'lifecycle-row axis', 'aria-hidden': true },
+      el('span'),
+      axis(from, to, now, positionOf),
+      el('span'),
+    ),
     el(
       'ol',
       {},
       ...versions.toReversed().map((one) => {
         const windows = brownouts.filter(({ version }) => version === one.version);
-        return row(one, windows, now, x);
+        return row(one, windows, now, positionOf);
       }),
     ),
     legend(brownouts),
@@ -55,30 +62,30 @@ export function lifecycle(versions, brownouts, now) {
  * @param {VersionStatus} version
  * @param {readonly BrownoutWindow[]} windows its brownouts
  * @param {number} now
- * @param {(at: number) => number} x
+ * @param {(at: number) => number} positionOf
  */
-function row(version, windows, now, x) {
+function row(version, windows, now, positionOf) {
   const { stage, deprecation, sunset } = version;
   const retired = stage === 'retired' || stage === 'removed';
   const end = retired ? Math.min(instantOrInfinity(sunset), now) : Number.POSITIVE_INFINITY;
-  const deprecatedAt = x(Math.min(instantOrInfinity(deprecation), end));
-  const sunsetAt = x(Math.min(instantOrInfinity(sunset), end));
-  const retiredAt = x(end);
+  const deprecatedAt = positionOf(Math.min(instantOrInfinity(deprecation), end));
+  const sunsetAt = positionOf(Math.min(instantOrInfinity(sunset), end));
+  const retiredAt = positionOf(end);
   const bars = [
     bar('track', 0, 100),
     bar('in-service', 0, deprecatedAt),
     bar('ending', deprecatedAt, sunsetAt),
     bar('overdue', sunsetAt, retiredAt),
     // The future is paler: its dates may still change.
-    svg('rect', { class: 'future', x: `${x(now)}%`, y: 0, width: `${100 - x(now)}%`, height: 28 }),
+    svg('rect', { class: 'future', x: `${positionOf(now)}%`, y: 0, width: `${100 - positionOf(now)}%`, height: 28 }),
   ];
-  const today = svg('line', { class: 'today', x1: `${x(now)}%`, x2: `${x(now)}%`, y1: 0, y2: 28 });
+  const today = svg('line', { class: 'today', x1: `${positionOf(now)}%`, x2: `${positionOf(now)}%`, y1: 0, y2: 28 });
   return el(
     'li',
     { class: 'lifecycle-row' },
     el('div', { class: 'name' }, swatch(version.version), el('strong', {}, version.version), badge(stage)),
     svg('svg', { 'aria-hidden': true, focusable: 'false' }, ...bars, today),
-    windows.length > 0 && windowMarks(version.version, windows, x),
+    windows.length > 0 && windowMarks(version.version, windows, positionOf),
     el(
       'div',
       { class: 'dates' },
@@ -92,21 +99,21 @@ function row(version, windows, now, x) {
 }
 
 /**
- * The brownouts, over the bar of their version. They have no visible labels, which would overlap: a brownout lasts hours
- * on an axis of months. A mark is at least 5 px wide, and hollow if the brownout refuses no client.
+ * The marks of the brownouts, over the bar of their version. They have no visible labels: a brownout lasts hours on an axis of
+ * months, so labels would overlap. A mark is at least 5 px wide, and hollow if the brownout refuses no client.
  * @param {string} version
  * @param {readonly BrownoutWindow[]} windows
- * @param {(at: number) => number} x
+ * @param {(at: number) => number} positionOf
  */
-function windowMarks(version, windows, x) {
+function windowMarks(version, windows, positionOf) {
   return svg(
     'svg',
     { class: 'windows', role: 'group', 'aria-label': `Brownouts of ${version}`, focusable: 'false' },
     ...windows.map((one) => {
       const label = windowLabel(one);
       const kind = isOff(one) ? 'brownout off' : 'brownout';
-      const from = x(Date.parse(one.at));
-      const width = `max(5px, ${x(Date.parse(one.until)) - from}%)`;
+      const from = positionOf(Date.parse(one.at));
+      const width = `max(5px, ${positionOf(Date.parse(one.until)) - from}%)`;
       const mark = svg('rect', { class: kind, role: 'img', 'aria-label': label, x: `${from}%`, y: 3, height: 22 });
       mark.style.width = width;
       mark.append(svg('title', {}, label));
@@ -185,7 +192,7 @@ const markSample = (kind) =>
 const heights = { track: 1, 'in-service': 8, ending: 5, overdue: 2 };
 
 /**
- * A part of a bar. The parts differ in height as well, because some readers cannot distinguish the colours.
+ * A part of a bar. The parts also differ in height, because some readers cannot distinguish the colours.
  * @param {string} kind
  * @param {number} from
  * @param {number} to
@@ -205,9 +212,9 @@ const instantOrInfinity = (iso) => (iso === null ? Number.POSITIVE_INFINITY : Da
  * @param {number} from
  * @param {number} to
  * @param {number} now
- * @param {(at: number) => number} x
+ * @param {(at: number) => number} positionOf
  */
-function axis(from, to, now, x) {
+function axis(from, to, now, positionOf) {
   const months = Math.ceil((to - from) / (30.4 * day) / 5);
   const step = [1, 3, 6, 12, 24, 60].find((one) => one >= months) ?? 120;
   const start = new Date(from);
@@ -221,18 +228,24 @@ function axis(from, to, now, x) {
   return svg(
     'svg',
     { focusable: 'false' },
-    svg('text', { class: 'now', x: `${x(now)}%`, y: 12, 'text-anchor': anchor(x(now)) }, `today, ${date(now)}`),
-    svg('line', { class: 'today', x1: `${x(now)}%`, x2: `${x(now)}%`, y1: 18, y2: 38 }),
-    ...ticks.map((at) => svg('line', { class: 'tick', x1: `${x(at)}%`, x2: `${x(at)}%`, y1: 34, y2: 38 })),
+    svg(
+      'text',
+      { class: 'now', x: `${positionOf(now)}%`, y: 12, 'text-anchor': anchor(positionOf(now)) },
+      `today, ${date(now)}`,
+    ),
+    svg('line', { class: 'today', x1: `${positionOf(now)}%`, x2: `${positionOf(now)}%`, y1: 18, y2: 38 }),
+    ...ticks.map((at) =>
+      svg('line', { class: 'tick', x1: `${positionOf(at)}%`, x2: `${positionOf(at)}%`, y1: 34, y2: 38 }),
+    ),
     // A year right beside today's line could be read as the date of that line.
     ...ticks
-      .filter((at) => Math.abs(x(at) - x(now)) > 7)
-      .map((at) => svg('text', { x: `${x(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, step))),
+      .filter((at) => Math.abs(positionOf(at) - positionOf(now)) > 7)
+      .map((at) => svg('text', { x: `${positionOf(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, step))),
   );
 }
 
-/** Keeps a label within the edges. @param {number} x in per cent */
-const anchor = (x) => (x > 80 ? 'end' : x < 20 ? 'start' : 'middle');
+/** Keeps a label within the edges. @param {number} position in per cent */
+const anchor = (position) => (position > 80 ? 'end' : position < 20 ? 'start' : 'middle');
 
 /**
  * @param {number} at

@@ -30,7 +30,7 @@ const drawn = new Map();
 const pollIntervalMs = 30_000;
 const statusRequest = new LatestRequest();
 let generation = 0;
-let refreshed = Date.now();
+let refreshedAt = Date.now();
 
 byId('host').textContent = `version-gateway · ${location.host}`;
 setUpReload(/** @type {HTMLButtonElement} */ (byId('reload')), byId('outcome'));
@@ -62,7 +62,7 @@ subscribeToStatus({
 
 void trafficSection.refresh();
 setInterval(refresh, pollIntervalMs);
-document.addEventListener('visibilitychange', () => Date.now() - refreshed > pollIntervalMs && refresh());
+document.addEventListener('visibilitychange', () => Date.now() - refreshedAt > pollIntervalMs && refresh());
 
 /** Requests the status once: the stream may be refused while other requests succeed. An expired session opens the login form. */
 async function pollStatus() {
@@ -85,7 +85,7 @@ async function pollStatus() {
 
 function refresh() {
   if (document.hidden) return;
-  refreshed = Date.now();
+  refreshedAt = Date.now();
   void retirementSection.refresh();
   void trafficSection.refresh();
 }

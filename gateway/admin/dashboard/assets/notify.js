@@ -6,7 +6,7 @@ import { head, row, table, updateRows } from './table.js';
 
 const titles = ['Time', 'Event', 'Webhook', 'Result', 'Next attempt'];
 
-/** The table of the notifications that were sent last or wait. `fill` updates the rows. */
+/** The table of the notifications that were sent recently or wait to be sent. `fill` updates the rows. */
 export function notificationTable() {
   const body = el('tbody');
   const problem = el('p', { class: 'problem', hidden: true });

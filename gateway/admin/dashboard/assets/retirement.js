@@ -50,14 +50,14 @@ export class RetirementSection {
 
   /** @param {readonly VersionStatus[]} all */
   async setVersions(all) {
-    // A version that was removed from routes.yaml has no verdict.
+    // This section is only about the versions in routes.yaml.
     const versions = all.filter(({ stage }) => stage !== 'removed');
     const names = versions.map(({ version }) => version);
     if (this.#names === names.join()) return;
     this.#names = names.join();
     const fromUrl = location.hash.slice(1);
     const chosen = [this.#version, fromUrl].find((name) => names.includes(name)) ?? (await firstVersion(versions));
-    // Another status arrived meanwhile.
+    // Another status has arrived in the meantime.
     if (this.#names !== names.join()) return;
     const options = names.map((name) => /** @type {const} */ ([name, name]));
     byId('picker').replaceChildren(segmented('version', 'Version', options, chosen, (name) => this.#choose(name)));
@@ -234,7 +234,8 @@ export class RetirementSection {
 }
 
 /**
- * The version to show first: the next one to retire, else the retired one with the latest request, else the oldest.
+ * The version to show first: the next one to retire. If there is none, the retired version with the latest request. If no version
+ * is retired, the lowest.
  * @param {readonly VersionStatus[]} versions lowest first
  */
 async function firstVersion(versions) {

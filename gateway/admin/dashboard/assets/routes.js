@@ -33,7 +33,11 @@ export function routes(version) {
     1,
     ({ route }) => route,
   );
-  /** Links to the clients of the route. A route that only failed, or that stands for several, has no report of its own. @param {RouteRow} row */
+  /**
+   * Links to the clients of the route. There is no such list for a route on which every request failed, or for a row that stands
+   * for several routes.
+   * @param {RouteRow} row
+   */
   const clientsOf = ({ route, clients }) => {
     if (!route.includes(' /') || comparison.failing.has(route)) return count(clients);
     const query = new URLSearchParams({ by: 'client', version: version.slice(version.startsWith('/') ? 1 : 0), route });

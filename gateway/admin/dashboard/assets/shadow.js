@@ -13,11 +13,11 @@ const classes = /** @type {const} */ ([
   ['no evidence', 'No evidence', 'silent'],
 ]);
 
-/** How the responses of a version differ from those of the target of its shadow. */
+/** How the responses of a version differ from those of the version that gets copies of its requests. */
 export const shadowCard = () =>
   new ComparisonCard('shadow', (/** @type {DifferenceReport} */ { to }) => to !== null, content);
 
-/** What the responses of a version have and its contract does not declare. */
+/** Which parts of the responses of a version its contract does not declare. */
 export const driftCard = () =>
   new ComparisonCard('drift', (/** @type {DriftReport} */ { responses }) => responses > 0, driftContent);
 
@@ -44,7 +44,7 @@ class ComparisonCard {
   }
 
   clear() {
-    // A response about another version must not be drawn.
+    // Aborts an open request: its response is about another version.
     this.#request.start();
     this.#drawnData = '';
     byId(`${this.#kind}-card`).hidden = true;
@@ -66,7 +66,7 @@ class ComparisonCard {
 
   /** @param {Report} report */
   #draw(report) {
-    // The times in the table are relative to the time of the question.
+    // The table shows times relative to `asked_at`. If nothing else changes, it is redrawn once a minute.
     const minute = Math.floor(Date.parse(report.asked_at) / 60_000);
     const json = JSON.stringify({ ...report, asked_at: minute, used_since: '' });
     const isShown = this.#hasEvidence(report);

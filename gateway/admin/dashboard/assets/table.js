@@ -3,7 +3,7 @@ import { count } from './format.js';
 
 /** @import { Child } from './dom.js' */
 
-// On a phone CSS makes each row a block, which removes the implicit roles of table elements. So they are set explicitly.
+// On a phone, CSS makes each row a block. This removes the implicit roles of table elements, so the roles are set explicitly.
 
 /**
  * A table that scrolls sideways when it is too wide, and becomes a list of blocks on a phone.
@@ -65,7 +65,7 @@ export function updateRows(body, fresh) {
     const kept = old.get(row.dataset['key']);
     if (kept) update(kept, row);
     const next = kept ?? row;
-    // Moving a row removes its focus, even to the same place.
+    // Inserting a row again removes its focus, even at the same place.
     if (body.children[at] !== next) body.insertBefore(next, body.children[at] ?? null);
     old.delete(row.dataset['key']);
   });
@@ -93,7 +93,7 @@ function update(kept, fresh) {
 const rowsPerPage = 50;
 
 /**
- * A table that is sorted by clicking its column headers. It keeps its order when the rows are replaced.
+ * A table that is sorted by clicking its column headers. The order stays the same when the rows are replaced.
  * @template Row
  * @param {string} caption
  * @param {readonly Column<Row>[]} columns

@@ -42,19 +42,19 @@ export class TrafficSection {
   }
 
   async refresh() {
-    const [range, gateway, target] = [this.#range, this.#gateway, byId('traffic')];
+    const [range, gateway, container] = [this.#range, this.#gateway, byId('traffic')];
     const request = this.#request.start();
     const step = gateway === '' ? stepOf(range) : 'day';
     const url = usageUrl({ by: 'day', step, since: range, ...(gateway !== '' && { instance: gateway }) });
-    target.ariaBusy = String(url !== this.#drawnUrl);
+    container.ariaBusy = String(url !== this.#drawnUrl);
     // Do not redraw while the pointer is over the chart.
-    if (url === this.#drawnUrl && target.querySelector('.u-over:hover')) return;
+    if (url === this.#drawnUrl && container.querySelector('.u-over:hover')) return;
     try {
       /** @type {Usage<Day & { version: string }>} */
       const usage = await getJson(url, request.signal);
       if (request.isOutdated) return;
       this.#removeChart();
-      this.#removeChart = drawTraffic(target, usage, step);
+      this.#removeChart = drawTraffic(container, usage, step);
       this.#drawnUrl = url;
       this.#retry.succeeded();
     } catch (error) {
@@ -65,9 +65,9 @@ export class TrafficSection {
       this.#drawnUrl = '';
       this.#removeChart();
       this.#removeChart = () => {};
-      target.replaceChildren(errorNotice(error));
+      container.replaceChildren(errorNotice(error));
     } finally {
-      if (!request.isOutdated) target.ariaBusy = 'false';
+      if (!request.isOutdated) container.ariaBusy = 'false';
     }
   }
 }
@@ -84,15 +84,17 @@ const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
 
 /**
  * A stacked chart of the requests to every version.
- * @param {HTMLElement} target
+ * @param {HTMLElement} container
  * @param {Usage<Day & { version: string }>} usage
  * @param {'hour'|'day'} step
  * @returns {() => void} removes the chart
  */
-function drawTraffic(target, usage, step) {
+function drawTraffic(container, usage, step) {
   const names = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
   if (names.length === 0) {
-    target.replaceChildren(emptyMessage('No requests in this period.', 'Versions appear here when clients call them.'));
+    container.replaceChildren(
+      emptyMessage('No requests in this period.', 'Versions appear here when clients call them.'),
+    );
     return () => {};
   }
   const { times, counts } = countsByStep(usage, names, step);
@@ -123,7 +125,7 @@ function drawTraffic(target, usage, step) {
     role: 'img',
     'aria-label': `Requests by version: ${names.map((name, index) => `${name || 'no version'} ${count(totals[index] ?? 0)}`).join(', ')}`,
   });
-  target.replaceChildren(legend, when, canvas);
+  container.replaceChildren(legend, when, canvas);
   show(null);
   // The highest sum first: each lower one is painted over it.
   const order = names.map((_name, index) => index).reverse();

@@ -86,11 +86,11 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
       ];
     case 'clients_left':
       return [
-        `${clients} made ${plural(facts.requests, 'request')} in ${quiet}, ${percent(facts.share)} of all requests. They are listed below.`,
+        `${clients} made ${plural(facts.requests, 'request')} in ${quiet}, ${percent(facts.share)} of all requests. The clients are listed below.`,
       ];
     case 'below_max_share':
       return [
-        `${clients} made ${percent(facts.share)} of all requests in ${quiet}, which retire.max_share allows. Retiring ${version} cuts them off; they are listed below.`,
+        `${clients} made ${percent(facts.share)} of all requests in ${quiet}. retire.max_share allows this share. Retiring ${version} cuts off these clients; they are listed below.`,
       ];
     case 'nobody_left':
       return [`No client has called ${version} in ${quiet}.`];
@@ -115,20 +115,20 @@ const longestProjection = 2;
 
 /**
  * A chart of the requests to a version per day, with a projection to zero.
- * @param {HTMLElement} target
+ * @param {HTMLElement} container
  * @param {string} version
  * @param {Trend} trend
  * @returns {() => void} removes the chart
  */
-export function drawTrend(target, version, trend) {
+export function drawTrend(container, version, trend) {
   const { days } = trend;
-  if (days.length === 0) return noDays(target);
+  if (days.length === 0) return noDays(container);
   if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
-    target.replaceChildren(emptyMessage(`No requests to ${version} in the recorded days.`));
+    container.replaceChildren(emptyMessage(`No requests to ${version} in the recorded days.`));
     return () => {};
   }
   const canvas = daysCanvas(`Requests to ${version} per day`, days);
-  target.replaceChildren(
+  container.replaceChildren(
     el('p', { class: 'big' }, trendText(trend)),
     el('p', { class: 'soft' }, trendDetail(trend)),
     canvas,
@@ -153,22 +153,22 @@ export function drawTrend(target, version, trend) {
 /**
  * A chart of the requests to a version per day through one gateway of a fleet. It has no trend: that depends on the clients,
  * which are counted for the whole fleet.
- * @param {HTMLElement} target
+ * @param {HTMLElement} container
  * @param {string} version
  * @param {string} gateway
  * @param {readonly Day[]} complete the days to show
  * @param {readonly Day[]} rows the requests; days without requests may be missing
  * @returns {() => void} removes the chart
  */
-export function drawGatewayDays(target, version, gateway, complete, rows) {
-  if (complete.length === 0) return noDays(target);
+export function drawGatewayDays(container, version, gateway, complete, rows) {
+  if (complete.length === 0) return noDays(container);
   const requests = new Map(rows.map((one) => [Date.parse(one.at), one.requests]));
   const days = complete.map(({ at }) => ({ at, requests: requests.get(Date.parse(at)) ?? 0 }));
   const sum = days.reduce((all, one) => all + one.requests, 0);
   const canvas = daysCanvas(`Requests to ${version} through ${gateway} per day`, days);
-  target.replaceChildren(
+  container.replaceChildren(
     el('p', { class: 'big' }, `${plural(sum, 'request')} in ${completeDays(days)}.`),
-    el('p', { class: 'soft' }, 'Those that failed and those of ignored clients are included.'),
+    el('p', { class: 'soft' }, 'Failed requests and requests of ignored clients are included.'),
     canvas,
   );
   const data = [days.map(({ at }) => Date.parse(at) / 1_000), days.map((one) => one.requests)];
@@ -176,9 +176,11 @@ export function drawGatewayDays(target, version, gateway, complete, rows) {
   return chart(canvas, { data, series, height: 220 });
 }
 
-/** @param {HTMLElement} target */
-function noDays(target) {
-  target.replaceChildren(emptyMessage('No complete day has been recorded yet.', 'A trend needs at least two weeks.'));
+/** @param {HTMLElement} container */
+function noDays(container) {
+  container.replaceChildren(
+    emptyMessage('No complete day has been recorded yet.', 'A trend needs at least two weeks.'),
+  );
   return () => {};
 }
 
