@@ -11,8 +11,8 @@ export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;
-  /** The JSON Schema of the whole file. */
-  readonly schema: SchemaNode;
+  /** The JSON Schema of the whole file. Undefined if the schema accepts the file: then no key is unknown. */
+  readonly schema: SchemaNode | undefined;
   /** Values of a wrong type are left out. `hasValue(source, path)` is true for them as well. */
   readonly draft: Draft;
   /** The routes with a valid prefix, lowest major first. */

@@ -7,7 +7,7 @@ import type { ConfigRule } from './rule.ts';
 
 /** An unknown key is most likely misspelt; without this rule its default would apply unnoticed. */
 export const unknownKeys: ConfigRule = ({ source, schema }) =>
-  unknownIn(source.tree, [schema], []).map(({ path, key, known }) =>
+  unknownIn(source.tree, schema ? [schema] : [], []).map(({ path, key, known }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
   );
 
