@@ -15,7 +15,7 @@ export interface DispatcherSettings {
   readonly receivers: readonly NotifyReceiver[];
   /** The file of the queue. */
   readonly file: string;
-  /** Undefined: this gateway is on its own. */
+  /** Undefined: this gateway is not part of a fleet. */
   readonly fleet: Parameters<typeof NotifyQueue.inStore>[0] | undefined;
 }
 

@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { BrownoutStatus } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
-import { dayOf, percent, secondOf } from '../retirement/words.ts';
+import { dayOf, secondOf, shareInWords } from '../retirement/words.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 
 const dayMs = 86_400_000;
@@ -148,7 +148,7 @@ export function brownoutEvents(brownouts: readonly BrownoutStatus[], now: number
 
 function brownoutScope({ clients, routes }: Version['brownouts'][number] | BrownoutStatus): string {
   const what = routes ? `the requests to ${plural(routes.length, 'route')}` : 'the requests';
-  return clients < 1 ? `${what} of ${percent(clients)} of the clients` : what;
+  return clients < 1 ? `${what} of ${shareInWords(clients)} of the clients` : what;
 }
 
 /** The versions in service, and the routes of each that end before it does. */

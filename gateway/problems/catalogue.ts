@@ -55,7 +55,7 @@ export const catalogue = {
     title: 'Method not allowed',
     proxyError: 'http_request_denied',
     detail:
-      'The gateway refuses TRACE and CONNECT, except a WebSocket over HTTP/2. Its own pages are read-only. `Allow` lists the allowed methods.',
+      'The gateway refuses TRACE, and CONNECT unless it opens a WebSocket over HTTP/2. The pages of the gateway are read-only. `Allow` lists the allowed methods.',
   },
   REQUEST_TIMED_OUT: {
     status: 408,
@@ -79,7 +79,7 @@ export const catalogue = {
     status: 417,
     title: 'Unknown expectation',
     proxyError: 'http_request_denied',
-    detail: 'The only expectation of RFC 9110 is `100-continue`.',
+    detail: 'The field `Expect` has a value other than `100-continue`, the only expectation that RFC 9110 defines.',
   },
   HEAD_TOO_LARGE: {
     status: 431,
@@ -128,14 +128,14 @@ export const catalogue = {
     status: 502,
     title: 'The upstream sent a malformed response',
     proxyError: 'http_protocol_error',
-    detail: 'What the version’s backend sent is not a valid HTTP/1.1 response, so none of it is passed on.',
+    detail: 'The version’s backend sent an invalid HTTP/1.1 response, so no part of the response is passed on.',
   },
   ADAPTER_FAILED: {
     status: 502,
     title: 'The response could not be adapted to this version',
     proxyError: 'http_protocol_error',
     detail:
-      'The version is served by the backend of another version. Its response could not be changed into one that the contract of this version allows. `pointer` is the place in the body.',
+      'The version is served by the backend of another version. Its response could not be changed into a response that the contract of this version allows. `pointer` is the place in the body.',
   },
   NO_HEALTHY_TARGET: {
     status: 503,
@@ -148,7 +148,7 @@ export const catalogue = {
     title: 'Too many requests in flight',
     proxyError: 'connection_limit_reached',
     detail:
-      'A limit is reached: one of `limits`, that of open files, or that of pipelined requests. `Retry-After` says when to try again.',
+      'A limit is reached: one of `limits`, the limit of open files, or the limit of pipelined requests. `Retry-After` says when to try again.',
   },
   CUT_OFF: {
     status: 503,
@@ -167,14 +167,14 @@ export const catalogue = {
     status: 504,
     title: 'The upstream did not answer in time',
     proxyError: 'http_response_timeout',
-    detail: 'The version’s backend was silent for longer than `timeouts.first_byte`.',
+    detail: 'The version’s backend sent no response within `timeouts.first_byte`.',
   },
   // Errors of the public index and of the admin listener.
   FORBIDDEN: {
     status: 403,
     title: 'Not allowed from here',
     detail:
-      'The admin listener requires `gateway.admin_token`. If none is set, it accepts calls from this machine only.',
+      'The admin listener requires `gateway.admin_token`. If no token is set, it accepts only calls from its own machine.',
   },
   CLIENT_NOT_ACCEPTED: {
     status: 403,
@@ -227,12 +227,12 @@ export const catalogue = {
     status: 415,
     title: 'JSON is required',
     detail:
-      'Admin requests with an effect must have the content type application/json, and so must requests whose body an adapter changes.',
+      'Admin requests with an effect, and requests whose body an adapter changes, must have the content type application/json.',
   },
   TOO_MANY_ATTEMPTS: {
     status: 429,
     title: 'Too many wrong tokens',
-    detail: 'The address has sent too many wrong admin tokens within a minute. `Retry-After` says when to try again.',
+    detail: 'Too many wrong admin tokens came from this address within a minute. `Retry-After` says when to try again.',
   },
   INTERNAL_ERROR: {
     status: 500,
@@ -253,7 +253,7 @@ export const catalogue = {
   NO_SHADOW: {
     status: 409,
     title: 'There is no such shadow',
-    detail: 'The version has no shadow. Or its shadow cannot be stopped, because it is over or was stopped before.',
+    detail: 'The version has no shadow, or its shadow cannot be stopped: it is over or was stopped before.',
   },
   NO_DRIFT: {
     status: 409,
@@ -263,7 +263,7 @@ export const catalogue = {
   NO_FLEET: {
     status: 503,
     title: 'No fleet',
-    detail: 'This gateway is on its own: its `routes.yaml` has no `fleet.store`.',
+    detail: 'This gateway is not part of a fleet: its `routes.yaml` has no `fleet.store`.',
   },
   NO_RECEIVER: {
     status: 409,

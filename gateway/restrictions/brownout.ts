@@ -7,12 +7,12 @@ import { rfc3339 } from '../shared/httpDate.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
 
-// With an hour, clients would wait for an hour, and their owners would not notice the brownout.
+// In seconds. If it were an hour, clients would wait for an hour, and their owners would not notice the brownout.
 const longestRetryAfter = 120;
 
 /**
- * The clients and routes that one brownout refuses. The pipeline, the plan and the estimate of refusals decide by it. The choice
- * of clients does not depend on the window: a larger share includes the clients of a smaller one.
+ * The clients and routes that one brownout refuses, for the pipeline, the plan and the estimate of refusals. The choice of
+ * clients does not depend on the window: a larger share includes all clients of a smaller share.
  */
 export class BrownoutScope {
   readonly window: BrownoutWindow;
@@ -33,7 +33,7 @@ export class BrownoutScope {
     this.window = window;
     this.key = brownoutKey(name, window);
     this.#spared = new Set(spared);
-    this.#seed = mixed(`${name} `, fnvOffset);
+    this.#seed = fnv1a(`${name} `, fnvOffset);
     this.#bound = clients * 2 ** 32;
     this.#contract = contract;
     const namesOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
@@ -43,7 +43,7 @@ export class BrownoutScope {
 
   /** `client`: as in the ledger. */
   includesClient(client: string): boolean {
-    return spread(mixed(client, this.#seed)) < this.#bound && !this.#spared.has(client);
+    return spreadEvenly(fnv1a(client, this.#seed)) < this.#bound && !this.#spared.has(client);
   }
 
   /** `path`: without version and query, or the path of a route in the ledger. HEAD is refused with GET. */
@@ -51,10 +51,10 @@ export class BrownoutScope {
     return this.#routes === undefined || this.#routes.has(`${method} ${this.#templateOf(path)}`);
   }
 
-  /** As in the ledger, so that `/drinks/{id}` does not match `/drinks/mine` if that is a route of its own. */
+  /** The template of a path, as in the ledger: `/drinks/{id}` does not match `/drinks/mine` if that is a route of its own. */
   #templateOf(path: string): string {
     if (this.#contract) return this.#contract.paths.find(path)?.template ?? path;
-    // With a number for each parameter, `/drinks/{id}.json` is folded like `/drinks/7.json`.
+    // Parameters become numbers, so that `/drinks/{id}.json` gets the same name in the ledger as `/drinks/7.json`.
     return foldPath(path.replace(/\{[^{}]*\}/g, '0'));
   }
 }
@@ -62,14 +62,14 @@ export class BrownoutScope {
 const fnvOffset = 0x811c9dc5;
 
 /** FNV-1a over the UTF-16 code units of `text`. */
-function mixed(text: string, seed: number): number {
+function fnv1a(text: string, seed: number): number {
   let hash = seed;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return hash;
 }
 
 /** Spreads a hash evenly over 0 to 2^32 - 1: FNV alone does not mix the high bits of similar names. */
-function spread(hash: number): number {
+function spreadEvenly(hash: number): number {
   let mix = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   mix = Math.imul(mix ^ (mix >>> 13), 0xc2b2ae35);
   return (mix ^ (mix >>> 16)) >>> 0;
@@ -121,7 +121,7 @@ function brownoutProblem(
   { now, state }: RestrictedRequest,
 ): Problem {
   const next = nextBrownout(version, state.cancelled, now);
-  const rest = Math.max(1, Math.ceil((end - now) / 1000));
+  const remainingSeconds = Math.max(1, Math.ceil((end - now) / 1000));
   const { status } = snapshot.brownout;
   return {
     code: 'VERSION_BROWNOUT',
@@ -132,6 +132,6 @@ function brownoutProblem(
       next: next === undefined ? null : rfc3339(next.at),
       ...endMembers(version, snapshot, now),
     },
-    fields: ['Cache-Control', 'no-store', 'Retry-After', String(Math.min(rest, longestRetryAfter))],
+    fields: ['Cache-Control', 'no-store', 'Retry-After', String(Math.min(remainingSeconds, longestRetryAfter))],
   };
 }

@@ -14,15 +14,15 @@ const weekMs = 7 * 86_400_000;
 export interface BrownoutEstimate {
   /** The start of that week, epoch ms. */
   readonly since: number;
-  /** The ledger has all requests since this instant, epoch ms. Undefined: it is empty. */
+  /** The ledger has all requests since this instant, epoch ms. Undefined: the ledger is empty. */
   readonly coveredSince: number | undefined;
-  /** To the version. */
+  /** Requests to the version. */
   readonly requests: number;
-  /** To the version, by clients without a name that brownouts may refuse. */
+  /** Requests to the version by clients that have no name and that brownouts may refuse. */
   readonly unnamed: number;
-  /** That the brownout would have refused. An upper bound. */
+  /** Requests that the brownout would have refused. An upper bound. */
   readonly refused: number;
-  /** To all versions. */
+  /** Requests to all versions. */
   readonly all: number;
 }
 
@@ -68,7 +68,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, one) => total + one, 0);
 }
 
-/** Why the brownout must not start, by the requests of the last week. Undefined: it may. */
+/** Why the brownout must not start, by the requests of the last week. Undefined: it may start. */
 export function reasonToSkip(
   { since, coveredSince, requests, unnamed, refused, all }: BrownoutEstimate,
   settings: Pick<BrownoutSettings, 'unnamed' | 'maxShare'>,
@@ -93,9 +93,10 @@ export function hasHealthyTarget({ versions }: Pick<ServingReport, 'versions'>, 
   return targets.some(({ health, reachable }) => health === 'healthy' && reachable !== false);
 }
 
-// Shorter than `limitMs`, so that a single error among few requests leaves the span before it can end the brownout.
-const spanMs = 30_000;
-const limitMs = 60_000;
+// The period of the error share. Shorter than `longestFailureMs`, so that a single error among few requests cannot end the
+// brownout.
+const errorPeriodMs = 30_000;
+const longestFailureMs = 60_000;
 const largestErrorShare = 0.05;
 
 interface Sample extends RequestCounts {
@@ -103,7 +104,7 @@ interface Sample extends RequestCounts {
   readonly at: number;
 }
 
-/** Watches the version that clients should move to while a brownout sends them there. */
+/** Watches the successor of a version during a brownout, because clients should move to it. */
 export class SuccessorWatch {
   #samples: Sample[] = [];
   #failingSince: number | undefined;
@@ -119,17 +120,17 @@ export class SuccessorWatch {
    */
   add(at: number, counts: RequestCounts, isHealthy: boolean): string | undefined {
     const last = this.#samples.at(-1);
-    // The counters start again if a process did not answer this time, and the clock may be set back.
+    // The counters are smaller if a process did not answer this time, and the clock may be set back.
     if (last && (counts.requests < last.requests || at < last.at)) this.#samples = [];
     this.#samples.push({ at, ...counts });
-    while ((this.#samples[1]?.at ?? at) <= at - spanMs) this.#samples.shift();
+    while ((this.#samples[1]?.at ?? at) <= at - errorPeriodMs) this.#samples.shift();
     const share = this.#errorShare(counts);
     if (isHealthy && share <= largestErrorShare) {
       this.#failingSince = undefined;
       return undefined;
     }
     this.#failingSince = Math.min(this.#failingSince ?? at, at);
-    if (at - this.#failingSince < limitMs) return undefined;
+    if (at - this.#failingSince < longestFailureMs) return undefined;
     return isHealthy ? `answers ${percent(share)} of its requests with 5xx` : 'has no healthy target';
   }
 

@@ -18,14 +18,14 @@ import type { BrownoutRecord } from '../usage/usageRow.ts';
 import { type BrownoutEstimate, hasHealthyTarget, reasonToSkip, SuccessorWatch } from './brownoutConditions.ts';
 import type { RestrictionState } from './restriction.ts';
 
-// An operator, or another gateway of the fleet, stops a brownout within two seconds.
+// A stop by an operator, or by another gateway of the fleet, takes effect within two seconds.
 const tickMs = 500;
-// The processes know of a brownout before it begins, so that it begins to the second.
+// The processes are told about a brownout this long before it begins, so that it begins on time.
 const leadMs = 30_000;
-// A store that fails over answers within this time.
+// A store that fails over answers again within this time.
 const unreadableMs = 5_000;
 const sampleMs = 5_000;
-// Another gateway of the fleet may stop a brownout long before it begins.
+// The longest time between two reads of the records: another gateway may stop a brownout long before it begins.
 const longestPauseMs = 60_000;
 
 export interface BrownoutControlOptions {
@@ -39,7 +39,7 @@ export interface BrownoutControlOptions {
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
   /** Stores new records and returns all records that are in effect. Undefined: the ledger, or the store of the fleet, does not answer. */
   readonly exchange: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
-  /** Tells all processes that serve clients which brownouts may refuse, and which are cancelled. */
+  /** Tells all processes that serve clients which brownouts may refuse them, and which brownouts are cancelled. */
   readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
 }
 
@@ -51,7 +51,7 @@ interface NearBrownout {
 }
 
 /**
- * Decides on the operating side which brownouts start, and ends them early. The processes that serve clients begin and end an
+ * Decides on the operating side which brownouts start, and which end early. The processes that serve clients begin and end an
  * approved brownout by their own clocks. A brownout that is over, for whatever reason, does not start again.
  */
 export class BrownoutControl {
@@ -66,7 +66,7 @@ export class BrownoutControl {
   #published = '[[],[]]';
   #isLoaded = false;
   #isClosed = false;
-  /** Of the monotonic clock. */
+  /** When the last exchange began, by the monotonic clock. */
   #exchangedAt = 0;
   #unreadableSince: number | undefined;
   /** The keys whose conditions are being read. */
@@ -151,6 +151,7 @@ export class BrownoutControl {
     );
   }
 
+  /** Starts, watches, stops or ends a brownout, if it is time. */
   #advance(brownout: NearBrownout, isReadable: boolean): void {
     const { key, version, window } = brownout;
     const now = this.#options.clock.now();
@@ -185,10 +186,10 @@ export class BrownoutControl {
 
   async #decideStart(brownout: NearBrownout): Promise<void> {
     const { clock } = this.#options;
-    const skip = await this.#reasonToSkip(brownout);
-    if (skip === undefined) this.#decide(brownout, 'approved', null);
+    const reason = await this.#reasonToSkip(brownout);
+    if (reason === undefined) this.#decide(brownout, 'approved', null);
     // A ledger that does not answer now may answer before the start.
-    else if (skip !== unreadable || clock.now() >= brownout.window.at) this.#decide(brownout, 'skipped', skip);
+    else if (reason !== unreadable || clock.now() >= brownout.window.at) this.#decide(brownout, 'skipped', reason);
   }
 
   async #reasonToSkip({ version, window }: NearBrownout): Promise<string | undefined> {
@@ -219,7 +220,7 @@ export class BrownoutControl {
     if (problem !== undefined) this.#decide(brownout, 'stopped', `its successor /${successor.name} ${problem}`);
   }
 
-  /** Effective here at once, except for an approval: in a fleet, another gateway may have decided before. */
+  /** Takes effect here at once, except for an approval: in a fleet, another gateway may have decided before. */
   #decide({ key, version, window }: NearBrownout, state: BrownoutRecord['state'], reason: string | null): void {
     const known = this.#recordOf(key);
     if (this.#isClosed || (known !== undefined && known.state !== 'approved')) return;

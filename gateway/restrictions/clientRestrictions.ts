@@ -4,7 +4,7 @@ import { Brownouts } from './brownout.ts';
 import { Freeze } from './freeze.ts';
 import type { Refused, RestrictedRequest, Restriction, RestrictionKind, Waived, Waivers } from './restriction.ts';
 
-/** The freeze and brownouts of a version, in the order in which they are asked. */
+/** The restrictions of a version, in the order in which they decide. */
 const factories: readonly ((version: Version, snapshot: Snapshot) => readonly Restriction[])[] = [
   Freeze.of,
   Brownouts.of,

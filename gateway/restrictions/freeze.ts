@@ -4,7 +4,7 @@ import { rfc3339 } from '../shared/httpDate.ts';
 import { canBeNew, freezeKey } from './knownClients.ts';
 import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
 
-/** Refuses the clients that were first seen when the freeze had begun. */
+/** Refuses the clients that were first seen since the start of the freeze. */
 export class Freeze implements Restriction {
   readonly kind = 'freeze';
   readonly #version: Version;
@@ -21,7 +21,7 @@ export class Freeze implements Restriction {
     this.#allowed = new Set(freeze.allow);
   }
 
-  /** Empty if the version has no freeze, or one that only reports: reports read the new clients from the ledger. */
+  /** Empty if the version has no freeze, or one that only reports new clients: those are read from the ledger. */
   static of(version: Version, snapshot: Snapshot): readonly Restriction[] {
     const { freeze } = version;
     return freeze?.mode === 'refuse' ? [new Freeze(version, snapshot, freeze)] : [];

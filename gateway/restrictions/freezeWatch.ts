@@ -25,20 +25,20 @@ const settledMs = 20_000;
 const firstRetryMs = 10_000;
 const longestRetryMs = 3_600_000;
 // New clients may be forged keys, so the number of lines is bounded.
-const linesPerLook = 20;
+const linesPerReport = 20;
 
 export interface FreezeWatchOptions {
   /** Epoch ms. */
   readonly now: () => number;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** Sends all counts to the ledger. @returns why calls from before may still be missing in it; undefined: it has all of them */
+  /** Sends all counts to the ledger. @returns why earlier calls may still be missing in it; undefined: none is missing */
   readonly settle: (versions: readonly string[], quiet: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly find: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
   /** How clients are named now; see `namingOf`. */
   readonly naming: (snapshot: Snapshot) => string;
-  /** Hands the known clients to all processes that serve clients. */
+  /** Sends the known clients to all processes that serve clients. */
   readonly restrict: (known: KnownClients) => Promise<void>;
 }
 
@@ -52,14 +52,15 @@ interface Watched {
   readonly reported: Set<string>;
   /** When the known clients were read last, epoch ms. */
   readAt: number;
-  /** When the ledger is read next, epoch ms, and the pause before the attempt after that. */
+  /** When the ledger is read next, epoch ms. */
   next: number;
+  /** The pause after the next attempt, if it fails. */
   pause: number;
 }
 
 /**
  * Reads the known clients of each freeze from the ledger: at the start, when a reload changes the freeze, and when it begins.
- * Half a minute after the begin it reads them again. Then it reports new clients.
+ * Half a minute after the freeze began, it reads the known clients again. From then on it reports new clients.
  */
 export class FreezeWatch {
   readonly #options: FreezeWatchOptions;
@@ -85,20 +86,21 @@ export class FreezeWatch {
         const kept = before.get(key);
         // The reload may have removed the reason.
         if (kept?.state === 'inactive') kept.next = 0;
-        return [[key, kept ?? watched(name, freeze)]];
+        return [[key, kept ?? newWatched(name, freeze)]];
       }),
     );
     clearInterval(this.#timer);
     this.#timer = undefined;
-    if (this.#watched.size > 0 && !this.#isClosed) this.#timer = setInterval(() => void this.look(), tickMs).unref();
+    if (this.#watched.size > 0 && !this.#isClosed)
+      this.#timer = setInterval(() => void this.readDueFreezes(), tickMs).unref();
     if (this.#watched.size + before.size > 0) await this.#restrict();
-    await this.look();
+    await this.readDueFreezes();
   }
 
   /** Reads all known clients again: the salt of the tags has changed. */
   async readAgain(): Promise<void> {
-    for (const [key, { version, settings }] of this.#watched) this.#watched.set(key, watched(version, settings));
-    if (this.#watched.size > 0) await this.look();
+    for (const [key, { version, settings }] of this.#watched) this.#watched.set(key, newWatched(version, settings));
+    if (this.#watched.size > 0) await this.readDueFreezes();
   }
 
   status(): readonly FreezeStatus[] {
@@ -111,7 +113,7 @@ export class FreezeWatch {
   }
 
   /** Reads the ledger for each freeze that is due. Never rejects. */
-  async look(): Promise<void> {
+  async readDueFreezes(): Promise<void> {
     if (this.#isBusy || this.#isClosed) return;
     this.#isBusy = true;
     try {
@@ -127,10 +129,10 @@ export class FreezeWatch {
     }
   }
 
-  /** Starts again: if the clock was set back to before the freeze, more clients will be known when it begins. */
+  /** Resets the state. If the clock was set back to before the freeze, more clients will be known when the freeze begins. */
   async #awaitBegin(one: Watched): Promise<void> {
     const wasActive = one.state === 'active';
-    Object.assign(one, watched(one.version, one.settings));
+    Object.assign(one, newWatched(one.version, one.settings));
     if (wasActive) await this.#restrict();
   }
 
@@ -172,7 +174,7 @@ export class FreezeWatch {
     if (found.kind === 'found' && this.#isWatched(one)) this.#report(one, found.newClients, false);
   }
 
-  /** `isFirst`: clients of earlier runs of the gateway are among them. */
+  /** `isFirst`: the new clients may include clients of earlier runs of the gateway. */
   #report({ version, settings, reported }: Watched, newClients: readonly NewClient[], isFirst: boolean): void {
     const unreported = newClients.filter(({ client }) => !reported.has(client));
     for (const { client } of unreported) reported.add(client);
@@ -183,9 +185,9 @@ export class FreezeWatch {
       return;
     }
     const action = settings.mode === 'refuse' ? 'refused by its freeze' : 'reported by its freeze, and served';
-    for (const one of unreported.slice(0, linesPerLook))
+    for (const one of unreported.slice(0, linesPerReport))
       notice(`new client of /${version}, ${action}: ${newClientInWords(one)}, first call ${rfc3339(one.first)}`);
-    const left = unreported.length - linesPerLook;
+    const left = unreported.length - linesPerReport;
     if (left > 0) notice(`/${version} has ${plural(left, 'more new client')} in the last seconds`);
   }
 
@@ -200,7 +202,7 @@ export class FreezeWatch {
     });
   }
 
-  /** Hands over the names of all active freezes. Names from before a change of the naming are left out. */
+  /** Sends the known clients of all active freezes. Names from before a change of the naming are left out. */
   async #restrict(): Promise<void> {
     const active = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
     const naming = active.findLast(({ clients }) => clients)?.clients?.naming ?? '';
@@ -220,7 +222,7 @@ function statusOf({ version, settings: { from, mode }, state, reason, clients, r
   return { version, from, mode, state, reason, known: clients?.count, newClients: reported.size };
 }
 
-function watched(version: string, settings: FreezeSettings): Watched {
+function newWatched(version: string, settings: FreezeSettings): Watched {
   const unread = { state: 'scheduled', reason: undefined, clients: undefined, readAt: 0 } as const;
   return { version, settings, ...unread, reported: new Set(), next: 0, pause: firstRetryMs };
 }

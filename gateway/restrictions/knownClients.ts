@@ -17,7 +17,7 @@ export interface FreezeQuery {
   readonly naming: string;
   /** Clients that are never new. */
   readonly allow: readonly string[];
-  /** True: the known clients were read before. */
+  /** Whether the known clients are left out, because they were read before. */
   readonly onlyNewClients?: boolean;
 }
 
@@ -30,10 +30,11 @@ export type FreezeClients =
       readonly kind: 'found';
       /** How the clients are named; see `namingOf`. */
       readonly naming: string;
-      /** First seen before `from`, one per line, and their number. '' if `onlyNewClients`. */
+      /** The clients first seen before `from`, one per line; '' if `onlyNewClients`. */
       readonly known: string;
+      /** The number of clients in `known`. */
       readonly count: number;
-      /** First seen since, the earliest first, at most `maxNewClients`. */
+      /** The clients first seen since `from`, the earliest first, at most `maxNewClients`. */
       readonly newClients: readonly NewClient[];
     }
   /** The freeze must refuse no client. `reason`: sentences for the operator. */
@@ -45,9 +46,9 @@ export interface FreezeStatus extends Pick<FreezeQuery, 'version' | 'from'> {
   /** `scheduled`: it has not begun. `reading`: the ledger is read. `inactive`: it refuses no client, see `reason`. */
   readonly state: 'scheduled' | 'reading' | 'active' | 'inactive';
   readonly reason: string | undefined;
-  /** The number of clients first seen before it; undefined unless it is active. */
+  /** The number of clients first seen before the freeze; undefined unless the freeze is active. */
   readonly known: number | undefined;
-  /** The number of clients first seen since; a lower bound above `maxNewClients`. */
+  /** The number of clients first seen since. A lower bound from `maxNewClients` on. */
   readonly newClients: number;
 }
 
@@ -67,14 +68,14 @@ const maxListed = 5;
 // As read from the ledger. Clients that cannot be new are removed afterwards.
 const maxFirstCalls = 50_000;
 
-/** The most names that a freeze keeps: `usage.max_clients` limits those of one day, and known clients are those of many days. */
+/** The most names that a freeze keeps: `usage.max_clients` limits the clients of one day, and known clients come from many days. */
 export function knownLimit({ maxClients }: { readonly maxClients: number }): number {
   return 4 * maxClients;
 }
 
 /**
- * Whether a client can be new to a freeze. Many clients share a user agent or an address, and both change with an update or a
- * move. So a client that is identified by nothing else is never new.
+ * Whether a client can be new to a freeze. A client that is identified only by its user agent or address is never new: many
+ * clients share one, and an update changes the user agent of a client, as a move changes its address.
  */
 export function canBeNew(client: string): boolean {
   // A name without a kind stands for several clients: `unknown`, or the sum of those above a limit.
@@ -114,7 +115,7 @@ export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<st
   return sets;
 }
 
-/** Finds the clients that a version had before its freeze. Requires that the ledger has all calls of that time by name. */
+/** Finds the clients that a version had before its freeze. The ledger must have all calls of that time, with the names of the clients. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
   const { version, from, quiet, limit, onlyNewClients = false } = query;
   const covered = await queries.coveredSince(quiet, from);
@@ -135,11 +136,11 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     return { kind: 'unknown', reason: `${change}, so clients from before have other names.  ${later}` };
   }
   if (!before.every(isSingleClient)) {
-    const what = 'Before it, clients were counted together as other clients, so that their names are not known.';
+    const what = 'Before the freeze, clients were counted together as other clients, so their names are not known.';
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients, and move \`from\` to a later date.` };
   }
   if (before.length > limit) {
-    const what = `/${version} had more than ${plural(limit, 'client')} before it.`;
+    const what = `/${version} had more than ${plural(limit, 'client')} before the freeze.`;
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
   const known = before.map(({ client }) => client).join('\n');

@@ -36,9 +36,9 @@ export interface Waived {
 /** A rule of a version that refuses some of its clients. It is not applied to a retired version. */
 export interface Restriction {
   readonly kind: RestrictionKind;
-  /** Undefined: it does not apply to the request. */
+  /** Undefined: the restriction does not apply to the request. */
   rule(request: RestrictedRequest): Ruling | undefined;
-  /** Whether it would refuse the request for some client. A preflight does not identify its client. */
+  /** Whether the restriction would refuse the request for some client. For preflights, which do not identify their client. */
   mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean;
 }
 
@@ -52,9 +52,9 @@ export interface Waivers {
 export interface RestrictionState {
   /** By `freezeKey`: the clients first seen before a freeze. A freeze that is missing is inactive and refuses no client. */
   readonly known: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The brownouts that may refuse, by `v1 2027-03-02T14:00:00Z`. A window that is missing refuses no client. */
+  /** The keys of the brownouts that may refuse clients: `v1 2027-03-02T14:00:00Z`. A brownout without its key refuses no client. */
   readonly brownouts: ReadonlySet<string>;
-  /** Those that were skipped or stopped, so that they are not announced any more. */
+  /** The brownouts that were skipped or stopped, so that they are no longer announced. */
   readonly cancelled: CancelledBrownouts;
   /** The shadows and the comparisons with contracts that an operator has stopped, by the key of their settings. */
   readonly stoppedShadows: ReadonlySet<string>;

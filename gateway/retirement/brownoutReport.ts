@@ -13,9 +13,9 @@ import { secondOf } from './words.ts';
  * - `came back`: it called the version again later than a day after the end, and did not use the successor
  * - `silent since`: it did neither
  *
- * Used the successor: with a request that did not fail, after its first refused request and within 7 days after the end. Called
- * the version again: with any request after its last refused one, also if a later brownout refused it. If the brownout only
- * refuses some routes, the request must also be after the end.
+ * A client "used the successor" if it sent the successor a request that did not fail, after its first refused request and within
+ * 7 days after the end. It "called the version again" if it sent the version any request after its last refused one, even a
+ * request that a later brownout refused. If the brownout refuses only some routes, that request must also be after the end.
  */
 export const brownoutClasses = ['kept retrying', 'both', 'came back', 'moved', 'silent since'] as const;
 export type BrownoutClass = (typeof brownoutClasses)[number];
@@ -37,13 +37,13 @@ export function brownoutClass(
   return 'silent since';
 }
 
-/** A brownout of routes.yaml, of the ledger, or of both. Instants in epoch ms. */
+/** A brownout that is in routes.yaml, in the ledger, or in both. Instants in epoch ms. */
 interface KnownBrownout extends BrownoutTotal {
-  /** The first instant after it. */
+  /** The first instant after the brownout. */
   readonly end: number;
-  /** Whether it refuses only some routes. Clients may then call the others meanwhile. */
+  /** Whether the brownout refuses only some routes. Clients may call the other routes during it. */
   readonly isPartial: boolean;
-  /** Why it was skipped or stopped, with the state; undefined: neither. */
+  /** `stopped: the reason` or `skipped: the reason`; undefined if the brownout was neither stopped nor skipped. */
   readonly decision: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface BrownoutQuestion {
   /** The number of the brownout, from 1 for the earliest, or its start in epoch ms. Undefined: the last one that has begun. */
   readonly window: number | undefined;
   readonly now: number;
-  /** What is known about the ledger besides the ledger itself. */
+  /** Remarks about the ledger from other sources, for the notes. */
   readonly remarks?: readonly Remark[] | undefined;
 }
 
@@ -173,7 +173,7 @@ async function knownBrownouts(queries: UsageQueries, snapshot: Snapshot, version
     const total = totals.find((one) => one.at === at) ?? { at, refused: 0, clients: 0, last: at };
     return { ...total, end, isPartial: routes !== undefined, decision: undefined };
   });
-  // routes.yaml does not list it any more. Its last refused request is the best estimate of its end.
+  // The brownouts that routes.yaml no longer lists. The last refused request is the best estimate of the end.
   const former = totals
     .filter(({ at }) => !windows.some((window) => window.at === at))
     .map((total): KnownBrownout => ({ ...total, end: total.last + 1, isPartial: false, decision: undefined }));
@@ -205,7 +205,10 @@ async function notesOn(
   const notes: Remark[] = [];
   const covered = await queries.coveredSince();
   if (now < end)
-    notes.push({ code: 'not_over', text: `It ends at ${secondOf(end)}. What clients do then is not known yet.` });
+    notes.push({
+      code: 'not_over',
+      text: `It ends at ${secondOf(end)}. What clients do after the end is not known yet.`,
+    });
   else if (now < end + moveMs) {
     const text = `Clients count as moved if they use the successor within ${inWholeUnits(moveMs)} after the end, until ${secondOf(end + moveMs)}.`;
     notes.push({ code: 'may_change', text: `${text} Later answers may differ.` });
@@ -217,13 +220,13 @@ async function notesOn(
       covered === undefined ? 'The ledger is empty' : `The ledger covers only the time since ${secondOf(covered)}`;
     notes.push({
       code: 'gap',
-      text: `${since}: requests before may be missing, and a client that is listed as silent may have called.`,
+      text: `${since}: earlier requests may be missing, and a client that is listed as silent may have called.`,
     });
   }
   let requests = await queries.folded(at, version);
   if (successor !== undefined) requests += await queries.folded(at, successor);
   if (requests > 0) {
-    const text = `${plural(requests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are at least these.`;
+    const text = `${plural(requests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are lower bounds.`;
     notes.push({ code: 'folded', text });
   }
   return notes;

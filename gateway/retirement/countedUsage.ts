@@ -75,8 +75,8 @@ export function isUsing({ used = 0, failing, refused, last }: ClientUse, since: 
 }
 
 /**
- * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the
- * period has 0 requests in it, but still uses the version: it gets one.
+ * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the period
+ * has 0 requests in the period, but still uses the version. Such a client gets one request.
  */
 export function withOpenRequest<Use extends Pick<ClientUse, 'requests' | 'served'>>(use: Use): Use {
   return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
@@ -119,7 +119,7 @@ export async function inContract(
   return uses.filter(({ route }) => listed.has(route)).map((use) => ({ ...use, inContract: isKnown(pathOf(use)) }));
 }
 
-/** The path of `GET /drinks/{id}`; not a path for `other`. */
+/** The path of `GET /drinks/{id}`. For `other` the result is not a path. */
 function pathOf({ route }: CountedRoute): string {
   return route.slice(route.indexOf(' ') + 1);
 }

@@ -27,7 +27,7 @@ export interface RetirementFacts extends CountedClients {
   readonly version: string;
   /** Undefined: the verdict is about the whole version. Otherwise the dates and counts are those of the route. */
   readonly route: LedgerRoute | undefined;
-  /** For a route: requests to the version that were counted without their route, and may be requests to it. */
+  /** For a route: requests to the version that were counted without their route. Some of them may be requests to the route. */
   readonly withoutRoute: number;
   readonly now: number;
   /** `removed`: routes.yaml does not list it any more, and its clients get 404. */
@@ -71,23 +71,23 @@ export interface RetirementFacts extends CountedClients {
   readonly waiting: number;
   /** The clients that are still served after the retirement, each until its waiver ends. */
   readonly waivers: Version['waivers'];
-  /** The version whose backend serves it through an adapter, `v2`; undefined: it has its own backend. */
+  /** The version whose backend serves this version through an adapter, `v2`; undefined: no adapter serves it. */
   readonly adaptedFrom: string | undefined;
   readonly successor: SuccessorFacts | undefined;
-  /** Undefined: this gateway is on its own. */
+  /** Undefined: this gateway is not part of a fleet. */
   readonly fleet: FleetFacts | undefined;
 }
 
 /** What the verdict needs to know of the fleet. */
 export interface FleetFacts {
-  /** The number of gateways that were heard, with this one. */
+  /** The number of gateways that were heard, including this one. */
   readonly heard: number;
   /** In the other gateways that were heard. */
   readonly inFlight: number;
   readonly waiting: number;
   /** Why calls of the quiet period may be missing in the ledger. */
   readonly gaps: readonly Remark[];
-  /** Why calls that ended before the question may be missing in the ledger, but only for some seconds. */
+  /** Why the most recent calls may be missing in the ledger. They arrive within some seconds. */
   readonly unsent: readonly Remark[];
   readonly notes: readonly Remark[];
 }
@@ -117,7 +117,7 @@ export interface FactSources {
   readonly fleet?: FleetFacts | undefined;
 }
 
-/** A version, which routes.yaml may not list any more, or one of its routes. */
+/** A version, or one of its routes. routes.yaml need not list the version any more. */
 export interface RetirementSubject extends Pick<Version, 'name'> {
   readonly route?: LedgerRoute | undefined;
 }
@@ -187,7 +187,7 @@ async function factsWithoutProblem(
     trend: await trendWithout(retire.ignoreClients, name, queries, covered, now),
     lostRoutes: version ? await inContract(routesLost(version, snapshot, routes, now), version, queries, hour) : [],
     failingRoutes: version ? await inContract(routes.filter(onlyFails), version, queries, hour) : [],
-    // Not known by route. The ledger has the requests in flight as well, because every process has just counted them.
+    // Not known by route. The ledger also has the requests in flight, because every process has just counted them.
     inFlight: route ? 0 : (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
     waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     waiting: route ? 0 : (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
@@ -219,7 +219,7 @@ async function pastClients(
   now: number,
 ) {
   const isIgnored = ignoredBy(ignoreClients);
-  // The ledger has the days of calls only, so shorter pauses are not known.
+  // The ledger has only the days of calls, so shorter pauses are not known.
   const shortestPause = rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
   const past = (await queries.pastClients(version, since, now, shortestPause)).filter((one) => !isIgnored(one));
   const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;

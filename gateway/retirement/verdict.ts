@@ -3,7 +3,16 @@ import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } f
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
-import { clientCount, clientsAndOthers, dayOf, listOf, othersInWords, percent, secondOf, theLast } from './words.ts';
+import {
+  clientCount,
+  clientsAndOthers,
+  dayOf,
+  listOf,
+  othersInWords,
+  secondOf,
+  shareInWords,
+  theLast,
+} from './words.ts';
 
 const dayMs = 86_400_000;
 const notCounted = 'ignored and failing clients do not count';
@@ -130,7 +139,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   const [uses, share] = [countedUses(facts), shareOf(facts)];
   if (uses.length > 0 && (share > maxShare || facts.stage === 'removed')) {
     const made = `${clientCount(facts)} made ${plural(requestsOf(uses), 'request')} to ${subjectOf(facts)}`;
-    const text = `${made} in ${theLast(quiet)}, ${percent(share)} of all: ${clientsAndOthers(facts)}.`;
+    const text = `${made} in ${theLast(quiet)}, ${shareInWords(share)} of all: ${clientsAndOthers(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
   // Each open request counts as use of its client. If no client counts, an ignored or failing client has sent it, or the ledger
@@ -149,8 +158,8 @@ function reasonForYes(facts: RetirementFacts): Remark {
   }
   const verb = clients.length === 1 && others === undefined ? 'calls' : 'call';
   const left = `${clientCount(facts)} still ${verb} ${subject} and will be cut off: ${clientsAndOthers(facts)}`;
-  const share = `${percent(shareOf(facts))} of all requests in ${theLast(quiet)}`;
-  const text = `${left}. That is ${share}; retire.max_share allows ${percent(maxShare)}.`;
+  const share = `${shareInWords(shareOf(facts))} of all requests in ${theLast(quiet)}`;
+  const text = `${left}. That is ${share}; retire.max_share allows ${shareInWords(maxShare)}.`;
   return { code: 'below_max_share', text };
 }
 

@@ -10,7 +10,7 @@ const maxListedClients = 5;
 const maxListedRoutes = 2;
 
 /** A share of 0 to 1 as a percentage: `2.3%`. A small share is `less than 0.01%`, never 0%. */
-export function percent(share: number): string {
+export function shareInWords(share: number): string {
   if (share > 0 && share < 0.0001) return 'less than 0.01%';
   return `${Number((share * 100).toPrecision(share >= 0.1 ? 3 : 2))}%`;
 }
@@ -48,7 +48,7 @@ export function listOf<Client extends ListedClient>(
   return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
 }
 
-/** `50,001 clients`; `At least 50,001 clients` if others are counted together, or without their route. */
+/** `50,001 clients`; `At least 50,001 clients` if some are counted together, or some requests without their route. */
 export function clientCount({
   clients,
   others,
@@ -71,7 +71,7 @@ export function clientsAndOthers({
   return [...(clients.length > 0 ? [listOf(clients, now, details)] : []), ...rest].join('; and ');
 }
 
-/** `fleet`: undefined if the gateway is on its own. Then all its tags have the same salt. */
+/** `fleet`: undefined if the gateway is not part of a fleet. Then all tags in the ledger have the same salt. */
 interface OthersContext {
   readonly fleet?: unknown;
 }

@@ -17,14 +17,14 @@ const visible = /^[\x21-\x7e]*$/;
 const maxLayers = 8;
 const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
 
-/** Parses a request-target. Returns a string that describes the fault if it is refused. */
+/** Parses a request-target. If the target is refused, returns a text that describes the fault. */
 export function parseRequestTarget(target: string): RequestTarget | string {
   if (target.startsWith('/')) return readOrigin(target, undefined);
   const scheme = /^https?:\/\//i.exec(target);
   if (!scheme) return 'the request target is neither a path nor an http URL';
   const start = scheme[0].length;
-  const length = target.slice(start).search(/[/?#\\]/);
-  const authority = length === -1 ? target.slice(start) : target.slice(start, start + length);
+  const authorityLength = target.slice(start).search(/[/?#\\]/);
+  const authority = authorityLength === -1 ? target.slice(start) : target.slice(start, start + authorityLength);
   if (!isAuthority(authority)) return 'the authority of the request target is not valid';
   const rest = target.slice(start + authority.length);
   return readOrigin(rest.startsWith('/') ? rest : `/${rest}`, authority);

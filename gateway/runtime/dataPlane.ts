@@ -143,7 +143,7 @@ export class DataPlane {
   }
 
   #check(): void {
-    const { jump } = this.#clockWatch.look();
+    const { jump } = this.#clockWatch.measure();
     if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
     this.draining.endUnwanted(this.context.active, this.#clock.now());
   }

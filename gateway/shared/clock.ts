@@ -28,7 +28,7 @@ export class ClockWatch {
    * `jump`: by how many ms the clock was set forward (below 0: back); 0 for changes of a few seconds. `elapsed`: the real
    * time since the last call, ms. While a machine sleeps, the monotonic clock of Linux stops, so the sleep is a jump, too.
    */
-  look(): { readonly jump: number; readonly elapsed: number } {
+  measure(): { readonly jump: number; readonly elapsed: number } {
     const monotonic = this.#clock.monotonic?.();
     if (monotonic === undefined) return { jump: 0, elapsed: 0 };
     const elapsed = monotonic - (this.#monotonic ?? monotonic);

@@ -12,7 +12,7 @@ export const largestContract = 64 * mebibyte;
 // Without O_NONBLOCK, opening a named pipe waits for a writer. Windows has neither the flag nor such files.
 const readOnly = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** The file is not a regular file, or too large. The message begins with its verb: "is a socket". */
+/** The file is not a regular file, or too large. The message begins with a verb: "is a socket, not a file". */
 export class UnsuitableFileError extends Error {
   override readonly name = 'UnsuitableFileError';
   readonly remedy: string;
@@ -89,7 +89,7 @@ function kindOf(stats: Stats): string {
 }
 
 /**
- * Makes a folder and its parents. Not with `recursive` of mkdir, which loops for ever if a file system answers ENOENT
+ * Makes a folder and its parents. Does not use `recursive` of mkdir, because that loops forever if a file system answers ENOENT
  * within an existing folder, as /proc does. @throws system errors
  */
 export function makeFolder(folder: string): void {

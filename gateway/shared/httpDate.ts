@@ -11,7 +11,7 @@ export function rfc3339(instant: number): string {
 let currentSecond = Number.NaN;
 let currentDate = '';
 
-/** The date of now, formatted once a second. */
+/** The current date, formatted once a second. */
 export function currentHttpDate(): string {
   const second = Math.floor(Date.now() / 1000);
   if (second !== currentSecond) {

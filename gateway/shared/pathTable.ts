@@ -55,13 +55,13 @@ export function valuesIn(segment: string, { literals }: SegmentPattern): string[
 
 /**
  * The template `to` with the parameter values of `path`, which matches the template `from`. A parameter that `from` does
- * not have takes the next value without a counterpart; undefined if there is none.
+ * not have takes the value of the next parameter that `to` does not have; undefined if there is no such value.
  */
 export function translatePath(path: string, from: string, to: string): string | undefined {
   return pathTranslation(from, to)?.(path);
 }
 
-/** `translatePath` for many paths. Undefined: it is undefined for each path. */
+/** `translatePath` for many paths. Undefined: `translatePath` is undefined for each path. */
 export function pathTranslation(from: string, to: string): ((path: string) => string) | undefined {
   const names = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);
   const wanted = [...to.matchAll(parameter)].map(([, name = '']) => name);

@@ -97,7 +97,7 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     const opened = ledgerWithPauses();
     add(opened, 'other clients', from - 1);
     expect(await find(fill(opened))).toMatchObject({
-      reason: expect.stringMatching(/^Before it, clients were counted/),
+      reason: expect.stringMatching(/^Before the freeze, clients were counted/),
     });
     const later = ledgerWithPauses();
     fill(later);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clientsUsing, ignoredBy } from '../../gateway/retirement/countedUsage.ts';
-import { clientsInWords, percent } from '../../gateway/retirement/words.ts';
+import { clientsInWords, shareInWords } from '../../gateway/retirement/words.ts';
 import { inWholeUnits } from '../../gateway/shared/text.ts';
 import { migrationState } from '../../gateway/usage/report/usagePage.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
@@ -111,7 +111,7 @@ it.each([
   [0.0234, '2.3%'],
   [0.1234, '12.3%'],
   [1, '100%'],
-])('a share of %d is %s', (share, expected) => expect(percent(share)).toBe(expected));
+])('a share of %d is %s', (share, expected) => expect(shareInWords(share)).toBe(expected));
 
 it.each([
   [7 * 24 * hour, '7 days'],

@@ -8,7 +8,7 @@ function jumps(moves: readonly (readonly [monotonic: number, wall: number])[]): 
   return moves.map(([real, wall]) => {
     monotonic += real;
     now += wall;
-    return watch.look().jump;
+    return watch.measure().jump;
   });
 }
 
@@ -40,5 +40,5 @@ it('a clock without a monotonic one never jumps', () => {
   let now = 0;
   const watch = new ClockWatch({ now: () => now });
   now = 1e12;
-  expect(watch.look()).toEqual({ jump: 0, elapsed: 0 });
+  expect(watch.measure()).toEqual({ jump: 0, elapsed: 0 });
 });

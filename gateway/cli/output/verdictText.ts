@@ -1,5 +1,5 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
-import { percent, routesInWords, theLast } from '../../retirement/words.ts';
+import { routesInWords, shareInWords, theLast } from '../../retirement/words.ts';
 import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
 import { date, type Paint, sparkline, table } from './terminal.ts';
 
@@ -51,7 +51,7 @@ export function escaped(text: string): string {
 function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
   const total = `${grouped(facts.requests)} in ${theLast(facts.quiet)}`;
-  const share = `${percent(facts.share)} of all ${grouped(facts.all_requests)}`;
+  const share = `${shareInWords(facts.share)} of all ${grouped(facts.all_requests)}`;
   const isLowerBound = facts.folded > 0 || (facts.without_route ?? 0) > 0;
   const [first, last] = [trend.days[0], trend.days.at(-1)];
   const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';

@@ -56,7 +56,7 @@ const remedies: Partial<Record<string, string>> = {
   BAD_SCALAR_START: 'Put the value in quotes.',
   BAD_INDENT: 'Indent the keys of one map alike, and close brackets and quotes.',
   BLOCK_IN_FLOW: 'Write a comma between two items in brackets.',
-  MISSING_CHAR: 'Close the bracket or the quote, or write the missing comma or colon, with a space behind it.',
+  MISSING_CHAR: 'Close the bracket or the quote, or write the missing comma or colon, with a space after it.',
 };
 
 /** Parses one YAML document. It may always have `allowedValues` values after its aliases are followed. */
@@ -95,7 +95,7 @@ interface Anchor {
   size: number | undefined;
 }
 
-/** Follows the nodes in the order of the text, since an alias means the last anchor of its name above it. */
+/** Visits the nodes in the order of the text, because an alias refers to the last anchor of its name before it. */
 class Inspection {
   readonly aliases = new Map<Alias, Node>();
   readonly problems: YamlProblem[] = [];
@@ -133,8 +133,8 @@ class Inspection {
     const offset = alias.range?.[0] ?? 0;
     if (!anchor) {
       const message = 'has an alias without an anchor';
-      const wayOut = 'Define the anchor first, or put the value in quotes if it begins with an asterisk.';
-      this.problems.push({ code: 'ALIAS_WITHOUT_ANCHOR', offset, message, remedy: wayOut });
+      const anchorRemedy = 'Define the anchor first, or put the value in quotes if it begins with an asterisk.';
+      this.problems.push({ code: 'ALIAS_WITHOUT_ANCHOR', offset, message, remedy: anchorRemedy });
       return;
     }
     this.aliases.set(alias, anchor.node);

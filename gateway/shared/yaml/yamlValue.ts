@@ -48,7 +48,7 @@ export function parseYaml(text: string): { readonly root: unknown; readonly yaml
 
 class ValueReader {
   readonly #yaml: YamlText;
-  /** The values of anchored nodes, for aliases of them. */
+  /** The values of the nodes with an anchor, for their aliases. */
   readonly #anchored = new Map<Node, unknown>();
 
   constructor(yaml: YamlText) {
@@ -83,10 +83,10 @@ class ValueReader {
         throw this.#errorAt(key, 'has a key that is not a text', 'Write it as a text, or remove it.');
       const inner = this.read(value);
       if (isMergeKey(key)) merged.push(...this.#mapsToMerge(inner, key));
-      else put(map, name, inner);
+      else setMember(map, name, inner);
     }
     for (const one of merged) {
-      for (const [name, value] of Object.entries(one)) if (!Object.hasOwn(map, name)) put(map, name, value);
+      for (const [name, value] of Object.entries(one)) if (!Object.hasOwn(map, name)) setMember(map, name, value);
     }
     return map;
   }
@@ -109,8 +109,8 @@ export function isMergeKey(key: Node | null): boolean {
   return isScalar(key) && key.value === '<<' && key.type === 'PLAIN';
 }
 
-/** An assignment to `__proto__` would change the prototype. */
-function put(map: Record<string, unknown>, name: string, value: unknown): void {
+/** Sets a member. An assignment to `__proto__` would change the prototype instead. */
+function setMember(map: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') {
     Object.defineProperty(map, name, { value, enumerable: true, configurable: true, writable: true });
   } else {

@@ -239,7 +239,7 @@ export class Ledger implements WritableLedger {
   }
 
   #checkClock(): void {
-    const { jump, elapsed } = this.#clockWatch.look();
+    const { jump, elapsed } = this.#clockWatch.measure();
     const now = instant(this.#clock.now());
     if (jump !== 0) {
       const [by, direction] = [inLargestUnit(Math.abs(jump)), jump > 0 ? 'forward' : 'back'];
