@@ -2,7 +2,7 @@ import type { Stage } from '../lifecycle/stage.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
 
-/** Seconds: the bounds that the semantic conventions advise for http.server.request.duration. */
+/** In seconds: the bucket bounds that the semantic conventions advise for http.server.request.duration. */
 export const bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** The limit of the OpenTelemetry SDKs for the attribute sets of a metric. Further sets are added up in one row. */
@@ -35,7 +35,7 @@ export class DurationCounts {
   #rows: DurationRow[] = [];
   #overflow: DurationRow | undefined;
 
-  /** `route`: with its version, `/v1/drinks/{id}`. Tunnels and event streams are left out: they have no latency. */
+  /** `route`: with its version, `/v1/drinks/{id}`. Tunnels and event streams are left out: their duration says nothing about latency. */
   add(exchange: ExchangeRecord, route: string | undefined): void {
     const { method, status, streamed, duration } = exchange;
     if (status === 101 || streamed || method === '') return;
@@ -71,7 +71,7 @@ export class DurationCounts {
   }
 }
 
-/** The durations of all processes since the start, or since the last collection. */
+/** The durations of all processes since the start, or since the last `clear`. */
 export class DurationTotals {
   readonly #rows = new Map<string, DurationRow>();
 

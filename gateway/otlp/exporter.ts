@@ -22,7 +22,7 @@ export const installCommand =
 export class OtlpExporter {
   readonly #notice: (line: string) => void;
   readonly #maxWaiting = Number(process.env['OTEL_BSP_MAX_QUEUE_SIZE']) || defaultMaxWaiting;
-  /** A collector may accept spans but no metrics. */
+  /** Separate notices, because a collector may accept spans but no metrics. */
   readonly #outages: Readonly<Record<'spans' | 'metrics', OutageNotices>>;
   #settings: ExportSettings | undefined;
   /** The collector in the last settings that had one. */

@@ -17,8 +17,8 @@ const maxText = 1_024;
  * may be invalid.
  */
 const maxTraceState = 512;
-/** Durations are added up for this many batches: a metric is exported once a minute. */
-const batchesPerDurations = 10;
+/** Durations are passed on once in this many intervals, because a metric is usually exported once a minute. */
+const intervalsPerDurations = 10;
 
 interface VersionRoutes {
   readonly names: RouteNames;
@@ -41,7 +41,7 @@ export class OtlpRecorder implements Recorder {
   #waiting = 0;
   #dropped = 0;
   #durations = new DurationCounts();
-  #batches = 0;
+  #intervals = 0;
   #isBusy = false;
 
   constructor(send: OtlpSink) {
@@ -71,7 +71,7 @@ export class OtlpRecorder implements Recorder {
 
   /** Passes on everything, even if the sink is busy. */
   flush(): void {
-    this.#batches = 0;
+    this.#intervals = 0;
     this.#passOn(this.#durations.take());
   }
 
@@ -82,8 +82,8 @@ export class OtlpRecorder implements Recorder {
 
   #onTimer(): void {
     if (this.#isBusy) return;
-    this.#batches += 1;
-    if (this.#batches >= batchesPerDurations) this.flush();
+    this.#intervals += 1;
+    if (this.#intervals >= intervalsPerDurations) this.flush();
     else this.#passOn([]);
   }
 

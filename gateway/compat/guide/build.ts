@@ -88,7 +88,7 @@ function guideRoute(
   const ownTopics = topics.filter(({ isShared }) => !isShared).map(({ topic }) => topic);
   const isMoved =
     oldRoute !== undefined && oldRoute.path !== route.path && withoutNames(oldRoute.path) !== withoutNames(route.path);
-  const showsCall = isMoved || ownTopics.some(({ subject }) => subject === 'Parameters');
+  const showsRequestLine = isMoved || ownTopics.some(({ subject }) => subject === 'Parameters');
   return {
     anchor: uniqueAnchor(routeInWords(oldRoute ?? route), anchors),
     state: isRemoved ? 'removed' : isMoved ? 'moved' : stateOf(oldRoute !== undefined, topics.length),
@@ -96,7 +96,8 @@ function guideRoute(
     new: isRemoved ? undefined : route,
     summary: stringOrEmpty(below((oldRoute ?? route).operation, 'summary').value),
     renamedTo: (isRemoved && renames.get(first)) || '',
-    call: showsCall && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, bases) : undefined,
+    requestLine:
+      showsRequestLine && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, bases) : undefined,
     topics: ownTopics,
     shared: topics
       .filter(({ isShared }) => isShared)

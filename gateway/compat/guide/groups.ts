@@ -6,13 +6,13 @@ import type { Occurrence } from '../rules/rules.ts';
 import { isPart, labelOf, stepInWords } from '../rules/words.ts';
 import { inBackticks } from './guide.ts';
 
-/** A place in a route: of a change, or of the subject of a group. */
+/** The place of a change, or of the subject of a group, in one route. */
 export interface RouteOccurrence {
   readonly route: Route;
   readonly steps: readonly PathStep[];
 }
 
-/** Changes of the same subject in the same routes, which a guide lists together. */
+/** The changes of one subject in the same routes. A guide lists them together. */
 export interface ChangeGroup {
   readonly subject: string;
   /** The subject in each route. If there are several, the group is shared. */

@@ -48,7 +48,7 @@ export interface GuideRoute {
   /** For a removed route: its probable new name, or empty. */
   readonly renamedTo: string;
   /** The request line before and after. */
-  readonly call: BeforeAfter | undefined;
+  readonly requestLine: BeforeAfter | undefined;
   /** Changes of this route only. */
   readonly topics: readonly Topic[];
   readonly shared: readonly SharedTopic[];
@@ -86,7 +86,7 @@ export interface BeforeAfter {
 
 export interface Excerpt {
   readonly text: string;
-  /** Whether a value in it is generated from its schema, because the contract has no example of it. */
+  /** Whether a value in the excerpt is generated from its schema, because the contract has no example of the value. */
   readonly isGenerated: boolean;
 }
 

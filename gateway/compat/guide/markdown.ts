@@ -85,14 +85,14 @@ function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
 }
 
 function routeSection(route: GuideRoute): string[] {
-  const { anchor, new: now, call, topics, shared, summary } = route;
+  const { anchor, new: now, requestLine, topics, shared, summary } = route;
   const newName = newNameOf(route);
   const arrow = newName === undefined ? '' : ` is now ${code(newName, unlimited)}`;
   const mark = isBreaking(route) ? '' : ' (not breaking)';
   const blocks = [`<a id="${anchor}"></a>\n### ${code(nameOf(route), unlimited)}${arrow}${mark}`];
   if (summary !== '') blocks.push(`*${textOf(summary)}*`);
   if (now === undefined) blocks.push(sentence(removalInWords(route), unlimited));
-  if (call) blocks.push(beforeAfter(call));
+  if (requestLine) blocks.push(beforeAfter(requestLine));
   const links = shared.filter(({ topic }) => hasChanges(topic));
   if (links.length > 0) {
     const { shown, more } = firstItems(links);

@@ -58,7 +58,7 @@ function bodiesAt(route: Route, parts: readonly PartStep[], { contracts, oldRout
   return { old: oldRoute && contracts.old.bodyAt(oldRoute, parts), new: contracts.new.bodyAt(route, parts) };
 }
 
-/** Only bodies have excerpts. The sentence about a header, parameter or media type is enough. */
+/** Only bodies have excerpts. For a header, a parameter or a media type, the sentence is enough. */
 function sampleOf({ changes }: ChangeGroup, base: readonly string[], bodies: Bodies): BeforeAfter | undefined {
   const inBodies = changes
     .filter(({ steps }) => !steps.some(({ kind }) => kind === 'header'))

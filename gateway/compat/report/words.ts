@@ -60,7 +60,7 @@ export function staleInWords({ exemption, why }: StaleExemption): string {
   const { rule, route, until } = exemption;
   const named = `The exemption from ${safeText(rule, 60)} for ${safeText(route, 100)}`;
   return why === 'expired'
-    ? `${named} expired on ${dayOf(until)}.  Review the change: set a later until, or remove the exemption.`
+    ? `${named} expired on ${dayOf(until)}.  Review the change, then set a later date or remove the exemption.`
     : `${named} matches no finding.  Remove it, or correct its rule, route or pointer.`;
 }
 

@@ -14,7 +14,7 @@ export interface WebLimits {
 
 export function defaultWebLimits(maxBytes: number): WebLimits {
   return {
-    // Published contracts consist of far fewer files.
+    // Published contracts usually consist of far fewer files.
     documents: 200,
     maxBytes,
     totalBytes: maxBytes,

@@ -39,7 +39,7 @@ describe('the routes', () => {
       [undefined, 'new', '/fresh', false],
       ['/same', 'unchanged', '/same', false],
     ]);
-    expect(guide.routes[2]?.call).toMatchObject({
+    expect(guide.routes[2]?.requestLine).toMatchObject({
       before: { text: 'GET /v1/old/7' },
       after: { text: 'GET /v2/new/7' },
     });
@@ -138,7 +138,10 @@ describe('a change', () => {
       { paths: { '/a': { get: { parameters: [{ ...base, required: true }], ...done } } } },
     );
     expect(texts(onlyTopic(only(guide)))).toEqual(['query parameter `base` is now required']);
-    expect(only(guide).call).toMatchObject({ before: { text: 'GET /v1/a' }, after: { text: 'GET /v2/a?base=a%20b' } });
+    expect(only(guide).requestLine).toMatchObject({
+      before: { text: 'GET /v1/a' },
+      after: { text: 'GET /v2/a?base=a%20b' },
+    });
   });
 
   it('that only adds something is listed apart', () => {
