@@ -104,7 +104,7 @@ function versionsStatus(
   ): object => ({
     ...versionStatus(name, version, versionReport, now, isInFlightKnown, fleet),
     unreachable: unreachable.has(name),
-    stopped_before_retired: unreachable.get(name)?.stoppedBeforeRetired ?? false,
+    stopped_before_retired: unreachable.get(name)?.wasStoppedBeforeRetired ?? false,
     targets: versionReport?.targets.map(targetStatus) ?? [],
   });
   const reports = new Map(report.versions.map((one) => [one.name, one]));

@@ -2,7 +2,7 @@ import { CompareError } from '../compat/failure.ts';
 import type { VersionEnd } from '../compat/guide/guide.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutsAhead } from '../lifecycle/brownouts.ts';
-import { renamings } from '../lifecycle/guide.ts';
+import { movedTables } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { greaseCommand, versionPath } from './paths.ts';
 
@@ -52,7 +52,7 @@ export function guideRequest(
   return {
     from: contractOf(from),
     to: contractOf(to),
-    moved: renamings(from, to, snapshot).map((table) => table.entries()),
+    moved: movedTables(from, to, snapshot).map((table) => table.entries()),
     end: {
       deprecation: from.deprecation,
       sunset: from.sunset,

@@ -123,7 +123,7 @@ export interface AnnouncedEnd {
   readonly sunsetAt: number | undefined;
 }
 
-/** The routes of a version that end before it does. Nothing is refused. */
+/** The routes of a version that end before the version. Their end is only announced: no request is refused. */
 export class RouteEnds {
   readonly #paths: PathTable<unknown>;
   /** By path template, then by method. */
@@ -131,7 +131,7 @@ export class RouteEnds {
 
   private constructor(version: Version) {
     const { ends, contract, deprecation: since = Number.POSITIVE_INFINITY, sunset: until } = version;
-    // With all paths of the contract, so that `/drinks/{id}` does not match `/drinks/mine` if the contract has both.
+    // Has all paths of the contract, so that `/drinks/{id}` does not match `/drinks/mine` if the contract lists both.
     this.#paths = contract?.paths ?? new PathTable(ends.map(({ path }) => [path, true] as const));
     const byTemplate = new Map<string, Map<string, AnnouncedEnd>>();
     for (const { method, path, deprecation, sunset } of ends) {
@@ -149,7 +149,7 @@ export class RouteEnds {
     this.#byTemplate = byTemplate;
   }
 
-  /** Undefined if no route of the version ends: its requests are not looked up. */
+  /** Undefined if no route of the version ends. Its requests then need no look-up. */
   static of(version: Version): RouteEnds | undefined {
     return version.ends.length === 0 ? undefined : new RouteEnds(version);
   }

@@ -39,7 +39,7 @@ export function brownoutsAhead(
 
 /** The brownout that contains `now`; undefined: there is none. */
 export function brownoutAt(windows: readonly BrownoutWindow[], now: number): BrownoutWindow | undefined {
-  // Most versions have few windows, and nearly always all of them are over or ahead.
+  // The windows are in order of time and do not overlap.
   for (const window of windows) if (now < window.end) return window.at <= now ? window : undefined;
   return undefined;
 }
@@ -68,11 +68,11 @@ export interface BrownoutStatus {
   readonly state: BrownoutState;
   /** Why it was skipped or stopped. */
   readonly reason: string | null;
-  /** When the successor was last looked at, to end the brownout if it fails. Null: not yet. */
+  /** When the successor was last checked. If it fails, the brownout ends. Null: not checked yet. */
   readonly successor_checked: string | null;
 }
 
-/** `isStored`: false if the store does not answer; then the other gateways of a fleet do not know of it yet. */
+/** `isStored`: false if the store does not answer. The other gateways of a fleet then do not know of the stop yet. */
 export type BrownoutStop =
   | { readonly kind: 'stopped'; readonly brownout: BrownoutStatus; readonly isStored: boolean }
   | { readonly kind: 'nothing'; readonly reason: string };
@@ -133,9 +133,10 @@ export function brownoutMessages(
     const same = before.find(({ at }) => at === window.at);
     if (same && window.end > same.end)
       return [`${what(window)} becomes longer: it ends at ${rfc3339(window.end)} instead of ${rfc3339(same.end)}.`];
-    // The first new brownout counts as the first missing one, moved; the second as the second, and so on.
-    const old = same ? undefined : removed[added.indexOf(window)];
-    if (old && window.at < old.at) return [`${what(old)} moves to ${rfc3339(window.at)}, which is earlier.`];
+    // A brownout that was moved looks like one removed and one added. They are paired in order: the first with the first, and so on.
+    const movedFrom = same ? undefined : removed[added.indexOf(window)];
+    if (movedFrom && window.at < movedFrom.at)
+      return [`${what(movedFrom)} moves to ${rfc3339(window.at)}, which is earlier.`];
     if (!isSoon(window.at, notice, now)) return [];
     const ahead = `is less than brownout.notice (${inDays(notice)}) ahead.`;
     return same ? [`${what(window)} gets more clients or routes, and ${ahead}`] : [`${what(window)} ${ahead}`];
@@ -158,12 +159,12 @@ export function sparedMessages(
   const soon = after.filter(({ at, end }) => now < end && isSoon(at, notice, now));
   return soon.flatMap((window): string[] => {
     const waived = waivers.filter(({ until }) => until >= window.end).flatMap(({ clients = [] }) => clients);
-    const kept = new Set([...spared, ...waived]);
-    const lost = sparedBefore.find((client) => !kept.has(client));
-    // The guard refuses a new or extended brownout for being too soon.
+    const sparedAfter = new Set([...spared, ...waived]);
+    const lost = sparedBefore.find((client) => !sparedAfter.has(client));
+    // For a new or extended brownout, `brownoutMessages` has a message already.
     if (lost === undefined || !before.some((old) => isWithin(window, old))) return [];
     const what = `The brownout of /${name} at ${rfc3339(window.at)} no longer spares ${printableExcerpt(lost)}`;
-    const remedy = 'List it in brownout.spare until then, or remove the brownout.';
+    const remedy = 'List the client in brownout.spare until then, or remove the brownout.';
     return [`${what}, and is less than brownout.notice (${inDays(notice)}) ahead. ${remedy}`];
   });
 }

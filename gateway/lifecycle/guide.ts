@@ -11,7 +11,7 @@ export function guidePath(
   successor: Guided | undefined,
   { gateway }: Pick<Snapshot, 'gateway'>,
 ): string | undefined {
-  // Both contracts are checked here: when the successor is retired, another version becomes the successor.
+  // Checked here and not when the configuration is loaded: when the successor is retired, another version becomes the successor.
   const arePublished = version.contract?.publish === true && successor?.contract?.publish === true;
   if (!version.guide || !arePublished) return undefined;
   return `${gateway.basePath}/guides/${version.name}-to-${successor.name}`;
@@ -32,7 +32,7 @@ export function endMembers(version: Version, snapshot: Snapshot, now: number): R
 }
 
 /** The `moved` tables from one version to another, major by major. */
-export function renamings(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
+export function movedTables(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
   const tables: PathTable<string | null>[] = [];
   for (let version: Version | undefined = from; version && version !== to; version = nextVersion(version, snapshot)) {
     tables.push(version.moved);
@@ -40,14 +40,14 @@ export function renamings(from: Version, to: Version, snapshot: Snapshot): PathT
   return tables;
 }
 
-/** `path` after all `moved` tables; null if one removes it. Contracts are not checked, unlike for the path of a link. */
+/** `path` after all `moved` tables; null if a table removes it. Unlike `followPath`, it does not check the contracts. */
 export function movedTo(path: string, tables: readonly PathTable<string | null>[]): string | null {
-  let at = path;
+  let current = path;
   for (const table of tables) {
-    const row = table.find(at);
-    const next = row && (row.value === null ? undefined : translatePath(at, row.template, row.value));
+    const row = table.find(current);
+    const next = row && (row.value === null ? undefined : translatePath(current, row.template, row.value));
     if (row && next === undefined) return null;
-    at = next ?? at;
+    current = next ?? current;
   }
-  return at;
+  return current;
 }

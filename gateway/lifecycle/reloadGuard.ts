@@ -22,19 +22,19 @@ export interface VersionUsage {
   clients?(version: string): string | undefined;
   /** Describes the clients that a freeze of the edit would refuse although they are served now; undefined: none, or unknown. */
   newClients?(version: string): string | undefined;
-  /** What is missing until the adapter of the edit may serve the version; undefined: nothing, or it serves it already. */
+  /** What is missing until the adapter of the edit may serve the version; undefined: nothing, or the adapter serves it already. */
   missingProof?(version: string): string | undefined;
-  /** Why calls of a version may be missing, in sentences. Then it must not end. Undefined: none are missing. */
+  /** Why the ledger may lack calls of a version, in sentences. The version must not end then. Undefined: the ledger has all calls. */
   gap?(version: string): string | undefined;
 }
 
-interface Edited extends AcceptedConfig {
+interface EditedConfig extends AcceptedConfig {
   readonly guard: GuardSettings;
   readonly brownout: Pick<Snapshot['brownout'], 'notice' | 'spared'>;
 }
 
-/** The reasons to refuse an edit that breaks what the configuration before it announced to clients. */
-export function guardReload(before: AcceptedConfig, after: Edited, use: VersionUsage, now: number): Refusal[] {
+/** The reasons to refuse an edit because it breaks what the current configuration has announced to clients. */
+export function guardReload(before: AcceptedConfig, after: EditedConfig, use: VersionUsage, now: number): Refusal[] {
   return before.byMajor.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
@@ -95,7 +95,7 @@ export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig): 
   });
 }
 
-/** No announcement has told these clients that the version is closed to them. */
+/** The message about clients that a freeze would refuse, although they are served now and nothing was announced to them. */
 function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: VersionUsage): string[] {
   const clients = version.freeze?.mode === 'refuse' ? use.newClients?.(old.name) : undefined;
   if (clients === undefined) return [];
@@ -112,18 +112,18 @@ export interface BeginningAdapter {
   readonly fromContract: string | undefined;
   /** Of the adapter; see `PreparedAdapter`. */
   readonly hash: string | undefined;
-  /** Clean comparisons that each route in use needs. */
+  /** The compared pairs without an undeclared difference that each route in use needs. */
   readonly pairs: number;
   /** The adapted routes: `GET /drinks/{id}`. */
   readonly routes: readonly string[];
 }
 
-/** The adapters of the edit that would serve clients and do not do so now, or do so with other operations or contracts. */
+/** The adapters that serve clients only after the edit, or then serve them with other operations or contracts. */
 export function beginningAdapters(before: Pick<Snapshot, 'versions'>, after: Snapshot): BeginningAdapter[] {
   return after.byMajor.flatMap(({ name: version, adapter, contract }) => {
-    const now = before.versions.get(version)?.adapter;
+    const current = before.versions.get(version)?.adapter;
     const hash = adapter?.prepared?.hash;
-    if (adapter?.mode !== 'serve' || (now?.mode === 'serve' && now.prepared?.hash === hash)) return [];
+    if (adapter?.mode !== 'serve' || (current?.mode === 'serve' && current.prepared?.hash === hash)) return [];
     const fromContract = after.versions.get(adapter.from)?.contract?.digest;
     const adapted = adapter.routes.filter((route) => !('gone' in route));
     const routes = adapted.map(({ method, path }) => `${method} ${path}`);
@@ -131,7 +131,7 @@ export function beginningAdapters(before: Pick<Snapshot, 'versions'>, after: Sna
   });
 }
 
-/** The responses for clients would come from another backend, and nobody knows whether they are equal. */
+/** The message about an adapter that would serve clients before enough comparisons have shown that its responses are equal. */
 export function adapterMessages(name: string, use: VersionUsage): string[] {
   const missing = use.missingProof?.(name);
   if (missing === undefined) return [];
@@ -146,32 +146,32 @@ function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now
 function endMessages(
   old: AcceptedVersion,
   version: AcceptedVersion | undefined,
-  after: Edited,
+  after: EditedConfig,
   use: VersionUsage,
   now: number,
 ): string[] {
   const wasTombstone = stageOf(old, now) === 'retired';
   if (!isEnded(old, version, now)) return [];
   const what = `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`;
-  const worse = wasTombstone ? ' Its clients would get 404 instead of 410.' : '';
+  const clientsNote = wasTombstone ? ' Its clients would get 404 instead of 410.' : '';
   const messages: string[] = [];
   if (old.sunset !== undefined && old.sunset > now) {
-    messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${worse}`);
+    messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${clientsNote}`);
   }
   // A tombstone without a sunset breaks no announced date.
   if (old.sunset === undefined && !wasTombstone) messages.push(`${what}, and no sunset was ever announced.`);
   const last = use.lastCalled(old.name);
   if (last !== undefined && after.guard.quiet > 0 && now - last < after.guard.quiet) {
     const clients = use.clients?.(old.name);
-    messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${worse}`);
+    messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${clientsNote}`);
   }
   const gap = use.gap?.(old.name);
-  if (gap !== undefined) messages.push(`${what}, but its last call is not known. ${gap}${worse}`);
+  if (gap !== undefined) messages.push(`${what}, but its last call is not known. ${gap}${clientsNote}`);
   if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
 }
 
-/** Messages about clients that the edit would serve for less time than their waivers say. */
+/** Messages about waivers that the edit removes, ends earlier, or applies to fewer clients. */
 function waiverMessages(
   { name, waivers: before }: AcceptedVersion,
   version: AcceptedVersion | undefined,
@@ -185,7 +185,7 @@ function waiverMessages(
     if (old <= now) return [];
     const what = `The waiver of ${printableExcerpt(client)} for /${name}`;
     if (end >= old)
-      return lostMessages(
+      return uncoveredMessages(
         what,
         before.filter((one) => one.client === client && one.until > now),
         after,
@@ -195,11 +195,15 @@ function waiverMessages(
   });
 }
 
-/** The message about clients that waivers no longer name, because `usage.names` or `usage.identify` was edited. */
-function lostMessages(what: string, before: AcceptedVersion['waivers'], after: AcceptedVersion['waivers']): string[] {
+/** The message about clients that waivers no longer cover, because `usage.names` or `usage.identify` was edited. */
+function uncoveredMessages(
+  what: string,
+  before: AcceptedVersion['waivers'],
+  after: AcceptedVersion['waivers'],
+): string[] {
   const lost = before.flatMap(({ client, clients = [], until }) => {
     const kept = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
-    // A tag with a second kind before it, `user-agent:x-api-key:#4f2a`, is no client.
+    // A tag with a second prefix, `user-agent:x-api-key:#4f2a`, is not a client.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
     return clients.filter((one) => !kept.has(one) && isClient(one));
   });
@@ -213,7 +217,7 @@ function lostMessages(what: string, before: AcceptedVersion['waivers'], after: A
 }
 
 /** Messages about a sunset that the edit changes, of the version or of a route that ends before it. */
-function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: Edited, now: number): string[] {
+function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: EditedConfig, now: number): string[] {
   if (stageOf(old, now) === 'retired') return [];
   const { notice } = after.guard;
   const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
@@ -255,12 +259,16 @@ function successorMessages(
 }
 
 function successorFault(version: AcceptedVersion, snapshot: AcceptedConfig, now: number): string | undefined {
-  const named =
+  const successor =
     version.successor === undefined ? successorOf(version, snapshot, now) : snapshot.versions.get(version.successor);
-  if (named === undefined || stageOf(version, now) === 'retired') return undefined;
-  if (stageOf(named, now) === 'retired') return `/${named.name}, the successor of /${version.name}, is retired itself.`;
-  const earlier = named.sunset !== undefined && version.sunset !== undefined && named.sunset < version.sunset;
-  return earlier ? `/${named.name}, the successor of /${version.name}, ends before /${version.name} does.` : undefined;
+  if (successor === undefined || stageOf(version, now) === 'retired') return undefined;
+  if (stageOf(successor, now) === 'retired')
+    return `/${successor.name}, the successor of /${version.name}, is retired itself.`;
+  const endsEarlier =
+    successor.sunset !== undefined && version.sunset !== undefined && successor.sunset < version.sunset;
+  return endsEarlier
+    ? `/${successor.name}, the successor of /${version.name}, ends before /${version.name} does.`
+    : undefined;
 }
 
 function day(instant: number): string {

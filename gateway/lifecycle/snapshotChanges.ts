@@ -30,12 +30,12 @@ const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Sn
 ];
 
 function describeSettings(before: Snapshot, after: Snapshot): string[] {
-  const later = startOnlySettings.filter(([, valueIn]) => differ(valueIn(before), valueIn(after)));
-  // The parser of node:http keeps the limit of the start. A lower limit is checked by the gateway itself.
+  const notApplied = startOnlySettings.filter(([, valueIn]) => differ(valueIn(before), valueIn(after)));
+  // The parser of node:http keeps the limit with which it was started. The gateway itself checks a lower limit.
   const isHeadRaised = after.gateway.limits.head > before.gateway.limits.head;
   return [
     ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
-    ...later.map(([key]) => `${key}: applied at the next start`),
+    ...notApplied.map(([key]) => `${key}: applied at the next start`),
     ...(isHeadRaised ? ['gateway.limits.head: a higher limit is applied in full at the next start'] : []),
   ];
 }
@@ -51,8 +51,8 @@ function differ(before: unknown, after: unknown): boolean {
 
 function describeVersion(before: Version, after: Version, now: number): string[] {
   const words: string[] = [];
-  const [was, is] = [stageOf(before, now), stageOf(after, now)];
-  if (was !== is) words.push(`${was} → ${is}`);
+  const [oldStage, newStage] = [stageOf(before, now), stageOf(after, now)];
+  if (oldStage !== newStage) words.push(`${oldStage} → ${newStage}`);
   words.push(...describeDate('deprecation', before.deprecation, after.deprecation));
   words.push(...describeDate('sunset', before.sunset, after.sunset));
   words.push(...describeTargets(before, after));
@@ -70,9 +70,9 @@ function describeDate(name: string, before: number | undefined, after: number | 
 }
 
 function describeTargets({ targets: before }: Version, { targets: after }: Version): string[] {
-  const [were, are] = [before.map(({ url }) => url), after.map(({ url }) => url)];
-  const added = are.filter((url) => !were.includes(url)).map((url) => `target ${url} added`);
-  return [...added, ...were.filter((url) => !are.includes(url)).map((url) => `target ${url} removed`)];
+  const [oldUrls, newUrls] = [before.map(({ url }) => url), after.map(({ url }) => url)];
+  const added = newUrls.filter((url) => !oldUrls.includes(url)).map((url) => `target ${url} added`);
+  return [...added, ...oldUrls.filter((url) => !newUrls.includes(url)).map((url) => `target ${url} removed`)];
 }
 
 /** The settings of a version that have no description of their own. */

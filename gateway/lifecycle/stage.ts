@@ -72,7 +72,7 @@ export function successorOf<Kind extends AcceptedVersion>(
   now: number,
 ): Kind | undefined {
   let next = nextVersion(version, snapshot);
-  // A snapshot has no cycle of successors, so this ends.
+  // A snapshot has no cycle of successors, so the loop ends.
   while (next && stageOf(next, now) === 'retired') next = nextVersion(next, snapshot);
   return next;
 }
@@ -83,9 +83,9 @@ export function latestVersion(snapshot: Snapshot, now: number): Version | undefi
 }
 
 /**
- * The path of the same resource in the next major: the one that `moved` maps it to, or the same path. `path` has no version
- * and no query: `/drinks/7`. Undefined if `moved` maps it to null, or if both majors have a contract and that of the
- * next one does not have the path.
+ * The path of the same resource in the next major: the path to which `moved` maps it, or the same path. `path` has no version
+ * and no query: `/drinks/7`. Undefined if `moved` maps it to null, or if both majors have a contract and the contract of the
+ * next major does not list the path.
  */
 export function counterpart(path: string, version: Version, next: Version): string | undefined {
   const row = version.moved.find(path);

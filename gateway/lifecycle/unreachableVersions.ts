@@ -10,10 +10,10 @@ interface UnreachableVersion {
    * True if it is deprecated and has a successor that can be reached: its containers were probably stopped on purpose
    * before it was retired. False: its backend has failed.
    */
-  readonly stoppedBeforeRetired: boolean;
+  readonly wasStoppedBeforeRetired: boolean;
 }
 
-/** Without versions that an adapter serves: they need no target of their own. */
+/** The versions whose targets cannot be reached. Versions that an adapter serves are left out, because they need no targets. */
 export function unreachableVersions(
   snapshot: Snapshot,
   { versions }: Pick<ServingReport, 'versions'>,
@@ -29,7 +29,7 @@ export function unreachableVersions(
       const successor = successorOf(version, snapshot, now);
       const isDeprecated = stage === 'deprecated' || stage === 'sunset';
       const hasSuccessor = successor !== undefined && !isUnreachable(successor.name);
-      return { version: version.name, stoppedBeforeRetired: isDeprecated && hasSuccessor };
+      return { version: version.name, wasStoppedBeforeRetired: isDeprecated && hasSuccessor };
     });
 }
 

@@ -11,13 +11,13 @@ export const answerMs = 10_000;
 const hourMs = 3_600_000;
 /** The pauses after failed attempts; the last one is repeated. */
 const pauses = [5_000, 30_000, 120_000, 600_000, 1_800_000, hourMs];
-/** The last pause with the longest jitter. */
+/** The longest possible pause: the last one with the largest jitter. */
 export const longestPauseMs = 1.2 * hourMs;
 /** An event that is still not accepted after this time is given up. */
 export const giveUpMs = 24 * hourMs;
 
 /** The key of a receiver in the queue. It reveals neither the path nor the query of the URL. */
-export function keyOf({ url, format }: Pick<NotifyReceiver, 'url' | 'format'>): string {
+export function receiverKeyOf({ url, format }: Pick<NotifyReceiver, 'url' | 'format'>): string {
   return createHash('sha256').update(`${format} ${url}`).digest('hex').slice(0, 16);
 }
 
@@ -38,16 +38,17 @@ export function signatureFields(id: string, body: string, secret: string, now: n
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${hmac.digest('base64')}` };
 }
 
+/** The result of one attempt. */
 export interface Answer {
   readonly isAccepted: boolean;
-  /** The status, or the code of the failure. Never has a part of the URL. */
+  /** The status, or the code of the failure. It never contains a part of the URL. */
   readonly result: string;
   /** From `Retry-After`, in ms; undefined: the receiver did not send it. */
   readonly retryAfter: number | undefined;
 }
 
 /** Sends an event once. Never throws. `now`: epoch ms. */
-export async function send(
+export async function sendEvent(
   event: NotifyEvent,
   receiver: NotifyReceiver,
   now: number,
@@ -87,15 +88,15 @@ function failureCode(error: unknown): string {
   return /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'failed';
 }
 
-/** Seconds only: a receiver may send a date, which needs no support here. */
+/** Only seconds are read. A receiver may also send a date, which is ignored. */
 function retryAfterOf({ headers }: Response): number | undefined {
   const value = headers.get('retry-after') ?? '';
   return /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : undefined;
 }
 
 /**
- * The pause after a failed attempt, ms, with jitter so that gateways do not return all at once. The jitter never shortens it:
- * `Retry-After` is a minimum. Undefined: the event is given up.
+ * The pause after a failed attempt, ms, with jitter, so that several gateways do not try again at the same time. The jitter only makes
+ * the pause longer, because `Retry-After` is a minimum. Undefined: the event is given up.
  * `attempt`: from 1. `age`: of the event, ms.
  */
 export function pauseAfter(attempt: number, age: number, { retryAfter = 0 }: Partial<Answer> = {}): number | undefined {

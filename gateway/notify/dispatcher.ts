@@ -3,7 +3,7 @@ import type { NotifyReceiver } from '../config/notifySettings.ts';
 import type { Clock } from '../shared/clock.ts';
 import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
-import { giveUpMs, hostOf, keyOf, longestPauseMs, pauseAfter, send } from './delivery.ts';
+import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, sendEvent } from './delivery.ts';
 import type { NotifyEvent } from './events.ts';
 import { NotifyQueue, type QueuedEvent } from './queue.ts';
 
@@ -19,7 +19,7 @@ export interface DispatcherSettings {
   readonly fleet: Parameters<typeof NotifyQueue.inStore>[0] | undefined;
 }
 
-/** What was sent and what waits, for reports. */
+/** The events that were sent, and those that wait, for reports. */
 export interface NotifyStatus {
   /** Why events may be lost at a restart, or cannot be queued. */
   readonly problem: string | undefined;
@@ -53,10 +53,10 @@ interface ReceiverState {
   readonly fullNotices: OutageNotices;
   /** Results that a queue could not record yet. */
   readonly unrecorded: Map<QueueKind, Parameters<NotifyQueue['record']>>;
-  /** The events that are being sent. A receiver that hangs delays no other one. */
+  /** Resolves when the due events are sent. Each receiver has its own, so that a receiver that hangs does not delay the others. */
   sending: Promise<void> | undefined;
-  /** Attempts that failed in a row. After each, nothing is sent to the receiver until `pausedUntil`, epoch ms. */
-  failures: number;
+  failuresInRow: number;
+  /** After a failed attempt, nothing is sent to the receiver before this instant, epoch ms. */
   pausedUntil: number;
 }
 
@@ -90,7 +90,7 @@ export class Dispatcher {
     this.#known.clear();
     this.#receivers = new Map(
       receivers.map((receiver) => {
-        const key = keyOf(receiver);
+        const key = receiverKeyOf(receiver);
         return [key, Object.assign(this.#receivers.get(key) ?? newReceiverState(this.#notice), { receiver })];
       }),
     );
@@ -102,8 +102,8 @@ export class Dispatcher {
     for (const event of events) {
       if (this.#known.has(event.id)) continue;
       const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
-      // A store that does not answer takes seconds to fail.
-      const outcome = unusable.has(kind) ? 'failed' : await this.#addOne(kind, event);
+      // A store that does not answer takes seconds to fail, so it is tried only once.
+      const outcome = unusable.has(kind) ? 'failed' : await this.#addForReceivers(kind, event);
       if (outcome === 'queued') this.#remember(event.id);
       else if (outcome === 'failed') {
         unusable.add(kind);
@@ -112,7 +112,7 @@ export class Dispatcher {
     }
   }
 
-  /** Starts to send what is due. @returns when to call it again, ms */
+  /** Starts to send the events that are due. @returns the time after which to call it again, ms */
   async run(): Promise<number> {
     const now = this.#clock.now();
     if (Math.abs(now - this.#maintainedAt) >= maintenanceMs) await this.#maintain(now);
@@ -124,7 +124,7 @@ export class Dispatcher {
       state.sending ??= this.#sendDue(key, state).finally(() => {
         state.sending = undefined;
       });
-    const due = await this.#all(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
+    const due = await this.#useAll(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
     const paused = [...this.#receivers.values()].flatMap((state) => (isPaused(state, now) ? [state.pausedUntil] : []));
     const next = Math.min(...due.filter((at) => at !== undefined), ...paused);
     return Math.max(0, next - now);
@@ -136,11 +136,11 @@ export class Dispatcher {
     await Promise.race([Promise.all(sending), sleep(ms, undefined, { ref: false })]);
   }
 
-  /** Sends an event at once and without the queue. */
+  /** Sends an event to all receivers at once, without the queue. */
   async test(event: NotifyEvent): Promise<NotifyTest[]> {
     return Promise.all(
       this.#settings.receivers.map(async (receiver) => {
-        const { isAccepted: accepted, result } = await send(event, receiver, this.#clock.now());
+        const { isAccepted: accepted, result } = await sendEvent(event, receiver, this.#clock.now());
         return { host: hostOf(receiver), accepted, result };
       }),
     );
@@ -148,7 +148,7 @@ export class Dispatcher {
 
   async status(): Promise<NotifyStatus> {
     const keys = [...this.#receivers.keys()];
-    const rows = await this.#all([...this.#queues.keys()], (queue) => queue.recent(maxShown, keys));
+    const rows = await this.#useAll([...this.#queues.keys()], (queue) => queue.recent(maxShown, keys));
     const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
       const state = this.#receivers.get(key);
       return state ? [{ ...row, host: hostOf(state.receiver) }] : [];
@@ -161,7 +161,7 @@ export class Dispatcher {
     for (const queue of this.#queues.values()) await queue.close().catch(() => {});
   }
 
-  async #addOne(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
+  async #addForReceivers(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     let isDropped = false;
     for (const [key, { receiver, fullNotices }] of this.#receivers) {
       if (!isWanted(event, receiver)) continue;
@@ -177,10 +177,10 @@ export class Dispatcher {
 
   async #addTo(kind: QueueKind, event: NotifyEvent, key: string): Promise<'known' | 'full' | 'failed' | undefined> {
     const add = (queue: NotifyQueue) => queue.add(event, key, this.#clock.now());
-    const [outcome] = await this.#try(kind, add, 'failed' as const);
+    const [outcome] = await this.#useQueue(kind, add, 'failed' as const);
     if (outcome !== 'failed' || kind !== 'file') return outcome;
     // In memory, so that a notification can report a full disk, which makes the file of the queue unusable, too.
-    const [kept] = await this.#try('memory', add, 'failed' as const);
+    const [kept] = await this.#useQueue('memory', add, 'failed' as const);
     return kept;
   }
 
@@ -192,8 +192,8 @@ export class Dispatcher {
   async #maintain(now: number): Promise<void> {
     this.#maintainedAt = now;
     const keys = [...this.#receivers.keys()];
-    const given = await this.#all([...this.#queues.keys()], (queue) => queue.maintain(keys, now - giveUpMs, now));
-    for (const title of given.flat()) this.#notice(givenUp(title, 'no gateway could send it'));
+    const titles = await this.#useAll([...this.#queues.keys()], (queue) => queue.maintain(keys, now - giveUpMs, now));
+    for (const title of titles.flat()) this.#notice(givenUpLine(title, 'no gateway could send it'));
   }
 
   async #sendDue(key: string, state: ReceiverState): Promise<void> {
@@ -202,10 +202,10 @@ export class Dispatcher {
       // A reload may remove the receiver or change its secret.
       while (this.#receivers.get(key) === state && !isPaused(state, this.#clock.now())) {
         if (!(await this.#record(kind, state))) break;
-        const [claimed] = await this.#try(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
+        const [claimed] = await this.#useQueue(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
         const { event, attempt, queued } = claimed;
-        const answer = await send(event, state.receiver, this.#clock.now());
+        const answer = await sendEvent(event, state.receiver, this.#clock.now());
         const now = this.#clock.now();
         const pause = answer.isAccepted ? undefined : pauseAfter(attempt, now - queued, answer);
         const nextAt = pause === undefined ? undefined : now + pause;
@@ -213,40 +213,40 @@ export class Dispatcher {
         state.unrecorded.set(kind, [claimed, { isSent, result, nextAt }, now]);
         await this.#record(kind, state);
         if (isSent) state.notices.recovered(`${host} accepts notifications again.`);
-        else if (nextAt === undefined) this.#notice(givenUp(event.title, `${host} answered ${result}`));
+        else if (nextAt === undefined) this.#notice(givenUpLine(event.title, `${host} answered ${result}`));
         else
           state.notices.failed(
-            `${host} does not accept notifications: ${result}.  They are sent again for ${inWholeUnits(giveUpMs)}.`,
+            `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
-        // Other events would probably fail as well.
-        state.failures = isSent ? 0 : state.failures + 1;
-        state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failures, 0, answer) ?? 0);
+        // Other events for this receiver would probably fail, too.
+        state.failuresInRow = isSent ? 0 : state.failuresInRow + 1;
+        state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failuresInRow, 0, answer) ?? 0);
       }
     }
   }
 
-  /** Records the last result if the queue does not have it yet: otherwise the event is sent again. @returns whether it is recorded */
+  /** Records the last result if the queue does not have it yet, because its event would be sent again. @returns whether it is recorded */
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;
-    const [isRecorded] = await this.#try(kind, (queue) => queue.record(...result).then(() => true), false);
+    const [isRecorded] = await this.#useQueue(kind, (queue) => queue.record(...result).then(() => true), false);
     if (isRecorded) unrecorded.delete(kind);
     return isRecorded;
   }
 
-  async #all<Result>(kinds: readonly QueueKind[], work: (queue: NotifyQueue) => Promise<Result>): Promise<Result[]> {
+  async #useAll<Result>(kinds: readonly QueueKind[], work: (queue: NotifyQueue) => Promise<Result>): Promise<Result[]> {
     const wanted = kinds.filter((kind) => kind !== 'store' || this.#settings.fleet !== undefined);
     const results: Result[] = [];
     for (const kind of wanted) {
       if (kind === 'memory' && !this.#queues.has('memory')) continue;
-      const [result] = await this.#try(kind, work, undefined);
+      const [result] = await this.#useQueue(kind, work, undefined);
       if (result !== undefined) results.push(result);
     }
     return results;
   }
 
   /** Runs `work` on a queue, which is opened if necessary. @returns its result in a list, or `failed` */
-  async #try<Result, Failed>(
+  async #useQueue<Result, Failed>(
     kind: QueueKind,
     work: (queue: NotifyQueue) => Promise<Result>,
     failed: Failed,
@@ -261,7 +261,7 @@ export class Dispatcher {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const kept = kind === 'file' ? 'are kept in memory' : 'are not queued';
-      const problem = `${this.#nameOf(kind)} cannot be used: ${printableExcerpt(reason, 200)}.  Until it can, events ${kept}.`;
+      const problem = `${this.#nameOf(kind)} cannot be used: ${printableExcerpt(reason, 200)}.  Events ${kept} until it can be used again.`;
       this.#problems.set(kind, problem);
       this.#outages[kind].failed(problem);
       return [failed];
@@ -282,7 +282,7 @@ export class Dispatcher {
 
 function newReceiverState(notice: (line: string) => void): Omit<ReceiverState, 'receiver'> {
   const [notices, fullNotices] = [new OutageNotices(notice), new OutageNotices(notice)];
-  return { notices, fullNotices, unrecorded: new Map(), sending: undefined, failures: 0, pausedUntil: 0 };
+  return { notices, fullNotices, unrecorded: new Map(), sending: undefined, failuresInRow: 0, pausedUntil: 0 };
 }
 
 function isPaused({ pausedUntil }: ReceiverState, now: number): boolean {
@@ -295,6 +295,6 @@ function isWanted({ type }: NotifyEvent, { events, digest }: NotifyReceiver): bo
   return events.some((one) => one === type);
 }
 
-function givenUp(title: string, why: string): string {
+function givenUpLine(title: string, why: string): string {
   return `gave up after ${inWholeUnits(giveUpMs)}: ${why}.  Not delivered: ${title}`;
 }

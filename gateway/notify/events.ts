@@ -5,7 +5,7 @@ import { dayOf, secondOf, shareInWords } from '../retirement/words.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 
 const dayMs = 86_400_000;
-// A gateway that was stopped on the date still sends the event within this time.
+// A gateway that was stopped on the date still sends the event if it starts within this time.
 const lateMs = 7 * dayMs;
 // How long the queue remembers an event that was sent, counted from the last time at which the event can be found again.
 export const rememberedMs = 30 * dayMs;
@@ -16,7 +16,7 @@ export const listedPerDay = 10;
 type ConfiguredType = Snapshot['notify'][number]['events'][number];
 export type NotifyEventType = ConfiguredType | 'digest' | 'test';
 
-/** Something that receivers are told about. Plain data. Instants in epoch ms; texts are safe to print. */
+/** An event that receivers are notified of, as plain data. Instants in epoch ms; texts are safe to print. */
 export interface NotifyEvent {
   /** The same on every gateway that finds the event, and at every start: the queue keeps one row per id and receiver. */
   readonly id: string;
@@ -27,7 +27,7 @@ export interface NotifyEvent {
   readonly sections: readonly NotifySection[];
   /** For programs: the members of `data` in the JSON format. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Until when the queue must remember that it was sent. */
+  /** Until when the queue must remember that the event was sent. */
   readonly keepUntil: number;
   /** Events of one group share a limit: at most `listedPerDay` are queued. */
   readonly group?: string;
@@ -46,7 +46,7 @@ export interface NotifySection {
 /** What ends on a date: a version, or routes of a version that end together. */
 interface Ending {
   readonly version: Version;
-  /** Stable, for ids. */
+  /** A stable part of the ids of its events. */
   readonly key: string;
   /** `/v1`, or `GET /v1/search and 2 more routes`. */
   readonly subject: string;
@@ -62,15 +62,15 @@ const thresholds = [
   ['sunset-90d', 90],
 ] as const;
 
-/** Events of the dates of versions and routes, and of brownouts ahead. For each sunset, only the nearest event is found. */
+/** Events about the dates of versions and routes, and about brownouts ahead. A sunset has only the event of the smallest threshold reached. */
 export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
   const endings = endingsOf(snapshot, now).flatMap((ending) => {
     const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;
     const data = {
       version: version.name,
       ...(routes && { routes }),
-      deprecation: instant(deprecation),
-      sunset: instant(sunset),
+      deprecation: instantText(deprecation),
+      sunset: instantText(sunset),
       successor: successorOf(version, snapshot, now)?.name ?? null,
     };
     const events: NotifyEvent[] = [];
@@ -91,7 +91,7 @@ export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
   return [...endings, ...announcedBrownouts(snapshot, now)];
 }
 
-/** The brownouts that begin within their notice. Whether one begins is decided shortly before. */
+/** The brownouts that begin within their notice. Whether a brownout begins is decided shortly before its start. */
 function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
   const ahead = snapshot.brownout.notice || lateMs;
   return snapshot.byMajor.flatMap(({ name, brownouts }) =>
@@ -108,7 +108,14 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
           at,
           title: `A brownout of /${name} is due in ${inLargestUnit(at - now)}: ${secondOf(at)}`,
           sections: [{ lines }],
-          data: { version: name, state: 'announced', begin: instant(at), end: instant(end), clients, routes: listed },
+          data: {
+            version: name,
+            state: 'announced',
+            begin: instantText(at),
+            end: instantText(end),
+            clients,
+            routes: listed,
+          },
           keepUntil: end + rememberedMs,
         };
       }),
@@ -183,7 +190,7 @@ function outlook({ version, sunset, routes }: Ending, snapshot: Snapshot, now: n
 }
 
 /** The client's name as it is shown. Anyone may choose a User-Agent or a client id. */
-export function nameOf({ client, name }: { readonly client: string; readonly name: string | undefined }): string {
+export function clientNameOf({ client, name }: { readonly client: string; readonly name: string | undefined }): string {
   return printableExcerpt(name ?? client);
 }
 
@@ -205,14 +212,14 @@ export function ledgerEvent(gateway: string, kind: string, text: string, at: num
   };
 }
 
-export function instant(ms: number | undefined): string | null {
+export function instantText(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 const weekMs = 7 * dayMs;
-// 1 January 1970 was a Thursday. Monday, 06:00 UTC.
+// Monday, 5 January 1970, 06:00 UTC. All digests are a multiple of a week later.
 const firstDigest = 4 * dayMs + 6 * 3_600_000;
-// A gateway that was stopped on Monday sends the digest within this time.
+// A gateway that was stopped on Monday still sends the digest if it starts within this time.
 const digestLateMs = 2 * dayMs;
 
 /** The Monday, 06:00 UTC, of the digest that is due at `now`; undefined: none is. Epoch ms. */

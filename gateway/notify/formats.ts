@@ -1,7 +1,7 @@
 import { plain, sentence } from '../compat/report/markdownText.ts';
-import { instant, type NotifyEvent, type NotifySection } from './events.ts';
+import { instantText, type NotifyEvent, type NotifySection } from './events.ts';
 
-// A message in each format. Titles, lines and cells are plain text that clients may have chosen in part; each format escapes them.
+// A message in each format. Titles, lines and cells are plain text, and clients may have chosen parts of it. Each format escapes them.
 
 type Message = Pick<NotifyEvent, 'title' | 'sections'>;
 
@@ -75,7 +75,7 @@ function escaped(text: string): string {
 /** The body of the JSON format: the payload that Standard Webhooks recommends. */
 export function asJson({ type, at, title, sections, data }: NotifyEvent): string {
   const text = sections.flatMap(({ lines }) => lines).join('\n');
-  return JSON.stringify({ type, timestamp: instant(at), data: { title, text, ...data } });
+  return JSON.stringify({ type, timestamp: instantText(at), data: { title, text, ...data } });
 }
 
 // Limits of Slack: 50 blocks, 150 characters in a header, 3,000 in a section. Slack counts the escaped text, and also refuses
@@ -84,7 +84,7 @@ const maxBlocks = 50;
 const maxHeader = 150;
 const maxSection = 3_000;
 const maxMessage = 12_000;
-const cutNote = '… The message is cut. `version-gateway digest` has all of it.';
+const cutNote = '… The message is too long. `version-gateway digest` prints all of it.';
 
 /** The body for an incoming webhook of Slack. */
 export function asSlack({ title, sections }: Message): string {
@@ -98,7 +98,7 @@ export function asSlack({ title, sections }: Message): string {
     blocks.push(slackSection(fits ? text : cutNote));
     return fits;
   };
-  // Stops after the note that the message is cut.
+  // Stops after the note that the message is too long.
   sections.flatMap(slackTexts).every(add);
   return JSON.stringify({ text: slackText(cut(title, maxSection / 5)), blocks });
 }
@@ -122,7 +122,7 @@ function slackTexts({ heading, lines, table }: NotifySection): string[] {
   return texts;
 }
 
-/** Escaped characters take up to five times as much. Without `<`, a client's name cannot mention a channel or be a link. */
+/** An escaped character becomes up to five characters. Without `<`, a client's name cannot mention a channel or be a link. */
 function slackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -7,7 +7,14 @@ import { dayOf, theLast } from '../retirement/words.ts';
 import { ago, grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import { instant, listedPerDay, type NotifyEvent, type NotifySection, nameOf, rememberedMs } from './events.ts';
+import {
+  clientNameOf,
+  instantText,
+  listedPerDay,
+  type NotifyEvent,
+  type NotifySection,
+  rememberedMs,
+} from './events.ts';
 
 const dayMs = 86_400_000;
 // The summary of a day waits until the counts of its last minutes are in the ledger.
@@ -44,7 +51,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const reached = [...all.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort((a, b) => a.at - b.at);
   const changes = [...reached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
   const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
-  const none = 'No version is deprecated, and none has a date.';
+  const none = 'No version is deprecated.';
   return {
     id: `digest ${monday === undefined ? now : dayOf(monday)}`,
     type: 'digest',
@@ -60,18 +67,18 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
       },
     ],
     data: {
-      since: instant(since),
-      until: instant(now),
+      since: instantText(since),
+      until: instantText(now),
       requests,
       changes,
       versions: versions.map(({ data }) => data),
-      dates: dates.slice(0, maxDates).map(({ at, what }) => ({ at: instant(at), what })),
+      dates: dates.slice(0, maxDates).map(({ at, what }) => ({ at: instantText(at), what })),
     },
     keepUntil: now + rememberedMs,
   };
 }
 
-/** Deprecated, past its sunset, or refused but still called. */
+/** Whether the version is deprecated, past its sunset or retired. */
 function isEnding(version: Version, now: number): boolean {
   const stage: Stage = stageOf(version, now);
   return stage !== 'active' && stage !== 'announced';
@@ -85,9 +92,9 @@ function periodInWords({ since, now }: Pick<DigestQuery, 'since' | 'now'>): stri
 async function versionDigest(version: Version, query: DigestQuery) {
   const { snapshot, queries, report, since, now } = query;
   const { name } = version;
-  const empty = { versions: [], workers: [] };
+  const emptyReport = { versions: [], workers: [] };
   const { quiet } = snapshot.retire;
-  const facts = await gatherFacts(version, { snapshot, queries, report: report ?? empty }, quiet, now);
+  const facts = await gatherFacts(version, { snapshot, queries, report: report ?? emptyReport }, quiet, now);
   const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
   const clients = uses.filter(isSingleClient);
   const before = await queries.totals(since - (now - since), since);
@@ -114,14 +121,14 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const data = {
     version: name,
     stage: facts.stage,
-    deprecation: instant(version.deprecation),
-    sunset: instant(version.sunset),
+    deprecation: instantText(version.deprecation),
+    sunset: instantText(version.sunset),
     successor: successorOf(version, snapshot, now)?.name ?? null,
     requests,
     requests_before: earlier,
     client_count: clients.length,
     clients: clients.slice(0, maxClients).map(({ client, name, requests, last }) => {
-      return { client, name: name ?? null, requests, last: instant(last) };
+      return { client, name: name ?? null, requests, last: instantText(last) };
     }),
     blocked_by: answer === 'yes' ? [] : reasons.map(({ code, text }) => ({ code, text })),
   };
@@ -141,13 +148,15 @@ function requestsChange(name: string, requests: number, earlier: number, { since
 
 function listChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
   if (clients.length === 0) return [];
-  const names = clients.slice(0, 5).map(nameOf).join(', ');
+  const names = clients.slice(0, 5).map(clientNameOf).join(', ');
   const more = clients.length > 5 ? ` and ${grouped(clients.length - 5)} more` : '';
   return [`${plural(clients.length, 'client')} ${what}: ${names}${more}.`];
 }
 
 function clientTable(clients: readonly ClientUse[], now: number): NotifySection['table'] {
-  const rows = clients.slice(0, maxClients).map((one) => [nameOf(one), grouped(one.requests), ago(one.last, now)]);
+  const rows = clients
+    .slice(0, maxClients)
+    .map((one) => [clientNameOf(one), grouped(one.requests), ago(one.last, now)]);
   const more = clients.length - rows.length;
   return {
     head: ['client', 'requests', 'last call'],
@@ -162,7 +171,7 @@ interface NamedDate {
 
 const brownoutStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
 
-/** The brownouts of the period about which the ledger has a decision. Any other one may never have begun, and is left out. */
+/** The brownouts of the period about which the ledger has a decision. Others may never have begun, so they are left out. */
 async function decidedBrownouts(version: string, { queries, since, now }: DigestQuery): Promise<NamedDate[]> {
   const decisions = await queries.brownouts.decisions(version);
   return decisions
@@ -173,7 +182,7 @@ async function decidedBrownouts(version: string, { queries, since, now }: Digest
     });
 }
 
-/** Without the brownouts before `now`: see `decidedBrownouts`. */
+/** All dates of versions and routes, and the brownouts after `now`. The earlier ones come from `decidedBrownouts`. */
 function datesOf({ byMajor, gateway }: Snapshot, now: number): NamedDate[] {
   const dates = byMajor.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
     { at: deprecation, what: `deprecation of /${name}` },
@@ -227,16 +236,16 @@ export async function clientEvents(
   return queries.problem === undefined ? events : [];
 }
 
-const arrived = { 'new-client': 'called', 'came-back': 'came back to' } as const;
+const arrivalVerbs = { 'new-client': 'called', 'came-back': 'came back to' } as const;
 
 function arrivalEvent(
-  type: keyof typeof arrived,
+  type: keyof typeof arrivalVerbs,
   version: string,
   group: string,
   { client, name, at, lastUse }: Arrival,
   now: number,
 ): NotifyEvent {
-  const who = nameOf({ client, name });
+  const who = clientNameOf({ client, name });
   const isNew = type === 'new-client';
   const pause = lastUse === undefined ? 'a long pause' : `${inLargestUnit(at - lastUse)} without a call`;
   const first = isNew ? ` for the first time, although /${version} is deprecated` : ` after ${pause}`;
@@ -244,32 +253,32 @@ function arrivalEvent(
     id: isNew ? `${type} ${version} ${client}` : `${group} ${client}`,
     type,
     at,
-    title: `${who} ${arrived[type]} /${version}${first}`,
+    title: `${who} ${arrivalVerbs[type]} /${version}${first}`,
     sections: [{ lines: [`\`version-gateway usage /${version}\` shows the routes that it calls.`] }],
-    data: { version, client, name: name ?? null, first: instant(at), last_use: instant(lastUse) },
+    data: { version, client, name: name ?? null, first: instantText(at), last_use: instantText(lastUse) },
     keepUntil: now + rememberedMs,
     group,
   };
 }
 
-const inSummary = 20;
+const mostInSummary = 20;
 
 function arrivalSummary(
-  type: keyof typeof arrived,
+  type: keyof typeof arrivalVerbs,
   version: string,
   day: number,
   arrivals: readonly Arrival[],
   now: number,
 ): NotifyEvent {
-  const most = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, inSummary);
+  const most = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, mostInSummary);
   const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
   const lines = [`At most ${listedPerDay} of them were reported one by one. The ones with the most requests:`];
-  const rows = most.map((one) => [nameOf(one), grouped(one.requests)]);
+  const rows = most.map((one) => [clientNameOf(one), grouped(one.requests)]);
   return {
     id: `${type} summary ${version} ${dayOf(day)}`,
     type,
     at: day + dayMs,
-    title: `${plural(arrivals.length, 'client')} ${arrived[type]} /${version} ${how} on ${dayOf(day)}`,
+    title: `${plural(arrivals.length, 'client')} ${arrivalVerbs[type]} /${version} ${how} on ${dayOf(day)}`,
     sections: [{ lines, table: { head: ['client', 'requests'], rows } }],
     data: {
       version,

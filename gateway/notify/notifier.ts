@@ -5,13 +5,13 @@ import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
-import { brownoutEvents, dateEvents, digestDue, instant, ledgerEvent, type NotifyEvent } from './events.ts';
+import { brownoutEvents, dateEvents, digestDue, instantText, ledgerEvent, type NotifyEvent } from './events.ts';
 
 const tickMs = 10_000;
 const datesEveryMs = 60_000;
 // The query reads all clients of a day, which takes a fraction of a second in a large ledger.
 const clientsEveryMs = 300_000;
-/** A problem of the ledger is reported after this time. Most are over before. */
+/** A problem of the ledger is reported if it lasts this long. Most problems end sooner. */
 const problemMs = 30_000;
 const closeMs = 2_000;
 /** Each receiver has 10 s to answer. */
@@ -28,7 +28,7 @@ export interface NotifierOptions {
         readonly incident: { readonly at: number; readonly text: string } | undefined;
       }
     | undefined;
-  /** Why the shared store of the fleet cannot be used. */
+  /** Why the shared store of the fleet cannot be used; undefined: it can be used, or there is none. */
   readonly storeProblem: () => string | undefined;
   readonly brownouts: () => Parameters<typeof brownoutEvents>[0];
   /** The clients that call deprecated versions for the first time or again; rejects if the ledger does not answer. */
@@ -38,8 +38,8 @@ export interface NotifierOptions {
 }
 
 /**
- * Finds events on the operating side of the gateway, and passes them to a thread that queues and sends them. Without
- * `notify` in the configuration it does nothing. Never throws.
+ * Finds events, and passes them to a thread that queues and sends them. Without `notify` in the configuration it does nothing.
+ * Never throws.
  */
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -70,7 +70,7 @@ export class Notifier {
     this.#post({ kind: 'configure', settings: this.#settings() });
     clearInterval(this.#timer);
     this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
-    // A receiver that was added gets the digest of this week, too. The queue knows which ones have it.
+    // A receiver that was added gets the digest of this week, too. The queue knows which receivers have it already.
     this.#digest = undefined;
     if (notify.length === 0) return;
     this.#timer = setInterval(() => void this.check(), tickMs).unref();
@@ -83,9 +83,9 @@ export class Notifier {
     return {
       problem: problem ?? null,
       recent: recent.map(({ at, nextAt, ...row }) => ({
-        at: instant(at),
+        at: instantText(at),
         ...row,
-        next_at: instant(nextAt ?? undefined),
+        next_at: instantText(nextAt ?? undefined),
       })),
     };
   }
@@ -111,7 +111,7 @@ export class Notifier {
     if (this.#isChecking || this.#options.source.current.notify.length === 0) return;
     this.#isChecking = true;
     try {
-      const events = await this.#found();
+      const events = await this.#findEvents();
       if (this.#thread === undefined && !this.#isClosed) this.#start();
       if (events.length > 0) this.#post({ kind: 'events', events });
     } catch (error) {
@@ -135,7 +135,7 @@ export class Notifier {
     clearTimeout(timer);
   }
 
-  async #found(): Promise<NotifyEvent[]> {
+  async #findEvents(): Promise<NotifyEvent[]> {
     const { source, clock, clientEvents, weeklyDigest } = this.#options;
     const { notify } = source.current;
     const now = clock.now();
@@ -148,7 +148,7 @@ export class Notifier {
     const wantsClients = notify.some((one) => one.events.includes('new-client') || one.events.includes('came-back'));
     if (wantsClients && Math.abs(now - this.#clientsAt) >= clientsEveryMs) {
       this.#clientsAt = now;
-      // If the ledger does not answer, the next round asks it again.
+      // If the ledger does not answer, it is asked again after `clientsEveryMs`.
       events.push(...(await clientEvents(now).catch(() => [])));
     }
     const monday = notify.some(({ digest }) => digest === 'weekly') ? digestDue(now) : undefined;

@@ -8,9 +8,9 @@ import { listedPerDay, type NotifyEvent } from './events.ts';
 
 /** The most events that wait for one receiver. */
 const maxWaiting = 500;
-/** A gateway that has begun to send an event records the result within this time. After it, another one may send the event. */
+/** A gateway that has begun to send an event records the result within this time. Later, another gateway may send the event. */
 const claimMs = 60_000;
-/** If a time is further ahead than possible, by more than this, the clock was set back. The clocks of a fleet differ by less. */
+/** If an instant is ahead by more than its longest possible time and this slack, the clock was set back. The clocks of a fleet differ by less. */
 const clockSlackMs = 600_000;
 
 type Value = string | number | null;
@@ -18,7 +18,7 @@ type Value = string | number | null;
 /** A database with the table of the queue. */
 interface QueueDatabase {
   readonly table: string;
-  /** Other gateways use it, too, and may have other receivers. */
+  /** Whether other gateways use it, too. They may have other receivers. */
   readonly isShared: boolean;
   /** The statements use `$1`, `$2`, …. Throws the errors of the database. */
   all<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]>;
@@ -63,8 +63,8 @@ const columns = `
 
 /**
  * The events that wait, and those that were sent or given up. The same statements run on a SQLite file and on the shared store
- * of a fleet. There, several gateways queue the same events and take turns in sending them. Methods throw the errors of the
- * database.
+ * of a fleet. In the shared store, several gateways queue the same events, and one of them sends each event. Methods throw the errors
+ * of the database.
  */
 export class NotifyQueue {
   readonly #database: QueueDatabase;
@@ -99,7 +99,7 @@ export class NotifyQueue {
     });
   }
 
-  /** The queue in the shared store of a fleet. @throws StoreError, also before a gateway has created the schema */
+  /** The queue in the shared store of a fleet. @throws StoreError, also if no gateway has created the schema yet */
   static async inStore(fleet: FleetSettings): Promise<NotifyQueue> {
     const { Postgres } = await import('../fleet/postgres.ts');
     const { schemaName } = await import('../fleet/schema.ts');
@@ -148,8 +148,8 @@ export class NotifyQueue {
     const { table } = this.#database;
     // The conditions are repeated: PostgreSQL checks the outer ones again if another gateway has just claimed the row.
     // If the clock was set back, these times may be years away.
-    const isReached = (column: string, most: number): string =>
-      `(${column} <= $2 OR ${column} > $2 + ${most + clockSlackMs})`;
+    const isReached = (column: string, longestMs: number): string =>
+      `(${column} <= $2 OR ${column} > $2 + ${longestMs + clockSlackMs})`;
     const times = `${isReached('next_at', longestPauseMs)} AND ${isReached('claimed_until', claimMs)}`;
     const isDue = `receiver = $1 AND state = 'waiting' AND ${times}`;
     const [row] = await this.#database.all<{ event: string; attempts: number; queued: number }>(
@@ -201,8 +201,8 @@ export class NotifyQueue {
   }
 
   /**
-   * Gives up events that were queued before `queuedBefore`. Deletes finished events that cannot be found again, and events that wait
-   * for other receivers than these. A shared store keeps the latter: another gateway may have these receivers.
+   * Gives up events that were queued before `queuedBefore`. Deletes finished events that cannot be found again. Also deletes events
+   * that wait for receivers which are not in `receivers`, but not in a shared store, because another gateway may have these receivers.
    * @returns the titles of the events that it gave up
    */
   async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {

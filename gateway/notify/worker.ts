@@ -3,9 +3,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../shared/clock.ts';
 import { Dispatcher, type DispatcherSettings, type NotifyCommand, type NotifyReport } from './dispatcher.ts';
 
-// The entry point of the thread that sends notifications. Disk, store and receivers may be slow; here they delay no request.
+// The entry point of the thread that sends notifications. Disk, store and receivers may be slow, and must not delay requests.
 
-// The queue is read again after at most this time: another gateway of the fleet may have queued an event.
+// The queue is read again after at most this time, because another gateway of the fleet may have queued an event.
 const longestWaitMs = 5_000;
 const shortestWaitMs = 1_000;
 /** How long events that are being sent may take when the gateway stops. Those that take longer are sent again at the next start. */
@@ -22,10 +22,10 @@ const dispatcher = new Dispatcher(workerData as DispatcherSettings, systemClock,
 let isClosing = false;
 let timer: NodeJS.Timeout | undefined;
 /** Commands and runs use the queues one after the other. */
-let last: Promise<void> = run();
+let lastTask: Promise<void> = run();
 
 parentPort?.on('message', (command: NotifyCommand) => {
-  last = last.then(() => carryOut(command));
+  lastTask = lastTask.then(() => carryOut(command));
 });
 
 async function carryOut(command: NotifyCommand): Promise<void> {
@@ -52,7 +52,7 @@ async function run(): Promise<void> {
   const pause = await dispatcher.run();
   post({ kind: 'status', status: await dispatcher.status() });
   const next = (): void => {
-    last = last.then(run);
+    lastTask = lastTask.then(run);
   };
   timer = setTimeout(next, Math.min(longestWaitMs, Math.max(shortestWaitMs, pause)));
 }

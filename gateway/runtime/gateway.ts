@@ -267,7 +267,7 @@ function monitorStoppedVersions(serving: Serving, clock: Clock, notice: (line: s
   let known = new Map<string, boolean>();
   const check = async (): Promise<void> => {
     const found = unreachableVersions(serving.current, await serving.report(), clock.now());
-    const now = new Map(found.map((one) => [one.version, one.stoppedBeforeRetired]));
+    const now = new Map(found.map((one) => [one.version, one.wasStoppedBeforeRetired]));
     for (const [name, stopped] of now) {
       if (known.get(name) === stopped) continue;
       const what = `no target of /${name} can be reached`;

@@ -12,7 +12,7 @@ import type { ResponsePair } from './sample.ts';
 import { type DriftSample, isToBeCopied, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
 import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
 
-// The entry point of the thread that sends copies and compares responses. Both may take long, and a thread of their own does not delay requests.
+// The entry point of the thread that sends copies and compares responses. Both may take long, and must not delay requests.
 
 /** A message to this thread. */
 export type ShadowCommand =

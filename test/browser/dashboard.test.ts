@@ -985,7 +985,7 @@ describe('the notifications', () => {
   const entry = { type: 'sunset-30d', host: 'hooks.example.com', attempts: 1, result: '204', next_at: null };
   const iso = (ago: number): string => new Date(now - ago).toISOString();
   const problem =
-    '/srv/usage-notifications.db cannot be used: the disk is full.  Until it can, events are kept in memory.';
+    '/srv/usage-notifications.db cannot be used: the disk is full.  Events are kept in memory until it can be used again.';
   const notify = {
     problem,
     recent: [

@@ -90,7 +90,7 @@ describe('clients that are no longer spared', () => {
   const spare = (...clients: string[]) => ({ brownout: { spare: clients } });
   const lost = (before: Snapshot, after: Snapshot) => messages(before, after);
   const refusal = (client: string) => [
-    `The brownout of /v1 at 2027-03-02T14:00:00Z no longer spares ${client}, and is less than brownout.notice (14 days) ahead. List it in brownout.spare until then, or remove the brownout.`,
+    `The brownout of /v1 at 2027-03-02T14:00:00Z no longer spares ${client}, and is less than brownout.notice (14 days) ahead. List the client in brownout.spare until then, or remove the brownout.`,
   ];
 
   it.each<[string, object, object, object]>([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { guidePath, movedTo, renamings } from '../../gateway/lifecycle/guide.ts';
+import { guidePath, movedTables, movedTo } from '../../gateway/lifecycle/guide.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const snapshot = snapshotOf(
@@ -20,11 +20,11 @@ it.each([
   ['/bars', null],
   ['/health', '/health'],
 ])('follows the moves of %s over several majors: %s', (path, expected) => {
-  expect(movedTo(path, renamings(v1, v3, snapshot))).toBe(expected);
+  expect(movedTo(path, movedTables(v1, v3, snapshot))).toBe(expected);
 });
 
 it('follows moves only up to the given version', () => {
-  expect(movedTo('/drinks/{id}', renamings(v1, v2, snapshot))).toBe('/cocktails/{id}');
+  expect(movedTo('/drinks/{id}', movedTables(v1, v2, snapshot))).toBe('/cocktails/{id}');
 });
 
 const open = { contract: 'v1.json' };

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { giveUpMs, hostOf, keyOf, messageId, pauseAfter, send } from '../../gateway/notify/delivery.ts';
+import { giveUpMs, hostOf, messageId, pauseAfter, receiverKeyOf, sendEvent } from '../../gateway/notify/delivery.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { makePair } from '../support/certificates.ts';
 import { refusedUrl } from '../support/gateway.ts';
@@ -10,7 +10,7 @@ const settings = { format: 'json', secret, events: [], digest: 'off' } as const;
 
 it('sends an event that another implementation of Standard Webhooks verifies', async () => {
   const receiver = await startReceiver();
-  expect(await send(eventOf('one'), { ...settings, url: receiver.url }, Date.now())).toMatchObject({
+  expect(await sendEvent(eventOf('one'), { ...settings, url: receiver.url }, Date.now())).toMatchObject({
     isAccepted: true,
     result: '204',
   });
@@ -31,7 +31,7 @@ it('sends an event that another implementation of Standard Webhooks verifies', a
 it('sends the same id in each attempt, and a new time', async () => {
   const receiver = await startReceiver();
   for (const now of [Date.now(), Date.now() + 60_000])
-    await send(eventOf('one'), { ...settings, url: receiver.url }, now);
+    await sendEvent(eventOf('one'), { ...settings, url: receiver.url }, now);
   const [first, second] = receiver.received.map(({ headers }) => headers);
   expect(first?.['webhook-id']).toBe(second?.['webhook-id']);
   expect(first?.['webhook-timestamp']).not.toBe(second?.['webhook-timestamp']);
@@ -39,7 +39,7 @@ it('sends the same id in each attempt, and a new time', async () => {
 
 it('sends no signature without a secret', async () => {
   const receiver = await startReceiver();
-  await send(eventOf('one'), { ...settings, secret: undefined, url: receiver.url }, Date.now());
+  await sendEvent(eventOf('one'), { ...settings, secret: undefined, url: receiver.url }, Date.now());
   expect(receiver.received[0]?.headers).not.toHaveProperty('webhook-signature');
   expect(receiver.received[0]?.headers['webhook-id']).toMatch(/^msg_[0-9a-f]{32}$/);
 });
@@ -55,7 +55,7 @@ describe('a receiver that', () => {
     const limit = expected === 'timeout' ? [300] : [];
     const receiver = await startReceiver();
     receiver.next.push(behaviour);
-    const answer = await send(eventOf('one'), { ...settings, url: receiver.url }, Date.now(), ...limit);
+    const answer = await sendEvent(eventOf('one'), { ...settings, url: receiver.url }, Date.now(), ...limit);
     expect(answer.isAccepted).toBe(false);
     expect(answer.result).toMatch(new RegExp(`^(?:${expected})$`));
   });
@@ -63,7 +63,7 @@ describe('a receiver that', () => {
   it('redirects gets no second request, and neither does the other host', async () => {
     const [receiver, other] = [await startReceiver(), await startReceiver()];
     receiver.next.push(redirectTo(other.url));
-    expect(await send(eventOf('one'), { ...settings, url: receiver.url }, Date.now())).toMatchObject({
+    expect(await sendEvent(eventOf('one'), { ...settings, url: receiver.url }, Date.now())).toMatchObject({
       isAccepted: false,
       result: '307',
     });
@@ -73,17 +73,19 @@ describe('a receiver that', () => {
   it('sends a body without end does not keep the gateway busy', async () => {
     const receiver = await startReceiver();
     receiver.next.push(endless);
-    expect(await send(eventOf('one'), { ...settings, url: receiver.url }, Date.now())).toMatchObject({ result: '200' });
+    expect(await sendEvent(eventOf('one'), { ...settings, url: receiver.url }, Date.now())).toMatchObject({
+      result: '200',
+    });
   });
 
   it('refuses connections has not accepted the event', async () => {
     const url = `${await refusedUrl()}/secret-path`;
-    expect(await send(eventOf('one'), { ...settings, url }, Date.now())).toMatchObject({ result: 'ECONNREFUSED' });
+    expect(await sendEvent(eventOf('one'), { ...settings, url }, Date.now())).toMatchObject({ result: 'ECONNREFUSED' });
   });
 
   it('has a certificate of nobody known gets nothing', async () => {
     const receiver = await startReceiver(makePair(temporaryFolder(), 'localhost'));
-    const answer = await send(eventOf('one'), { ...settings, url: receiver.url }, Date.now());
+    const answer = await sendEvent(eventOf('one'), { ...settings, url: receiver.url }, Date.now());
     expect(answer).toMatchObject({ isAccepted: false, result: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     expect(receiver.received).toEqual([]);
   });
@@ -92,8 +94,8 @@ describe('a receiver that', () => {
 it('shows no part of a URL but the host', () => {
   const url = 'https://hooks.example.com:8443/services/T0/B0?token=x';
   expect(hostOf({ url })).toBe('hooks.example.com:8443');
-  expect(keyOf({ url, format: 'slack' })).toMatch(/^[0-9a-f]{16}$/);
-  expect(keyOf({ url, format: 'slack' })).not.toBe(keyOf({ url, format: 'json' }));
+  expect(receiverKeyOf({ url, format: 'slack' })).toMatch(/^[0-9a-f]{16}$/);
+  expect(receiverKeyOf({ url, format: 'slack' })).not.toBe(receiverKeyOf({ url, format: 'json' }));
 });
 
 it('pauses longer after each attempt, obeys Retry-After within bounds, and gives up after a day', () => {

@@ -60,7 +60,7 @@ it('tries again until the receiver accepts an event, and reports the outage once
   expect(receiver.received.length).toBe(3);
   expect((await dispatcher.status()).recent).toMatchObject([{ state: 'sent', result: '204', host, nextAt: null }]);
   expect(lines).toEqual([
-    `notify: ${host} does not accept notifications: 500.  They are sent again for 1 day.`,
+    `notify: ${host} does not accept notifications: 500.  Each is tried again for 1 day.`,
     `notify: ${host} accepts notifications again.`,
   ]);
 });
@@ -185,7 +185,7 @@ it('keeps events in memory if the file cannot be used', async () => {
   await dispatcher.add([eventOf('a')]);
   await run();
   expect(receiver.titles()).toEqual(['Event a']);
-  expect(lines).toEqual([expect.stringContaining('Until it can, events are kept in memory.')]);
+  expect(lines).toEqual([expect.stringContaining('Events are kept in memory until it can be used again.')]);
 });
 
 it('queues an event of a fleet once its store answers', { timeout: 60_000 }, async () => {
