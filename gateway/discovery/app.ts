@@ -19,7 +19,7 @@ import { catalogJson, catalogType, type Overview, overviewJson, overviewOf } fro
 import { indexPage } from './page.ts';
 import { calendarPath, catalogPath, contractType, feedPath, publishedName } from './paths.ts';
 
-/** `cancelled`: the brownouts that are not announced any more; undefined: none. */
+/** `cancelled`: the brownouts that were skipped or stopped; undefined: none. */
 interface DiscoverySource {
   readonly current: Snapshot;
   readonly cancelled?: CancelledBrownouts;
@@ -36,7 +36,7 @@ export function createDiscovery(
   clock: Clock,
   notice: (line: string) => void = () => {},
 ): ReturnType<Discovery> {
-  // The routes of the app contain the base path of its snapshot.
+  // Each snapshot needs its own app, because the routes of the app contain the base path.
   let current: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
     const snapshot = source.current;
@@ -58,12 +58,12 @@ function discoveryApp(
   app.enable('case sensitive routing');
 
   const root = express.Router({ strict: true, caseSensitive: true });
-  addResource(root, catalogPath, catalog(snapshot, overview));
+  addResource(root, catalogPath, catalogHandler(snapshot, overview));
   const belowBasePath = express.Router({ strict: true, caseSensitive: true });
-  addResource(belowBasePath, '/', index(snapshot, overview));
-  addResource(belowBasePath, '/lifecycle.ics', dates('text/calendar', calendarText, snapshot, overview));
-  addResource(belowBasePath, '/lifecycle.atom', dates('application/atom+xml', feedText, snapshot, overview));
-  addResource(belowBasePath, '/contracts/:name', contract(snapshot));
+  addResource(belowBasePath, '/', indexHandler(snapshot, overview));
+  addResource(belowBasePath, '/lifecycle.ics', datesHandler('text/calendar', calendarText, snapshot, overview));
+  addResource(belowBasePath, '/lifecycle.atom', datesHandler('application/atom+xml', feedText, snapshot, overview));
+  addResource(belowBasePath, '/contracts/:name', contractHandler(snapshot));
   addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, source, clock, notice));
 
   app.use(commonHeaders);
@@ -88,8 +88,8 @@ function addResource(router: Router, path: string, handler: RequestHandler): voi
   });
 }
 
-// A cache may keep responses for one minute: that limits the load, and a reload is visible soon. Because shared caches may keep
-// them, no response depends on Host or X-Forwarded-*: one client could otherwise choose the content for all others.
+// Caches may keep responses for one minute, which limits the load, and a reload is still visible soon. Shared caches serve a response
+// to other clients, too. So no response depends on Host or X-Forwarded-*, by which one client could choose the content for the others.
 const commonHeaders: RequestHandler = (_req, res, next) => {
   res.set({
     'Access-Control-Allow-Origin': '*',
@@ -101,7 +101,7 @@ const commonHeaders: RequestHandler = (_req, res, next) => {
   next();
 };
 
-function index(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
+function indexHandler(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
   return (req, res) => {
     const overview = overviewNow();
     res.vary('Accept');
@@ -118,7 +118,7 @@ function index(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler 
 }
 
 /** All dates of all versions, as `textOf` writes them. Express adds an ETag and answers conditional requests. */
-function dates(
+function datesHandler(
   type: string,
   textOf: (overview: Overview, snapshot: Snapshot) => string,
   snapshot: Snapshot,
@@ -130,8 +130,8 @@ function dates(
   };
 }
 
-/** Serves contract files by their published name. An unpublished contract is answered like one that does not exist. */
-function contract(snapshot: Snapshot): RequestHandler {
+/** Serves contract files by their published name. The response for an unpublished contract is the same as for one that does not exist. */
+function contractHandler(snapshot: Snapshot): RequestHandler {
   return (req, res) => {
     const found = snapshot.byMajor.find((version) => publishedName(version) === req.params['name'])?.contract;
     if (found === undefined) {
@@ -157,13 +157,13 @@ function contract(snapshot: Snapshot): RequestHandler {
   };
 }
 
-function catalog(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
+function catalogHandler(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
   return (_req, res) => {
     sendJson(res, catalogType, catalogJson(overviewNow(), snapshot));
   };
 }
 
-// Sends a buffer: for a string, Express would add a charset to the type, and these types have none.
+// Sends a buffer, because Express would add a charset to the type of a string, and these types have no charset.
 function sendJson(res: Response, type: string, body: object): void {
   res.setHeader('Content-Type', type);
   res.send(Buffer.from(`${JSON.stringify(body, null, 2)}\n`));

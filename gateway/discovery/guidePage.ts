@@ -26,7 +26,7 @@ import { guideStyle, Html, html, icon } from './html.ts';
 export function guidePage(guide: Guide, links?: GuideLinks): string {
   const { from, to, title, routes } = guide;
   const shared = guide.shared.filter(hasChanges);
-  const routesOf = routesByTopic(guide);
+  const routesOfTopic = routesByTopic(guide);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -50,7 +50,7 @@ ${title ? html`<p class="host">${printable(title)}</p>` : undefined}
 ${section(
   'shared',
   'Changes shared by several routes',
-  shared.map((topic) => sharedArticle(topic, routesOf.get(topic) ?? [])),
+  shared.map((topic) => sharedArticle(topic, routesOfTopic.get(topic) ?? [])),
 )}
 ${section('changes', 'Changes by route', routes.filter(hasSection).map(routeArticle))}
 ${additionsSection(guide)}
@@ -157,7 +157,7 @@ function samples({ language, before, after }: BeforeAfter): Html {
   return html`<div class="samples${language === 'http' ? ' calls' : ''}">${figures}</div>`;
 }
 
-/** Lines that the other excerpt does not have get the class `mark`. */
+/** `mark`: the class of the lines that the other excerpt does not have. */
 function figure(
   title: string,
   mark: string,
@@ -174,7 +174,7 @@ function figure(
   return html`<figure><figcaption>${title}${origin}</figcaption><pre><code>${lines}</code></pre></figure>`;
 }
 
-/** The comma at the end of a line depends on the next line. */
+/** The comma at the end of a line only shows that another line follows. */
 function withoutComma(line: string): string {
   return line.replace(/,$/, '');
 }

@@ -10,7 +10,7 @@ import { greaseCommand, versionPath } from './paths.ts';
 export interface GuideRequest {
   readonly from: VersionContract;
   readonly to: VersionContract;
-  /** The entries of the `moved` tables, of each major from `from` to `to`. */
+  /** The entries of the `moved` tables of the majors from `from` to `to`. */
   readonly moved: readonly (readonly (readonly [template: string, value: string | null])[])[];
   readonly end: VersionEnd;
 }
@@ -34,13 +34,13 @@ export interface GuideThreadData {
   readonly links: GuideLinks;
 }
 
-/** The result of that thread: the guide in both formats. */
+/** The result of the thread: the guide in both formats. */
 export interface WrittenGuide {
   readonly html: string;
   readonly markdown: string;
 }
 
-/** @throws CompareError for a version without a contract */
+/** The request for the guide from one version to another. @throws CompareError for a version without a contract */
 export function guideRequest(
   from: Version,
   to: Version,

@@ -10,14 +10,14 @@ import type { GuideRequest, GuideThreadData, WrittenGuide } from './guideRequest
 
 /** Reads and compares the two contracts. @throws CompareError */
 export async function loadGuide({ from, to, moved, end }: GuideRequest, cwd: string): Promise<Guide> {
-  // Remote `$ref`s are not followed: a request for a page must not cause requests to other hosts.
+  // Remote `$ref`s are not followed, because a request for a page must not cause requests to other hosts.
   const options = { cwd, stdin: () => '', allowRemote: false };
   const [old, now] = [await openContract(from.file, options), await openContract(to.file, options)];
   const tables = moved.map((rows) => new PathTable(rows));
   return buildGuide({ old, new: now, from: from.name, to: to.name, moved: (path) => movedTo(path, tables), end });
 }
 
-// Runs in the thread that guides.ts starts. The CLI imports this module too, and may itself run in some other thread.
+// Runs in the thread that guides.ts starts. The CLI also imports this module, and may run in another thread.
 if (parentPort && isThreadData(workerData)) {
   const guide = await loadGuide(workerData.guide, '/');
   const written: WrittenGuide = { html: guidePage(guide, workerData.links), markdown: guideAsMarkdown(guide) };

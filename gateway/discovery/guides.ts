@@ -23,7 +23,7 @@ interface ResponseBody {
   readonly etag: string;
 }
 
-/** Serves the guides of a snapshot. Each is generated on the first request for it, and then kept. */
+/** Serves the guides of a snapshot. A guide is generated on the first request for it, and then kept. */
 export function guideHandler(
   snapshot: Snapshot,
   source: { readonly cancelled?: CancelledBrownouts },
@@ -39,7 +39,7 @@ export function guideHandler(
       sendProblem(res, 'NOT_FOUND', 'No guide is served under this name.');
       return;
     }
-    // The text about the end of the version changes when it is retired, and when a brownout is over or cancelled.
+    // The text about the end of the version changes when the version is retired, and when a brownout is over or cancelled.
     const brownouts = brownoutsAhead(versions.from, source.cancelled ?? new Map(), now);
     const key = [versions.path, stageOf(versions.from, now), ...brownouts.map(({ at }) => at)].join(' ');
     const rendered = guides.get(key) ?? render({ ...versions, brownouts }, snapshot, now);
@@ -98,8 +98,8 @@ async function render(
 }
 
 /**
- * Writes a guide in a new thread: contracts of a megabyte take a second, which would delay all other requests. The modules
- * that compare contracts are loaded only there.
+ * Writes a guide in a new thread, because contracts of a megabyte take a second, which would delay all other requests. Only the
+ * thread loads the modules that compare contracts.
  * @throws every error of the thread
  */
 function writeGuideInThread(workerData: GuideThreadData): Promise<WrittenGuide> {

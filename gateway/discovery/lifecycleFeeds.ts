@@ -9,17 +9,17 @@ import { feedPath, indexPath } from './paths.ts';
 
 /** A date or a period in the life of a version or of one of its routes. */
 interface LifecycleEvent {
-  /** Identifies the event among those of this API, also after its date was changed. */
+  /** Identifies the event among the events of this API. It stays the same when a date is changed, except for brownouts. */
   readonly key: string;
   /** Epoch ms. */
   readonly at: number;
   /** The end of a period, epoch ms. */
   readonly end?: number;
-  /** When it was cancelled, epoch ms. */
+  /** When the event was cancelled, epoch ms. */
   readonly cancelled?: number | undefined;
   readonly title: string;
   readonly text: string;
-  /** The page about it; may be relative. */
+  /** The page about the event; may be relative. */
   readonly page: string;
 }
 
@@ -66,7 +66,7 @@ function eventsOfVersion({ version, brownouts, successor, guide }: VersionOvervi
 }
 
 /** When the event was changed last, epoch ms. */
-function revised({ cancelled = 0 }: LifecycleEvent, snapshot: Snapshot): number {
+function revisedAt({ cancelled = 0 }: LifecycleEvent, snapshot: Snapshot): number {
   return Math.max(snapshot.revised, cancelled);
 }
 
@@ -96,16 +96,16 @@ export function calendarText(overview: Overview, snapshot: Snapshot): string {
     'BEGIN:VEVENT',
     `UID:${uuidOf(event.key, overview, snapshot)}`,
     // The last revision (§3.8.7.2). The gateway keeps no history of single events.
-    `DTSTAMP:${utc(revised(event, snapshot))}`,
+    `DTSTAMP:${calendarTime(revisedAt(event, snapshot))}`,
     // §3.8.1.11 and §3.8.7.4. Without a SEQUENCE, an event is revision 0.
     ...(event.cancelled === undefined ? [] : ['STATUS:CANCELLED', 'SEQUENCE:1']),
-    `DTSTART:${utc(event.at)}`,
-    ...(event.end === undefined ? [] : [`DTEND:${utc(event.end)}`]),
+    `DTSTART:${calendarTime(event.at)}`,
+    ...(event.end === undefined ? [] : [`DTEND:${calendarTime(event.end)}`]),
     `SUMMARY:${textValue(event.title)}`,
     `DESCRIPTION:${textValue(event.text)}`,
     // A relative reference is not a URI (§3.3.13).
     ...(URL.canParse(event.page) ? [`URL:${event.page}`] : []),
-    // A date of an API does not make its subscriber busy.
+    // Subscribers are not busy on a date of an API.
     'TRANSP:TRANSPARENT',
     'END:VEVENT',
   ]);
@@ -113,7 +113,7 @@ export function calendarText(overview: Overview, snapshot: Snapshot): string {
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
     'PRODID:-//version-gateway//lifecycle//EN',
-    // The first two are those of RFC 7986. Many programs only know the third.
+    // The first two properties are from RFC 7986. Many programs know only the third.
     `NAME:${title}`,
     'REFRESH-INTERVAL;VALUE=DURATION:P1D',
     `X-WR-CALNAME:${title}`,
@@ -136,7 +136,7 @@ const utcTimeZone = [
 ];
 
 /** `20261231T235959Z` */
-function utc(instant: number): string {
+function calendarTime(instant: number): string {
   return rfc3339(instant).replace(/[-:]/g, '');
 }
 
@@ -172,7 +172,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
     (event) => html`<entry>
 <id>${idOf(event.key)}</id>
 <title>${event.title}</title>
-<updated>${rfc3339(revised(event, snapshot))}</updated>
+<updated>${rfc3339(revisedAt(event, snapshot))}</updated>
 <link rel="alternate" href="${event.page}"/>
 <content type="text">${event.text}</content>
 </entry>
@@ -183,7 +183,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf('feed')}</id>
 <title>${titleOf(overview)}</title>
-<updated>${rfc3339(Math.max(snapshot.revised, ...events.map((event) => revised(event, snapshot))))}</updated>
+<updated>${rfc3339(Math.max(snapshot.revised, ...events.map((event) => revisedAt(event, snapshot))))}</updated>
 <author><name>${origin === '' ? 'API' : new URL(origin).host}</name></author>
 <link rel="self" type="application/atom+xml" href="${origin}${feedPath(snapshot)}"/>
 <link rel="alternate" type="text/html" href="${origin}${indexPath(snapshot)}"/>

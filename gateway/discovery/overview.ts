@@ -8,12 +8,12 @@ import { catalogPath, contractPath, contractType, greaseCommand, indexPath, vers
 /** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */
 export interface Overview {
   readonly now: number;
-  /** `public_url`, or empty: then all URLs are root-relative. */
+  /** `public_url`. If it is not set: empty, and all URLs are root-relative. */
   readonly origin: string;
   /** Lowest major first. */
   readonly versions: readonly VersionOverview[];
   readonly latest: Version | undefined;
-  /** The URL at which a client sees its own calls; undefined: off. */
+  /** The URL at which a client sees its own calls; undefined: self-service is off. */
   readonly me: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface VersionOverview {
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
   readonly brownouts: readonly AnnouncedBrownout[];
-  /** Whether it is retired, but still serves some clients. */
+  /** Whether the version is retired, but still serves some clients. */
   readonly isWaived: boolean;
   /** The URL of the contract. */
   readonly contract: string | undefined;
@@ -34,14 +34,14 @@ export interface VersionOverview {
   readonly adaptation: Adaptation | undefined;
 }
 
-/** Of a version that is served from another one through an adapter: what its clients notice. */
+/** What clients of a version notice of the adapter that serves it from another version. */
 interface Adaptation {
   readonly from: { readonly name: string; readonly url: string };
   /** The routes of the published contract that are answered 410. */
   readonly unavailable: readonly { readonly route: string; readonly reason: string | undefined }[];
 }
 
-/** `cancelled`: when it was skipped or stopped, epoch ms; undefined: neither. */
+/** `cancelled`: when the brownout was skipped or stopped, epoch ms; undefined: it was not. */
 interface AnnouncedBrownout extends BrownoutWindow {
   readonly cancelled: number | undefined;
 }
@@ -86,7 +86,7 @@ function adaptationOf(
   const listed = (contract?.paths.entries() ?? []).flatMap(([path, methods]) =>
     methods.split(' ').flatMap((method) => (clientMethods.has(method) ? `${method} ${path}` : [])),
   );
-  // The methods of a path that is a reference are not known, but the adapter may name some.
+  // If a path of the contract is a `$ref`, its methods are not known here, but the adapter may name some.
   const published = contract?.publish ? new Set([...listed, ...rows.keys()]) : [];
   const unavailable = [...published].flatMap((route) => {
     const row = rows.get(route);
@@ -122,7 +122,7 @@ export function overviewJson({ versions, latest, origin, me, now }: Overview): o
   };
 }
 
-/** Neither over nor cancelled. */
+/** Whether a brownout is neither over nor cancelled. */
 export function isAhead({ end, cancelled }: AnnouncedBrownout, now: number): boolean {
   return now < end && cancelled === undefined;
 }

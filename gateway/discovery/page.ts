@@ -38,7 +38,7 @@ ${axis && timelineLegend()}
 <p>Responses of a version that is or will be deprecated have the headers <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code>. All times are UTC.</p>
 <p>Subscribe to the dates as a <a href="${calendarPath(snapshot)}">calendar</a> or as a <a href="${feedPath(snapshot)}">feed</a>.</p>
 <p>For programs: ${jsonCommand} returns this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
-${overview.me && html`<p>Send the API key of your client to <code>${overview.me}</code> to see what it still calls that will end.</p>`}
+${overview.me && html`<p>Send the API key of your client to <code>${overview.me}</code> to see which of its calls will end.</p>`}
 </footer>
 </div>
 </body>
@@ -90,7 +90,7 @@ const summaries: Readonly<Record<Stage, (overview: VersionOverview) => string>> 
     `Its sunset date has passed, and it may stop at any time${withSuccessor('. Move now to', overview)}.`,
   retired: (overview) =>
     overview.isWaived
-      ? `No longer in service: requests are answered with 410 Gone, except those of single clients until a date of their own${withSuccessor('. Use', overview)}.`
+      ? `No longer in service: requests are answered with 410 Gone, except requests of single clients, each until its own date${withSuccessor('. Use', overview)}.`
       : `No longer in service: every request is answered with 410 Gone${withSuccessor('. Use', overview)}.`,
 };
 
@@ -148,7 +148,7 @@ type TimeAxis = (instant: number) => number;
 const axisStart = 15;
 const axisEnd = 85;
 
-/** Undefined if no version has a date: then no timeline is drawn. */
+/** Undefined if no version has a date. No timeline is drawn then. */
 export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
   const dates = versions.flatMap(({ version }) => [version.deprecation ?? [], version.sunset ?? []].flat());
   if (dates.length === 0) return undefined;
@@ -159,8 +159,8 @@ export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
 }
 
 /**
- * The life of a version as a bar. Screen readers skip it, since the dates are also text. The phases differ in height as well
- * as in color.
+ * The life of a version as a bar. Screen readers skip it, because the dates are also text. The phases differ in height and in
+ * color.
  */
 export function timeline(overview: VersionOverview, axis: TimeAxis, now: number): Html {
   const { deprecation = Number.POSITIVE_INFINITY, sunset = Number.POSITIVE_INFINITY } = overview.version;
@@ -203,7 +203,7 @@ const dayMs = 86_400_000;
 const longDate = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 const wholeNumber = new Intl.NumberFormat('en');
 
-/** A date, its time of day unless it is midnight (a date in routes.yaml without a time means midnight), and its distance. */
+/** A date, its time of day, and its distance. Midnight is left out: a date without a time in routes.yaml means midnight. */
 function date(instant: number, now: number): Html {
   const iso = rfc3339(instant);
   const time = instant % dayMs === 0 ? undefined : html`<span>${iso.slice(11, 19)} UTC ·</span> `;

@@ -1,28 +1,30 @@
 import { extname } from 'node:path';
 import type { Contract, Snapshot, Version } from '../config/snapshot.ts';
 
-/** RFC 9727 §2: at the root of the host, whatever the base path. */
+/** RFC 9727 §2: always at the root of the host, not below the base path. */
 export const catalogPath = '/.well-known/api-catalog';
 
-const contracts = '/contracts/';
-const guides = '/guides/';
-const lifecycle = '/lifecycle.';
+const contractsPrefix = '/contracts/';
+const guidesPrefix = '/guides/';
+const feedsPrefix = '/lifecycle.';
 const feedName = /^(?:ics|atom)$/;
 const guideName = /^v(?:0|[1-9]\d*)-to-v(?:0|[1-9]\d*)(?:\.md)?$/;
 const contractName = /^v(?:0|[1-9]\d*)\.(?:yaml|json)$/;
 
 /**
- * Whether `path` (as received, without its query) belongs to discovery and not to a version. Called for every request, so it
- * compares in place. Similar but invalid names are not matched: the gateway answers them with 400 or 404.
+ * Whether `path` (as received, without its query) belongs to discovery and not to a version. It is called for every request, so most
+ * paths are compared without a copy. Similar but invalid names do not match: the gateway answers them with 400 or 404.
  */
 export function isDiscovery(path: string, snapshot: Snapshot): boolean {
   if (path === catalogPath) return true;
   const base = snapshot.gateway.basePath;
   if (!path.startsWith(base)) return false;
   if (path.length <= base.length + 1) return path.length === base.length || path.endsWith('/');
-  if (path.startsWith(lifecycle, base.length)) return feedName.test(path.slice(base.length + lifecycle.length));
-  if (path.startsWith(guides, base.length)) return guideName.test(path.slice(base.length + guides.length));
-  return path.startsWith(contracts, base.length) && contractName.test(path.slice(base.length + contracts.length));
+  if (path.startsWith(feedsPrefix, base.length)) return feedName.test(path.slice(base.length + feedsPrefix.length));
+  if (path.startsWith(guidesPrefix, base.length)) return guideName.test(path.slice(base.length + guidesPrefix.length));
+  return (
+    path.startsWith(contractsPrefix, base.length) && contractName.test(path.slice(base.length + contractsPrefix.length))
+  );
 }
 
 /** The path prefix of a version, root-relative. */
@@ -45,12 +47,12 @@ export function greaseCommand({ grease, contract }: Version, base: string): stri
 
 /** All dates as an iCalendar object (RFC 5545), root-relative. */
 export function calendarPath(snapshot: Snapshot): string {
-  return `${snapshot.gateway.basePath}${lifecycle}ics`;
+  return `${snapshot.gateway.basePath}${feedsPrefix}ics`;
 }
 
 /** All dates as an Atom feed (RFC 4287), root-relative. */
 export function feedPath(snapshot: Snapshot): string {
-  return `${snapshot.gateway.basePath}${lifecycle}atom`;
+  return `${snapshot.gateway.basePath}${feedsPrefix}atom`;
 }
 
 export function indexPath(snapshot: Snapshot): string {
@@ -65,12 +67,12 @@ export function publishedName(version: Version): string | undefined {
 
 export function contractPath(version: Version, snapshot: Snapshot): string | undefined {
   const name = publishedName(version);
-  return name && `${snapshot.gateway.basePath}${contracts}${name}`;
+  return name && `${snapshot.gateway.basePath}${contractsPrefix}${name}`;
 }
 
 /**
- * The registered types of RFC 9512 and RFC 8259. `application/openapi+yaml` and `+json` would be more specific, but are still
- * an Internet-Draft, and tools that do not know them would reject the document.
+ * The registered types of RFC 9512 and RFC 8259. `application/openapi+yaml` and `+json` would be more specific. But they are still an
+ * Internet-Draft, and tools that do not know them would reject the document.
  */
 export function contractType(contract: Contract): string {
   return isJson(contract) ? 'application/json' : 'application/yaml';
