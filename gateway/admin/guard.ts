@@ -7,7 +7,7 @@ import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type Sessions, sessionOf } from './dashboard/sessions.ts';
 
-/** Why a request is admitted: the token, a login session, or its origin on this machine; undefined: it is not admitted. */
+/** Why a request is admitted: it has the token or a login session, or comes from this machine; undefined: it is not admitted. */
 export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**

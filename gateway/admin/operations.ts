@@ -22,7 +22,7 @@ export interface Operations {
   reload(): Promise<{ readonly kind: string }>;
   /** The result that a reload would have. `text`: checked instead of the content of routes.yaml. */
   preview(text?: string): Promise<{ readonly kind: string }>;
-  /** The snapshot of `text`, or of routes.yaml; the faults, in lines, if it is invalid. */
+  /** The snapshot of `text`, or of routes.yaml. If the text is invalid, its faults as lines. */
   candidate(text?: string): Promise<Snapshot | readonly string[]>;
   config(): ConfigStatus;
   /** The state of all processes. `metrics`: whether it includes their metrics. */

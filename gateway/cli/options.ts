@@ -21,7 +21,7 @@ export function defaultConfig(cwd: string): string | undefined {
   return defaultPlaces.find((place) => mayExist(resolve(cwd, place)));
 }
 
-/** True also if `stat` fails for another reason, such as a missing permission: the read that follows reports it. */
+/** Also true if `stat` fails for another reason, such as a missing permission. The caller reads the file and reports the error. */
 function mayExist(path: string): boolean {
   try {
     statSync(path);
@@ -88,7 +88,7 @@ export function adminTargetOf(
     const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${addressProblems[address]}`;
     // The default file may be invalid during an edit. Operators need the status also then, so the default address is used.
     if (config === undefined && address !== 'unusable') {
-      // The gateway at the default address may not be the one that the file configures.
+      // The gateway at the default address may be another gateway than the one that the file configures.
       io.stderr.write(`Connecting to ${origin}, the default: ${reason}.\n`);
       return { origin, name: `${origin} (the default, because ${reason})`, token };
     }

@@ -59,7 +59,7 @@ export async function run(args: readonly string[], io: Io): Promise<ExitCode> {
   }
 }
 
-/** The requested command, or all of them when there is none, so that the help lists them. */
+/** The requested command. If none is requested, all commands, so that the help lists them. */
 function commandsFor([name = '']: readonly string[]): Promise<AddCommand[]> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
   return Promise.all(load ? [load()] : Object.values(commands).map((one) => one()));

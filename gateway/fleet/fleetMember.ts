@@ -134,8 +134,8 @@ export class FleetMember {
     void this.#beat();
   }
 
-  /** Stores decisions, and returns those that count in the fleet. Undefined: the store does not answer. */
-  async exchangeBrownouts(records: readonly BrownoutRecord[]): Promise<readonly BrownoutRecord[] | undefined> {
+  /** Stores decisions, and returns the decisions in effect in the fleet. Undefined: the store does not answer. */
+  async shareBrownouts(records: readonly BrownoutRecord[]): Promise<readonly BrownoutRecord[] | undefined> {
     const answer = await this.#ask({ kind: 'brownouts', records });
     return 'brownouts' in answer ? answer.brownouts : undefined;
   }

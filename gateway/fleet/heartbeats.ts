@@ -5,7 +5,7 @@ import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
 import { Membership, markGone } from './membership.ts';
 import type { Sql } from './postgres.ts';
-import { exchangeBrownouts, readSharedConfig, writeSharedConfig } from './sharedConfig.ts';
+import { readSharedConfig, shareBrownouts, writeSharedConfig } from './sharedConfig.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 type HeartbeatCommand = MembershipCommand & { readonly kind: 'heartbeat' };
@@ -133,7 +133,7 @@ export class Heartbeats {
       const { name, reason, remembered } = command;
       return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, remembered) };
     }
-    if (command.kind === 'brownouts') return { brownouts: await exchangeBrownouts(this.#store, command.records) };
+    if (command.kind === 'brownouts') return { brownouts: await shareBrownouts(this.#store, command.records) };
     if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);
     return { config: await readSharedConfig(this.#store) };
   }

@@ -44,9 +44,9 @@ export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }
 
 /**
  * Stores what a gateway has decided about brownouts, unless the fleet has decided before. Only an approval is ever replaced.
- * @returns what counts. @throws StoreError
+ * @returns the decisions in effect. @throws StoreError
  */
-export async function exchangeBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {
+export async function shareBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {
   if (records.length > 0)
     await sql.query(
       `INSERT INTO ${schemaName}.brownouts AS b (version, at, state, reason, changed)

@@ -38,7 +38,7 @@ export interface BrownoutControlOptions {
   /** Undefined: the ledger cannot be read. */
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
   /** Stores new records and returns all records that are in effect. Undefined: the ledger, or the store of the fleet, does not answer. */
-  readonly exchange: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
+  readonly share: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
   /** Tells all processes that serve clients which brownouts may refuse them, and which brownouts are cancelled. */
   readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
 }
@@ -66,13 +66,13 @@ export class BrownoutControl {
   #published = '[[],[]]';
   #isLoaded = false;
   #isClosed = false;
-  /** When the last exchange began, by the monotonic clock. */
-  #exchangedAt = 0;
+  /** When decisions were last shared, by the monotonic clock. */
+  #sharedAt = 0;
   #unreadableSince: number | undefined;
   /** The keys whose conditions are being read. */
   readonly #reading = new Set<string>();
-  // Exchanges with the store run one at a time, so that an older answer never replaces a newer one.
-  #lastExchange: Promise<unknown> = Promise.resolve();
+  // Decisions are shared by one call at a time, so that an older answer never replaces a newer one.
+  #lastShare: Promise<unknown> = Promise.resolve();
   #checking: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
@@ -131,7 +131,7 @@ export class BrownoutControl {
     const near = this.#near(clock.now());
     const isPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
     const isFirst = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
-    const isDue = isPlanned && performance.now() - this.#exchangedAt >= longestPauseMs;
+    const isDue = isPlanned && performance.now() - this.#sharedAt >= longestPauseMs;
     if (near.length > 0 || this.#pending.size > 0 || isFirst || isDue) {
       const isReadable = await this.#store();
       for (const brownout of near) this.#advance(brownout, isReadable);
@@ -231,18 +231,18 @@ export class BrownoutControl {
 
   /** @returns false if the ledger, or the store of the fleet, does not answer */
   #store(): Promise<boolean> {
-    const exchange = this.#lastExchange.then(() => this.#exchange());
-    this.#lastExchange = exchange;
-    return exchange;
+    const shared = this.#lastShare.then(() => this.#share());
+    this.#lastShare = shared;
+    return shared;
   }
 
-  async #exchange(): Promise<boolean> {
+  async #share(): Promise<boolean> {
     if (this.#isClosed) return false;
-    const { exchange, source, clock, notice } = this.#options;
+    const { share, source, clock, notice } = this.#options;
     const sent = [...this.#pending];
     const startedAt = clock.now();
-    this.#exchangedAt = performance.now();
-    const stored = await exchange(sent.map(([, record]) => record)).catch(() => undefined);
+    this.#sharedAt = performance.now();
+    const stored = await share(sent.map(([, record]) => record)).catch(() => undefined);
     if (stored === undefined) {
       this.#unreadableSince ??= startedAt;
       return false;

@@ -112,7 +112,7 @@ export class DataPlane {
     if (known === undefined) return;
     this.#known = known;
     const sets = await knownSets(known);
-    // If this process names clients in another way than `known` does, all of its clients would look new.
+    // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;
     const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
     if (known !== this.#known) return;

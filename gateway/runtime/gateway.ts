@@ -19,7 +19,7 @@ import { loadedOnDemand } from '../shared/onDemand.ts';
 import { namingOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { exchangeBrownouts, maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { maintainLedger, shareBrownouts, sinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
@@ -27,7 +27,7 @@ const unreachableCheckMs = 1000;
 const weekMs = 7 * 86_400_000;
 
 export interface RunningGateway {
-  /** The bound ports; they differ from the configured ones if those are 0. */
+  /** The bound ports. If a configured port is 0, the system has chosen the bound one. */
   readonly port: number;
   readonly adminPort: number;
   /** Reads the file again, or uses `content` instead. The new configuration is served if it is valid and the guard allows it. */
@@ -153,8 +153,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       await flush();
       return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now });
     },
-    exchange: async (records) =>
-      member ? member.exchangeBrownouts(records) : ledger && exchangeBrownouts(ledger, records),
+    share: async (records) => (member ? member.shareBrownouts(records) : ledger && shareBrownouts(ledger, records)),
     restrict: (update) => serving.restrict(update),
   });
   const traffic = new TrafficSamples();

@@ -28,7 +28,7 @@ const recordingMs = 1000;
 /** Serves in this process: a client listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
-  // Loaded by the first request for a discovery page, which usually comes long after the start.
+  // Loaded by the first request for a discovery page. That request usually comes long after the start.
   const discovery: Discovery = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
   const { usage, restrictions, ownUsage, shadow } = options;
@@ -98,7 +98,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       draining.endAll(ms);
       const deadline = setTimeout(ms, undefined, { ref: false });
       await Promise.race([ended, setTimeout(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
-      // A response that started before the drain leaves its connection idle when it ends.
+      // The connection of a response that started before the drain becomes idle when the response ends.
       const sweep = setInterval(() => listener.closeIdleConnections(), sweepMs);
       listener.closeIdleConnections();
       await Promise.race([ended, deadline]);

@@ -53,7 +53,7 @@ function withoutTags(batch: UsageBatch): UsageBatch {
 }
 
 /** Stores decisions about brownouts in the ledger. @returns the decisions in effect; undefined: the ledger cannot be written */
-export async function exchangeBrownouts(
+export async function shareBrownouts(
   ledger: WritableLedger,
   records: readonly BrownoutRecord[],
 ): Promise<readonly BrownoutRecord[] | undefined> {

@@ -207,7 +207,7 @@ function changeLines({ changes, forced }: Pick<ReloadOutcome & { kind: 'reloaded
 const skewMs = 5_000;
 
 /**
- * How the versions are used now, for the reload guard. It applies the rules of `can-retire`, as far as the ledger answers.
+ * How the versions are used now, for the reload guard. The rules of `can-retire` apply, as far as the ledger answers.
  * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions that the edit ends. For these versions, the function
  * waits a few seconds at most until the other gateways have reported their calls.
  */

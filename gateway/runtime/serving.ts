@@ -11,7 +11,7 @@ import type { UsageBatch } from '../usage/usageRow.ts';
 /** Serves clients, in this process or in several worker processes. It holds the current snapshot. */
 export interface Serving {
   readonly current: Snapshot;
-  /** The bound port; differs from the configured one if that is 0. */
+  /** The bound port. If the configured port is 0, the system has chosen the bound one. */
   readonly port: number;
   /** Whether new traffic is accepted. */
   readonly ready: boolean;

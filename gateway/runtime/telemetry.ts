@@ -16,7 +16,7 @@ import type { ServeOptions } from './serving.ts';
 const flushMs = 5000;
 // How many open requests are counted in one turn of the event loop. Counting these takes about a millisecond.
 const sliceSize = 500;
-// At this number of rows, they are passed on at once. Copying a message of this many rows takes a few milliseconds.
+// When there are this many rows, they are passed on at once. Copying a message of this many rows takes a few milliseconds.
 const maxRows = 2_000;
 
 /** Holds the current snapshot, and the identification of clients by its settings. */
@@ -178,7 +178,7 @@ export class Telemetry {
     if (this.#collector && this.#collector.size >= maxRows) this.#passOn(until);
   }
 
-  /** `until`: all calls that ended before it are counted, epoch ms. */
+  /** `until`: all calls that ended before this time are counted, epoch ms. */
   #passOn(until: number): void {
     const batch = this.#collector?.take() ?? [];
     if (batch.length > 0) this.#usage?.take(batch, this.#identification.salt, this.#passedOnAt);

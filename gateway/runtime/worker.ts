@@ -29,7 +29,7 @@ export async function runWorker(): Promise<void> {
   // A terminal and a service manager signal the whole process group. Only the primary acts on these signals.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const worker = new Worker();
-  // Runs before the listener of node:cluster, which waits for blocked threads, so that no worker outlives the primary.
+  // Runs before the listener of node:cluster: that listener waits for blocked threads, and the worker would outlive the primary.
   process.prependOnceListener('disconnect', () => endProcess(0));
   process.on('message', (request: WorkerRequest, handle: SendHandle) => void worker.onRequest(request, handle));
   await once(process, 'disconnect');

@@ -30,7 +30,7 @@ interface PendingRequest {
 
 // How long a drained worker may take to exit.
 const exitMs = 2000;
-// For requests that a worker carries out at once.
+// How long a worker may take to answer a request that it carries out at once.
 const answerMs = 5000;
 // Short, because an operator waits for the result. The last counts of a slow worker may be missing.
 const flushMs = 1000;
@@ -123,7 +123,7 @@ export class WorkerHandle {
     await this.#request({ kind: 'ownUsage', question, answer }, answerMs).catch(() => {});
   }
 
-  /** The last known report if the worker does not answer; undefined if it has not started to serve, or has stopped. */
+  /** The last known report if the worker does not answer; undefined if the worker does not serve yet or no longer. */
   async report(metrics: boolean): Promise<ServingReport | undefined> {
     const requestedAt = this.#options.clock.now();
     const report = this.#canReport

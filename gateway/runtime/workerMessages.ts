@@ -54,7 +54,7 @@ export interface WorkerUsage {
   readonly since: number;
 }
 
-/** A client wants to know what it still calls. */
+/** Asks the primary what one client still calls. */
 export interface WorkerQuestion {
   readonly kind: 'question';
   readonly question: number;

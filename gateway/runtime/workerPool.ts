@@ -23,7 +23,7 @@ export class WorkerPool implements Serving {
   readonly #leaving = new WeakSet<WorkerHandle>();
   readonly #totals = new WorkerTotals();
   #ticketKeys = newTicketKeys();
-  /** The listener settings of the start. All workers use them, also after a reload, which changes only `tls.hsts`. */
+  /** The listener settings of the start. All workers use them, also after a reload. A reload changes only `tls.hsts`. */
   readonly #listener: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
   /**
    * The listening socket of all workers. The first worker opens it. From then on the primary holds it without accepting:

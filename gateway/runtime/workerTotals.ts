@@ -12,7 +12,7 @@ const maxSeparate = 32;
 export class WorkerTotals {
   readonly #lastMetrics = new Map<string, readonly MetricValues[]>();
   #mergedMetrics: Promise<readonly MetricValues[]> = Promise.resolve([]);
-  // When each version last had a request in flight, in any worker so far.
+  // The part of all reports so far that stays valid, such as when each version last had a request in flight.
   #past: ServingReport = { versions: [], workers: [] };
 
   /** Takes the final report of a worker that is about to end. */

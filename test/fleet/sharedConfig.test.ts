@@ -3,7 +3,7 @@ import { acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Sql } from '../../gateway/fleet/postgres.ts';
 import { schemaName } from '../../gateway/fleet/schema.ts';
-import { exchangeBrownouts, readSharedConfig, writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
+import { readSharedConfig, shareBrownouts, writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
 import { startStore } from '../support/postgres.ts';
 
 let sql: Sql;
@@ -59,10 +59,10 @@ it('the first decision about a brownout counts in the fleet, and only an approva
   const record = { version: 'v1', at: 1_800_000_000_000, state: 'approved', reason: null, changed: 1 } as const;
   const skipped = { ...record, state: 'skipped', reason: 'no successor' } as const;
   const stopped = { ...record, state: 'stopped', reason: 'stopped by an operator', changed: 2 } as const;
-  expect(await exchangeBrownouts(sql, [])).toEqual([]);
-  const answers = await Promise.all([exchangeBrownouts(sql, [record]), exchangeBrownouts(sql, [record])]);
+  expect(await shareBrownouts(sql, [])).toEqual([]);
+  const answers = await Promise.all([shareBrownouts(sql, [record]), shareBrownouts(sql, [record])]);
   expect(answers).toEqual([[record], [record]]);
-  expect(await exchangeBrownouts(sql, [{ ...record, changed: 3 }])).toEqual([record]);
-  expect(await exchangeBrownouts(sql, [stopped, { ...skipped, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
-  expect(await exchangeBrownouts(sql, [record, { ...record, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
+  expect(await shareBrownouts(sql, [{ ...record, changed: 3 }])).toEqual([record]);
+  expect(await shareBrownouts(sql, [stopped, { ...skipped, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
+  expect(await shareBrownouts(sql, [record, { ...record, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
 });

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { brownoutKey } from '../../gateway/lifecycle/brownouts.ts';
 import { BrownoutControl, type BrownoutControlOptions } from '../../gateway/restrictions/brownoutControl.ts';
-import { exchangeBrownouts } from '../../gateway/runtime/ledgerMaintenance.ts';
+import { shareBrownouts } from '../../gateway/runtime/ledgerMaintenance.ts';
 import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
 import { openLedger } from '../usage/ledger/ledgerFixture.ts';
 
@@ -13,14 +13,14 @@ const approved: BrownoutRecord = { version: 'v1', at, state: 'approved', reason:
 const never = new Promise<never>(() => {});
 
 /** Runs during a brownout that another gateway has approved. No process ever confirms what it may refuse. */
-function control(exchangeOver?: (exchange: BrownoutControlOptions['exchange']) => BrownoutControlOptions['exchange']) {
+function control(shareOver?: (share: BrownoutControlOptions['share']) => BrownoutControlOptions['share']) {
   const { ledger } = openLedger();
   ledger.saveBrownouts([approved]);
   const brownouts = [{ at: '2027-03-02T14:00Z', for: '1h' }];
   const current = snapshotFrom({
     routes: { '/v1': { upstream, deprecation: '2027-01-01', brownouts }, '/v2': upstream },
   });
-  const exchange: BrownoutControlOptions['exchange'] = async (records) => exchangeBrownouts(ledger, records);
+  const share: BrownoutControlOptions['share'] = async (records) => shareBrownouts(ledger, records);
   const time = { now: at + 1000 };
   const told: string[][] = [];
   const cancellations: string[][] = [];
@@ -30,7 +30,7 @@ function control(exchangeOver?: (exchange: BrownoutControlOptions['exchange']) =
     notice: () => {},
     report: () => never,
     estimate: () => never,
-    exchange: exchangeOver?.(exchange) ?? exchange,
+    share: shareOver?.(share) ?? share,
     restrict: ({ brownouts: keys, cancelled }) => {
       told.push([...keys]);
       cancellations.push([...cancelled.keys()]);
@@ -59,8 +59,8 @@ it('stores a stop while a slow process has not confirmed it', async () => {
 
 it('tells the processes that a brownout has ended early before it stores that', async () => {
   let isDown = false;
-  const { told, time } = control((exchange) => async (records) => {
-    if (!isDown) return exchange(records);
+  const { told, time } = control((share) => async (records) => {
+    if (!isDown) return share(records);
     return records.length === 0 ? undefined : never;
   });
   await expect.poll(() => told).toEqual([[key]]);

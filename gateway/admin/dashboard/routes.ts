@@ -114,7 +114,7 @@ interface WatchedGateway {
   status(): Promise<object>;
   /** False once the gateway drains. */
   ready(): boolean;
-  /** How the request that opened a stream is authorized; undefined if it no longer is. */
+  /** How the request that opened a stream is authorized; undefined if it is no longer authorized. */
   admits(req: Request): string | undefined;
   readonly clock: Clock;
 }

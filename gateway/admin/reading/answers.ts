@@ -260,7 +260,7 @@ function saveName(file: string, { client, name, was }: ClientNaming): AnswerBody
   }
 }
 
-// The bytes have a buffer of their own, so that it can be transferred to another thread.
+// The bytes have a buffer of their own, so that the buffer can be transferred to another thread.
 function bodyOf(text: string): AnswerBody {
   return { body: new TextEncoder().encode(text) };
 }

@@ -137,7 +137,7 @@ export function gitFolderOf(folder: string): WorkingTree {
   return { root: workingTreeOf(real) ?? real, folder: real };
 }
 
-/** Why the comparison failed. Names and keys in it come from the contracts, so control characters are escaped. */
+/** Why the comparison failed. The text may quote names and keys of the contracts, so control characters are escaped. */
 export function failureInWords(error: unknown): string {
   const isExplained =
     error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;

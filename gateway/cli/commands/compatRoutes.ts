@@ -26,7 +26,7 @@ import {
 } from './compatFiles.ts';
 
 /**
- * Compares each contract of a routes.yaml with its state in a commit, and each major with the one before it.
+ * Compares each contract of a routes.yaml with its state in a commit, and each major with the previous major.
  * @throws CompareError, UsageError, UnreadableFileError
  */
 export async function compareRoutes(

@@ -48,7 +48,7 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
   }
 }
 
-/** The reason of a gateway of this release: it starts or drains, or its configuration is refused. */
+/** The reason that the gateway gives: it is starting or draining, or its configuration is refused. */
 async function reasonIn(response: Response): Promise<string> {
   const body: unknown = await response.json().catch(() => undefined);
   const reason = isRecord(body) ? body['reason'] : undefined;

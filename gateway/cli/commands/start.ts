@@ -57,7 +57,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const stopRequested = stopSignal();
   let isServing = false;
   void stopRequested.then(() => isServing || endProcess(0));
-  // Without a handler these signals end the process, before it serves or while it drains.
+  // Without a handler, these signals would end the process while it starts or drains.
   for (const name of ['SIGHUP', 'SIGUSR2'] as const) process.on(name, () => {});
   const file = new RoutesFile(options, io);
   const snapshot = await file.read();
@@ -156,7 +156,7 @@ function workersFor(
   };
 }
 
-/** A warning for each way in which this configuration breaks what the last accepted one announced to clients. */
+/** A warning for each way in which this configuration breaks what the last accepted configuration announced to clients. */
 function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
   const { config, warning } = readAccepted(snapshot.usage.store);
   if (config === undefined) return warning === undefined ? [] : [warning];
@@ -164,7 +164,7 @@ function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
   return guardReload(config, snapshot, { lastCalled: () => undefined }, now).map(({ message }) => message);
 }
 
-/** Saves every accepted configuration for the next start. Warns of a failure unless it is the same as the last one. */
+/** Saves every accepted configuration for the next start. Warns of a failure, but only once of the same failure. */
 function acceptedConfigWriter(warn: (line: string) => void): (snapshot: Snapshot) => void {
   let last: string | undefined;
   return (snapshot) => {

@@ -198,7 +198,7 @@ function overview(snapshot: Snapshot, now: number): string[] {
 const longestLine = 160;
 
 /**
- * The line of a fault, with a caret under its column. Secrets are masked, including those of several lines. The caret
+ * The line of a fault, with a caret under its column. Secrets are masked, also if they span several lines. The caret
  * is omitted where masking has moved the text under it.
  */
 export function frame(text: string, line: number, column: number): string[] {
@@ -217,7 +217,7 @@ function tidy(line: string): string {
   return printable(line.replaceAll('\t', ' '));
 }
 
-/** Whether the line continues the value of a secret key such as `admin_token:` above it. */
+/** Whether the line belongs to the value of a secret key on an earlier line, such as `admin_token:`. */
 function continuesSecret(lines: readonly string[], index: number): boolean {
   const indent = indentOf(lines[index] ?? '');
   const opener = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);

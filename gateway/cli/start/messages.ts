@@ -54,7 +54,7 @@ function row(version: Version, snapshot: Snapshot, now: number): string {
   return `  /${version.name.padEnd(4)} ${stage}${sunset}${next}${targets === '' ? '' : `  →  ${targets}`}`;
 }
 
-/** The first path of the contract without a parameter, so that the command works unchanged. */
+/** The first path in the contract that has no parameter, so that the printed command works unchanged. */
 function example({ contract }: Version): string {
   return contract?.paths.entries().find(([template]) => !template.includes('{'))?.[0] ?? '/';
 }

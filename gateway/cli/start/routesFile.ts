@@ -95,7 +95,7 @@ export class ReloadOnEdits {
     this.#io = io;
   }
 
-  /** Starts to watch; `close` stops it. */
+  /** Starts to watch the files, until `close` is called. */
   begin(running: RunningGateway, snapshot: Snapshot): void {
     this.#running = running;
     process.on('SIGHUP', this.#onSignal);

@@ -10,8 +10,8 @@ import { sortable } from './table.js';
 const typingDelay = 250;
 
 /**
- * The table of the clients that call a version, with a filter by name and state. There may be many thousands, so the
- * gateway filters, sorts and pages them.
+ * The table of the clients that call a version, with a filter by name and state. A version may have many thousands of clients,
+ * so the gateway filters, sorts and pages the rows.
  * @param {string} version
  * @param {string|undefined} successor
  * @param {boolean} isRetired

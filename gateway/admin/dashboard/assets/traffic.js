@@ -127,7 +127,7 @@ function drawTraffic(container, usage, step) {
   });
   container.replaceChildren(legend, when, canvas);
   show(null);
-  // The highest sum first: each lower one is painted over it.
+  // The highest sums first: each lower area is painted over the higher ones.
   const order = names.map((_name, index) => index).reverse();
   return chart(canvas, {
     data: [
@@ -215,7 +215,7 @@ function incompleteSpans({ since, until, covered_since: covered }, times) {
 }
 
 /**
- * The index of the step in which recording started. Earlier steps have no data, which is not the same as no requests.
+ * The index of the step in which recording started. Earlier steps have no data, although there may have been requests.
  * @param {{ covered_since: string|null }} usage
  * @param {readonly number[]} times
  */

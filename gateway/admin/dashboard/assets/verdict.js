@@ -151,8 +151,8 @@ export function drawTrend(container, version, trend) {
 }
 
 /**
- * A chart of the requests to a version per day through one gateway of a fleet. It has no trend: that depends on the clients,
- * which are counted for the whole fleet.
+ * A chart of the requests to a version per day through one gateway of a fleet. It has no trend, because a trend depends on the
+ * clients, and clients are counted only for the whole fleet.
  * @param {HTMLElement} container
  * @param {string} version
  * @param {string} gateway
