@@ -67,7 +67,7 @@ export const metricTable = {
   version_gateway_shadow_copies_total: {
     type: 'counter',
     labels: ['version', 'kind', 'outcome'],
-    help: 'Copies that were sent, by kind (shadow: to the other version, control: to the same one) and by outcome.',
+    help: 'Copies that were sent, by kind (shadow: to the other version, control: to the same version) and by outcome.',
   },
   version_gateway_shadow_dropped_total: {
     type: 'counter',
