@@ -1,10 +1,11 @@
-import { connect, type LookupFunction, type Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
 import { ReadBuffer } from './readBuffer.ts';
 import { ResponseHeads } from './responseHead.ts';
 import { type ResponseHandler, ResponseReader, type WireFailureKind } from './responseReader.ts';
+import { TextSocket, writeText } from './textSocket.ts';
 
 interface ConnectionOwner {
   /** Parses the heads of its connections, which come from one target. */
@@ -54,7 +55,7 @@ export class Connection implements Timed, SocketEvents {
     this.#idleTimeout = firstByte;
     this.#requestSent = bodiless;
     this.#reader.begin(handler, expectBody);
-    this.socket.write(head, 'latin1');
+    writeText(this.socket, head);
     if (this.#failureOnClose !== 'lost') return;
     this.setIdleTimeout(firstByte);
     if (!bodiless) handler.onConnected();
@@ -185,8 +186,8 @@ function openSocket(endpoint: Endpoint, events: SocketEvents, readBuffer: ReadBu
 
 function connectPlain({ host, port, lookup }: Endpoint, events: SocketEvents, { next }: ReadBuffer): Socket {
   const callback = (length: number, buffer: Uint8Array): boolean => events.onRead(buffer as Buffer, length);
-  const options = { host, port, allowHalfOpen: true, onread: { buffer: next, callback } };
-  const socket = connect(lookup ? { ...options, lookup, autoSelectFamily: true } : options);
+  const socket = new TextSocket({ allowHalfOpen: true, onread: { buffer: next, callback } });
+  socket.connect(lookup ? { host, port, lookup, autoSelectFamily: true } : { host, port });
   return socket.on('connect', () => events.onConnected());
 }
 

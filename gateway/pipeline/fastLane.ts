@@ -1,10 +1,11 @@
 import type { Server } from 'node:http';
-import { type Server as NetServer, Socket, type SocketConstructorOpts } from 'node:net';
+import type { Server as NetServer, Socket, SocketConstructorOpts } from 'node:net';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { parsePlainRequest } from '../http1/plainRequest.ts';
 import { ReadBuffer } from '../http1/readBuffer.ts';
 import { keepAliveFieldsFor } from '../http1/responseHead.ts';
+import { TextSocket } from '../http1/textSocket.ts';
 import { Exchange, type GatewayContext } from './exchange.ts';
 import { isForVersion } from './findVersion.ts';
 import { runExchange } from './http.ts';
@@ -163,7 +164,7 @@ class LaneConnection implements LaneOwner, Timed {
     }
     const callback = (length: number, buffer: Uint8Array): boolean => this.#onRead(buffer as Buffer, length);
     const options = { handle, allowHalfOpen: true, onread: { buffer: this.#readBuffer.next, callback } };
-    const socket = new Socket(options) as AcceptedSocket;
+    const socket = new TextSocket(options) as Socket as AcceptedSocket;
     // The server counts its connections by these.
     socket._server = server;
     socket.server = server;

@@ -4,6 +4,7 @@ import type { RenderedHead } from '../forwarding/renderedHead.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import type { PlainRequest } from '../http1/plainRequest.ts';
 import { bytesOf } from '../http1/readBuffer.ts';
+import { writeText } from '../http1/textSocket.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { currentHttpDate } from '../shared/httpDate.ts';
 
@@ -181,7 +182,7 @@ export class LaneResponse implements OutgoingResponse {
     const { socket } = this;
     // The connection is closing. Its end is the end of the exchange.
     if (!socket || !this.#isWritable) return;
-    if (this.#head !== '') socket.write(this.#head, 'latin1');
+    if (this.#head !== '') writeText(socket, this.#head);
     this.#head = '';
     if (chunk !== '' && onWritten !== 'latin1' && !this.#bodiless) this.#writeBody(socket, chunk, onWritten);
     if (socket.writableLength > 0) this.#owner.onWriteWaits();
@@ -213,7 +214,7 @@ export class LaneResponse implements OutgoingResponse {
     } else if (!this.#bodiless) last += body;
     // With TLS, the kernel gets the bytes only after they are encrypted.
     if (last !== '' && !('encrypted' in socket)) {
-      socket.write(last, 'latin1');
+      writeText(socket, last);
       last = '';
     }
     // The kernel has usually accepted everything by now. Waiting for the callback would take another tick.

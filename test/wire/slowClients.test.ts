@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type Answer, answer, startBackend } from '../support/backend.ts';
@@ -111,5 +112,29 @@ describe('a slow client', () => {
       await eventually(async () => expect(backend.requests.length >= sent || (await isCutOff())).toBe(true));
     } while (!(await isCutOff()));
     expect(backend.connections[0]?.closed).toBe('open');
+  });
+
+  it('that reads whole responses late gets all of them, and each is counted', async () => {
+    const body = 'x'.repeat(60_000);
+    const { backend, adminPort, client } = await start(answer(200, body), {});
+    client.socket.pause();
+    const answered = async (): Promise<number> => {
+      const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+      return Number(/^version_gateway_request_duration_seconds_count\{version="v1"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+    };
+    let sent = 0;
+    // A response that the kernel does not accept as a whole ends only when the client reads.
+    do {
+      client.send(get(`/v1/${sent}`));
+      sent += 1;
+      await eventually(() => expect(backend.requests).toHaveLength(sent));
+      for (let tries = 0; tries < 20 && (await answered()) < sent; tries += 1) await sleep(50);
+    } while ((await answered()) === sent);
+    client.socket.resume();
+    for (let count = 0; count < sent; count += 1) expect((await client.response()).body).toBe(body);
+    expect(client.pending).toBe('');
+    await eventually(async () => expect(await answered()).toBe(sent));
+    client.send(get('/v1/last'));
+    expect((await client.response()).body).toBe(body);
   });
 });
