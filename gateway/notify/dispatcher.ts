@@ -33,7 +33,7 @@ export interface NotifyTest {
   readonly result: string;
 }
 
-/** A message to the thread of the dispatcher. `test` and `close` are answered. */
+/** A message to the thread of the dispatcher. `test` is answered with `tested`. `close` ends the thread. */
 export type NotifyCommand =
   | { readonly kind: 'configure'; readonly settings: DispatcherSettings }
   | { readonly kind: 'events'; readonly events: readonly NotifyEvent[] }
@@ -69,7 +69,7 @@ export class Dispatcher {
   readonly #problems = new Map<QueueKind, string>();
   #settings: DispatcherSettings;
   #receivers = new Map<string, ReceiverState>();
-  /** Events that every receiver has in its queue. */
+  /** The ids of events that are queued for every receiver that wants them. */
   readonly #known = new Set<string>();
   /** Events whose queue could not be used, by id. */
   #unqueued = new Map<string, NotifyEvent>();
@@ -179,7 +179,7 @@ export class Dispatcher {
     const add = (queue: NotifyQueue) => queue.add(event, key, this.#clock.now());
     const [outcome] = await this.#useQueue(kind, add, 'failed' as const);
     if (outcome !== 'failed' || kind !== 'file') return outcome;
-    // In memory, so that a notification can report a full disk, which makes the file of the queue unusable, too.
+    // A full disk makes the file of the queue unusable. The queue in memory can still send a notification about it.
     const [kept] = await this.#useQueue('memory', add, 'failed' as const);
     return kept;
   }
@@ -225,7 +225,7 @@ export class Dispatcher {
     }
   }
 
-  /** Records the last result if the queue does not have it yet, because its event would be sent again. @returns whether it is recorded */
+  /** Records the last result if the queue does not have it. Otherwise the event would be sent again. @returns whether it is recorded */
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;

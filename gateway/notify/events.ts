@@ -62,7 +62,10 @@ const thresholds = [
   ['sunset-90d', 90],
 ] as const;
 
-/** Events about the dates of versions and routes, and about brownouts ahead. A sunset has only the event of the smallest threshold reached. */
+/**
+ * Events about the dates of versions and routes, and about brownouts ahead. A sunset has one event: for the nearest threshold that has
+ * been reached (7, 30 or 90 days).
+ */
 export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
   const endings = endingsOf(snapshot, now).flatMap((ending) => {
     const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;

@@ -103,7 +103,7 @@ export function asSlack({ title, sections }: Message): string {
   return JSON.stringify({ text: slackText(cut(title, maxSection / 5)), blocks });
 }
 
-// `verbatim`: Slack makes no links of names and addresses in the text.
+// `verbatim`: Slack does not turn names and addresses in the text into links.
 function slackSection(text: string): object {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }

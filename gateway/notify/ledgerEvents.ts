@@ -35,8 +35,8 @@ export interface DigestQuery {
 }
 
 /**
- * What changed, who still calls which deprecated version, what prevents its retirement, and the next dates. Undefined: the ledger
- * cannot be read.
+ * The changes, the clients of each deprecated version, what prevents its retirement, and the next dates. Undefined: the ledger cannot
+ * be read.
  */
 export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefined> {
   const { snapshot, queries, since, now, monday } = query;

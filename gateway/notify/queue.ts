@@ -10,7 +10,10 @@ import { listedPerDay, type NotifyEvent } from './events.ts';
 const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. Later, another gateway may send the event. */
 const claimMs = 60_000;
-/** If an instant is ahead by more than its longest possible time and this slack, the clock was set back. The clocks of a fleet differ by less. */
+/**
+ * An instant that is ahead by more than the longest pause plus this slack shows that the clock was set back. The clocks of a fleet
+ * differ by less.
+ */
 const clockSlackMs = 600_000;
 
 type Value = string | number | null;
@@ -146,7 +149,7 @@ export class NotifyQueue {
   /** Claims the event that is due next. Only one gateway gets it. Undefined: none is due. */
   async claim(receiver: string, now: number): Promise<ClaimedEvent | undefined> {
     const { table } = this.#database;
-    // The conditions are repeated: PostgreSQL checks the outer ones again if another gateway has just claimed the row.
+    // The conditions are in both queries: PostgreSQL checks those of the outer query again if another gateway has just claimed the row.
     // If the clock was set back, these times may be years away.
     const isReached = (column: string, longestMs: number): string =>
       `(${column} <= $2 OR ${column} > $2 + ${longestMs + clockSlackMs})`;
@@ -202,7 +205,7 @@ export class NotifyQueue {
 
   /**
    * Gives up events that were queued before `queuedBefore`. Deletes finished events that cannot be found again. Also deletes events
-   * that wait for receivers which are not in `receivers`, but not in a shared store, because another gateway may have these receivers.
+   * that wait for receivers which are not in `receivers`. A shared store keeps these, because another gateway may have the receivers.
    * @returns the titles of the events that it gave up
    */
   async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {

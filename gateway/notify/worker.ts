@@ -21,7 +21,7 @@ const notice = (line: string): void => post({ kind: 'notice', line });
 const dispatcher = new Dispatcher(workerData as DispatcherSettings, systemClock, notice);
 let isClosing = false;
 let timer: NodeJS.Timeout | undefined;
-/** Commands and runs use the queues one after the other. */
+/** Runs and commands are executed one after the other. */
 let lastTask: Promise<void> = run();
 
 parentPort?.on('message', (command: NotifyCommand) => {

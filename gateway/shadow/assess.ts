@@ -65,7 +65,7 @@ export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   return (
     [...byRoute]
       .map(([route, own]) => assessRoute(route, own))
-      // A route may have control pairs only, while the new version fails.
+      // While the new version fails, a route may have only control pairs.
       .filter(({ pairs }) => pairs > 0)
       .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route))
   );
@@ -143,7 +143,7 @@ class RouteRows {
     });
   }
 
-  /** Fields that the new version sends less often, types that it sends more often, and media types. */
+  /** Fields that the new version sends less often, and types and media types that it sends more often. */
   shapes(): ResponseDifference[] {
     return this.#rows.flatMap((row) => {
       const { what, oldMore, newMore } = row;
@@ -156,7 +156,7 @@ class RouteRows {
         const verdict = this.#isNoise(row, direction) ? noise : this.#contractVerdict(row);
         return [difference(row, label, verdict, row[direction])];
       }
-      // What only the new version sends is an addition.
+      // An added field, and a type that does not occur any more, are not differences.
       if (row[direction] === 0) return [];
       const count = row[direction];
       if (row.pairs < leastPairs || oldMore === 0 || newMore === 0) return [difference(row, label, tooFew, count)];
@@ -242,7 +242,7 @@ class RouteRows {
     return `${others.join(', ') || 'no value'} → ${now}`;
   }
 
-  /** Whether the old version differs from itself in the same direction. */
+  /** Whether two responses of the old version differ in the same direction. */
   #isNoise(row: EvidenceRow, direction: 'oldMore' | 'newMore'): boolean {
     const control = this.#control.get(propertyKeyOf(row));
     return control !== undefined && isOneSided(control, direction, improbableNoise);

@@ -10,8 +10,7 @@ const mostRows = 20_000;
 const mostRemembered = 20_000;
 // Routes that the contract does not list, and that are counted by name.
 const mostFound = 1_000;
-// Routes that both versions have only answered with 404 have a limit of their own: the number of the routes above, or this number if
-// it is larger.
+// Routes that both versions have only answered with 404 are counted by name, too: as many as of the routes above, but at least this many.
 const fewestMissing = 50;
 
 /** Two versions whose responses are compared. */

@@ -7,7 +7,7 @@ import { addObservation, compareShapes, declaredAt, type Observation } from './s
 
 // Paths that are recorded for one route and status. Further ones are ignored.
 const mostPaths = 500;
-// Combinations of a route and its statuses. In further ones, the paths below the whole body are not compared.
+// Combinations of a route and its statuses. For further ones, nothing below the root of the body is compared.
 const mostResponses = 5_000;
 // Of one body.
 const mostViolations = 2_000;
@@ -107,12 +107,12 @@ export class ResponseComparer {
   }
 
   #compareMedia({ old, ...pair }: ResponsePair, newResponse: ComparedResponse, into: Observation[]): void {
-    const media = new Set([old, newResponse].map(({ contentType }) => printedType(contentType)));
+    const media = new Set([old, newResponse].map(({ contentType }) => storedType(contentType)));
     for (const type of media) {
       const ofType = (one: ComparedResponse): ComparedResponse => ({ ...one, contentType: type });
       const [before, after] = this.#listedResponses({ ...pair, old: ofType(old) }, ofType(newResponse));
       const declares = [before, after].map((one) => (one.hasMedia ? 'optional' : 'unlisted')).join(' → ');
-      const share = (one: ComparedResponse): number => (printedType(one.contentType) === type ? 1 : 0);
+      const share = (one: ComparedResponse): number => (storedType(one.contentType) === type ? 1 : 0);
       addObservation(into, {
         status: old.status,
         what: 'media',
@@ -271,8 +271,8 @@ function isBodiless({ status }: ComparedResponse): boolean {
   return status === 204 || status === 304;
 }
 
-/** The media type, or `none` if it may be made up by the backend, and must not be stored. */
-function printedType(contentType: string | undefined): string {
+/** `none`: the text is not a usual media type. The backend may have made it up, so it is not stored. */
+function storedType(contentType: string | undefined): string {
   const type = bareType(contentType);
   return /^[\w.+-]{1,40}\/[\w.+-]{1,60}$/.test(type) ? type : 'none';
 }

@@ -34,8 +34,8 @@ export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): numb
 }
 
 /**
- * Whether the pairs that differ prefer one direction, by the sign test: if both directions were equally probable, at least this many
- * pairs would differ in `direction` with a probability of at most `limit`.
+ * The sign test: whether more pairs differ in `direction` than chance explains. If both directions were equally probable, so many pairs
+ * or more would differ in it with a probability of at most `limit`.
  */
 export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = improbable): boolean {
   const count = row.oldMore + row.newMore;

@@ -84,8 +84,8 @@ export class FairShare {
   }
 
   /**
-   * Returns a sample that could not be used to the budgets. It still counts for its entry, so that requests which never give a usable
-   * sample are not tried again and again.
+   * Gives an unusable sample back to the budgets. It still counts for its entry, so that requests which never give a usable sample are
+   * not tried again and again.
    */
   giveBack(): void {
     this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);

@@ -60,7 +60,7 @@ export interface ReplayOutcome {
 
 // A route with at least this many requests sends each of them once. The requests of other routes are repeated to get as many pairs.
 const fewestPairs = 40;
-// Some differences count only if 20 pairs differ. Perhaps only one request of the route shows them, so it is sent more than 20 times.
+// Some differences count only if 20 pairs differ. If only one request of a route causes them, it must be sent more than 20 times.
 const usualRepeat = 24;
 const mostRepeatedPairs = 100;
 const mostInFlight = 4;

@@ -58,7 +58,7 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
 
 export type ReplayReport = ReturnType<typeof replayReport>;
 
-/** Routes that the contract of the old version does not have: a spelling mistake, or a route without a description. */
+/** Routes that the contract of the old version does not have: spelling mistakes, or undocumented routes. */
 function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], outcome: ReplayOutcome): string[] {
   if (contract.documents === undefined) return [];
   const all = new Set([...outcome.sent.keys(), ...outcome.uncompared.map(({ route }) => route)]);

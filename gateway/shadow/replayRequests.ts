@@ -59,7 +59,7 @@ export class ReplayedContract {
     return new Map(named.map((one) => [String(below(one, 'name').value), one]));
   }
 
-  /** The values that the contract itself has for a parameter: examples; if there are none, the default; if there is none, the allowed values. */
+  /** The values that the contract has for a parameter: the examples, or else the default, or else the allowed values. */
   examplesOf(parameter: Located): unknown[] {
     const { documents } = this;
     if (documents === undefined) return [];
@@ -81,7 +81,7 @@ export class ReplayedContract {
     );
   }
 
-  /** Returns a function that generates values for the schema of a parameter, or for the type if there is no schema. Undefined: none can be generated. */
+  /** Generates values for the schema of a parameter, or for `type` if there is no schema. Undefined: none can be generated. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemaOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};

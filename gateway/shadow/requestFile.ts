@@ -33,7 +33,7 @@ export interface RecordedRequest {
   readonly path: string;
   /** The path in the new version, with the same parameters. Null: it has no counterpart. Undefined: not stated. */
   readonly to: string | null | undefined;
-  /** Whether the paths of both versions begin with the version in the file: `/v1/drinks`. */
+  /** Whether the path in the file begins with the version, `/v1/drinks`: for the old and for the new version. */
   readonly isVersioned: { readonly old: boolean; readonly new: boolean };
   readonly pathParameters: readonly NamedParameter[];
   readonly query: readonly NamedParameter[];

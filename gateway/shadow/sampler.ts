@@ -123,7 +123,7 @@ export class Sampler {
     return this.#observeCopied(exchange) ?? this.#observeDrift(exchange);
   }
 
-  /** For the comparison with the contract of the version. Unlike copies, it does not count responses that cannot be compared. */
+  /** For the comparison with the contract of the version. Responses that cannot be compared are not counted, unlike for copies. */
   #observeDrift(exchange: ObservedExchange): ResponseObserver | undefined {
     const { versionName, method, resource, now: at } = exchange;
     const plan = this.#drifts.get(versionName);
@@ -177,7 +177,7 @@ export class Sampler {
     return copy;
   }
 
-  /** Whether no further response can be copied. If there are too many, the oldest is ended if it is slow, and makes room. */
+  /** Whether no further response can be copied. If too many are being copied and the oldest one is slow, it is ended and makes room. */
   #isBusy(): boolean {
     if (this.#unsent >= mostUnsent) return true;
     if (this.#open.size < mostOpen) return false;

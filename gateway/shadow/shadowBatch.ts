@@ -43,7 +43,7 @@ export interface DriftSample {
   readonly at: number;
 }
 
-/** A request and its response, whose copy is to be sent. It is never written to a file or a log. */
+/** A request that is to be copied, with its response. It is never written to a file or a log. */
 export interface ShadowSample extends DriftSample {
   readonly toTemplate: string | undefined;
   /** False: only the adapter of the version has a path for it. */
@@ -63,7 +63,7 @@ export function isToBeCopied(sample: ShadowSample | DriftSample): sample is Shad
   return 'to' in sample;
 }
 
-/** What a serving process passes on. `dropped`: by version and reason, since the last batch. */
+/** What a process that serves clients passes to the primary. `dropped`: by version and reason, since the last batch. */
 export interface ShadowBatch {
   readonly samples: readonly (ShadowSample | DriftSample)[];
   readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];

@@ -34,9 +34,9 @@ export interface ShadowControlOptions {
   readonly notice: (line: string) => void;
   /** Keeps the stops over restarts; undefined: they end with this process. */
   readonly file: string | undefined;
-  /** Stores what comparisons have found. */
+  /** Stores the evidence of the comparisons. */
   readonly save: (rows: readonly EvidenceRow[]) => void;
-  /** Tells the processes that serve clients what is stopped. */
+  /** Tells the processes that serve clients which comparisons are stopped. */
   readonly restrict: (stopped: ReadonlySet<string>) => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface ShadowControlOptions {
  * Never throws.
  */
 export class ShadowControl {
-  /** What was sampled since the settings last changed, for an export. */
+  /** The requests that were sampled since the settings last changed, for an export. */
   readonly requests = new SampledRequests();
   readonly #options: ShadowControlOptions;
   readonly #threadNotices: OutageNotices;

@@ -34,7 +34,7 @@ interface Copy {
   readonly address: CopyAddress;
   /** Whether the response is compared without an adapter. */
   readonly isPlain: boolean;
-  /** Set if the response is compared with changes by this route of the adapter. */
+  /** Set if the response is also compared after this route of the adapter has changed it. */
   readonly adaptedBy: CompiledRoute | undefined;
   /** The response of the version, decoded. */
   readonly old: ComparedResponse;
@@ -120,7 +120,7 @@ export class ShadowQueue {
     this.#sink.pair({ ...pair, kind: 'adapter', toTemplate: template, new: adapted });
   }
 
-  /** Undefined: the adapter does not turn it into a GET or HEAD of the other version. */
+  /** The path to which the adapter changes a request, with its route. Undefined: the result is not a GET or HEAD. */
   #adaptedRequest({ method, resource, query }: ShadowSample) {
     const adapted = this.#adapter && adaptRequest(this.#adapter, method, resource, query);
     if (typeof adapted !== 'object' || !/^(?:GET|HEAD)$/.test(adapted.method)) return undefined;
@@ -196,7 +196,7 @@ export class ShadowQueue {
   }
 }
 
-/** Undefined: the version has no adapter that is to be compared with it. */
+/** Undefined: the version has no adapter with `mode: shadow` that uses the backend of `to`. */
 function adapterOf({ adapter, contract }: Version, to: Version): CompiledAdapter | undefined {
   if (adapter?.mode !== 'shadow' || adapter.from !== to.name) return undefined;
   const templates = contract?.paths.entries().map(([template]) => template) ?? [];

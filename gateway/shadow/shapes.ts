@@ -8,7 +8,7 @@ import { typeOf } from './validation.ts';
  * - `status`, `media`: detail is the status or the media type
  * - `syntax`: the body is not JSON
  * - `value`: a field, an item or an entry exists and is not null
- * - `null`: it exists and is null
+ * - `null`: a field, an item or an entry exists and is null
  * - `type`: detail is the type
  * - `invalid`: a body violates the contract of its version; here and below, detail is the `rule` of the `Violation`
  * - `changed`: a body violates the old contract. It is left out if the new body also violates the new contract at the same path

@@ -58,7 +58,7 @@ export class ResponseValidator {
     for (let index = errors.length - 1; index >= 0; index -= 1) {
       const error = errors[index] as ErrorObject;
       if (error.keyword !== 'anyOf' || !isList(error.schema)) {
-        if (!summaries.has(error.keyword)) kept.push(error);
+        if (!summaryKeywords.has(error.keyword)) kept.push(error);
         continue;
       }
       const alternatives = error.schema.map((one) => this.#nameIn(one));
@@ -119,8 +119,8 @@ const instants = {
   time: /(?:z|[+-]\d\d:\d\d)$/i,
 } as const;
 
-/** Errors which only state that the list has other errors. */
-const summaries: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
+/** The keywords whose errors only state that the list has other errors. */
+const summaryKeywords: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
 
 /** How far a value is from an alternative. A value of another type, or with another constant, is probably not meant for it. */
 function distance(errors: readonly ErrorObject[]): number {

@@ -45,7 +45,7 @@ export interface ShadowCounts {
 /** A message of this thread. */
 export type ShadowReport =
   | ShadowCounts
-  /** What the comparisons since the last message have found. */
+  /** The evidence since the last message. */
   | { readonly kind: 'evidence'; readonly rows: readonly EvidenceRow[] }
   | { readonly kind: 'configured'; readonly number: number };
 
