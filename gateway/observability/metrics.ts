@@ -5,7 +5,7 @@ import type { MetricName } from './metricTable.ts';
 import type { ServingReport } from './report.ts';
 
 // Version names have a digit after the v, so no version has this name.
-const unknown = 'unknown';
+const unknownVersion = 'unknown';
 
 /** Counts the exchanges of one process. */
 export class Metrics implements Recorder {
@@ -67,7 +67,7 @@ export class Metrics implements Recorder {
   }
 
   #countsOf(version: string): VersionCounts {
-    const name = version === '' ? unknown : version;
+    const name = version === '' ? unknownVersion : version;
     let counts = this.#counts.get(name);
     if (counts === undefined) {
       counts = new VersionCounts();
@@ -157,16 +157,16 @@ function tableIndex({ stage, method, status }: ExchangeRecord): number {
 }
 
 // Seconds, from a cached answer on the same machine to beyond a timeout of 30 s.
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const bucketBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 class DurationHistogram {
-  readonly #counts = new Float64Array(bounds.length + 1);
+  readonly #counts = new Float64Array(bucketBounds.length + 1);
   #sum = 0;
 
   add(ms: number): void {
     const seconds = ms / 1000;
     let at = 0;
-    while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
+    while (at < bucketBounds.length && seconds > (bucketBounds[at] as number)) at += 1;
     this.#counts[at] = (this.#counts[at] as number) + 1;
     this.#sum += seconds;
   }
@@ -176,7 +176,7 @@ class DurationHistogram {
     let total = 0;
     const buckets = [...this.#counts].map((count, at) => {
       total += count;
-      return { labels: { ...labels, le: bounds[at] ?? '+Inf' }, value: total, metricName: `${name}_bucket` };
+      return { labels: { ...labels, le: bucketBounds[at] ?? '+Inf' }, value: total, metricName: `${name}_bucket` };
     });
     return [
       ...buckets,

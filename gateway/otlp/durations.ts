@@ -3,11 +3,11 @@ import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
 
 /** In seconds: the bucket bounds that the semantic conventions advise for http.server.request.duration. */
-export const bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+export const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** The limit of the OpenTelemetry SDKs for the attribute sets of a metric. Further sets are added up in one row. */
 const maxRows = 2_000;
-const overflow = { 'otel.metric.overflow': true };
+const overflowAttributes = { 'otel.metric.overflow': true };
 
 /** The durations of the requests with the same attributes, in seconds. */
 export interface DurationRow {
@@ -59,7 +59,7 @@ export class DurationCounts {
       if (isSame && one.scheme === scheme && one.errorType === errorType) return one.row;
     }
     if (this.#rows.length >= maxRows) {
-      this.#overflow ??= emptyRow(overflow);
+      this.#overflow ??= emptyRow(overflowAttributes);
       return this.#overflow;
     }
     const row = emptyRow(attributesOf(exchange, route, errorType));
@@ -98,7 +98,7 @@ export class DurationTotals {
     const key = JSON.stringify(attributes);
     const known = this.#rows.get(key);
     if (known) return known;
-    if (this.#rows.size >= maxRows && attributes !== overflow) return this.#totalFor(overflow);
+    if (this.#rows.size >= maxRows && attributes !== overflowAttributes) return this.#totalFor(overflowAttributes);
     const added = emptyRow(attributes);
     this.#rows.set(key, added);
     return added;
@@ -106,13 +106,13 @@ export class DurationTotals {
 }
 
 function emptyRow(attributes: DurationRow['attributes']): DurationRow {
-  const counts = new Array<number>(bounds.length + 1).fill(0);
+  const counts = new Array<number>(bucketBounds.length + 1).fill(0);
   return { attributes, counts, count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: 0 };
 }
 
 function addDuration(row: DurationRow, seconds: number): void {
   let at = 0;
-  while (at < bounds.length && seconds > (bounds[at] as number)) at += 1;
+  while (at < bucketBounds.length && seconds > (bucketBounds[at] as number)) at += 1;
   row.counts[at] = (row.counts[at] as number) + 1;
   row.count += 1;
   row.sum += seconds;

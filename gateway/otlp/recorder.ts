@@ -5,9 +5,9 @@ import { otherRoute } from '../usage/usageRow.ts';
 import { type OtlpSink, type SpanRow, spanCount } from './batch.ts';
 import { DurationCounts } from './durations.ts';
 
-/** Spans are passed on at this interval, or when at least `manySpans` wait. */
-const spansMs = 1_000;
-const manySpans = 256;
+/** Spans are passed on at this interval, or when at least `spansPerBatch` wait. */
+const spanIntervalMs = 1_000;
+const spansPerBatch = 256;
 /** While the sink is busy, more spans than this are dropped. */
 const maxWaiting = 2_048;
 /** The longest text in a span. A client can send longer texts, and can have its requests sampled. */
@@ -46,7 +46,7 @@ export class OtlpRecorder implements Recorder {
 
   constructor(send: OtlpSink) {
     this.#send = send;
-    this.#timer = setInterval(() => this.#onTimer(), spansMs).unref();
+    this.#timer = setInterval(() => this.#onTimer(), spanIntervalMs).unref();
   }
 
   /** Applies the settings of a snapshot. What was recorded before is passed on. */
@@ -95,7 +95,7 @@ export class OtlpRecorder implements Recorder {
     }
     this.#spans.push(row);
     this.#waiting += count;
-    if (this.#waiting >= manySpans && !this.#isBusy) this.#passOn([]);
+    if (this.#waiting >= spansPerBatch && !this.#isBusy) this.#passOn([]);
   }
 
   #passOn(durations: ReturnType<DurationCounts['take']>): void {

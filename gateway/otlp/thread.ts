@@ -15,7 +15,7 @@ import {
   type SpanRow,
   spanCount,
 } from './batch.ts';
-import { bounds, DurationTotals } from './durations.ts';
+import { bucketBounds, DurationTotals } from './durations.ts';
 import { hrTime, spansOf } from './spans.ts';
 
 // The entry point of the thread that exports spans and metrics. Only this thread loads the OpenTelemetry packages.
@@ -110,7 +110,7 @@ async function exportMetrics(): Promise<void> {
   const now = Date.now();
   const startTime = hrTime(collectedAt);
   const dataPoints = rows.map(({ attributes, counts, count, sum, min, max }) => {
-    const value = { buckets: { boundaries: bounds, counts: [...counts] }, count, sum, min, max };
+    const value = { buckets: { boundaries: bucketBounds, counts: [...counts] }, count, sum, min, max };
     return { startTime, endTime: hrTime(now), attributes, value };
   });
   if (isDelta) {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { bounds, DurationCounts, DurationTotals } from '../../gateway/otlp/durations.ts';
+import { bucketBounds, DurationCounts, DurationTotals } from '../../gateway/otlp/durations.ts';
 import { successfulExchange } from '../observability/recorded.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -61,7 +61,7 @@ describe('http.server.request.duration', () => {
       [{ 'http.request.method': 'GET', 'url.scheme': 'http', 'http.response.status_code': 404 }, 1],
     ]);
     for (const point of points) {
-      expect(point).toMatchObject({ name: 'http.server.request.duration', unit: 's', bounds });
+      expect(point).toMatchObject({ name: 'http.server.request.duration', unit: 's', bounds: bucketBounds });
       expect(point.bucketCounts.reduce((sum, count) => sum + count)).toBe(point.count);
       expect(point.sum).toBeGreaterThan(0);
       expect(point.temporality).toBe('AGGREGATION_TEMPORALITY_CUMULATIVE');

@@ -210,7 +210,7 @@ function addStructureChange(pair: SchemaPair, closest: Comparison | undefined): 
 
 // If there are more pairs of alternatives, overlaps between them are not searched for.
 const mostPairs = 400;
-const scalars: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
+const scalarTypes: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
 
 /** Whether a new `oneOf` rejects values that were valid before, because two of its alternatives match them. */
 function rejectsOverlaps(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
@@ -256,5 +256,5 @@ function isScalarPartOf(pair: SchemaPair, part: Schema, whole: Schema): boolean 
 }
 
 function isScalar({ view: { types, choices, conditions } }: Schema): boolean {
-  return types !== undefined && isWithin(types, scalars) && choices.length === 0 && conditions.size === 0;
+  return types !== undefined && isWithin(types, scalarTypes) && choices.length === 0 && conditions.size === 0;
 }

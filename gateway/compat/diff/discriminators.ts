@@ -1,5 +1,5 @@
 import { below, type Located } from '../document/located.ts';
-import { discriminatorValuesOf, mappingOf, nameOf, targetsOf } from '../schema/choices.ts';
+import { discriminatorValuesOf, mappingOf, targetNameOf, targetsOf } from '../schema/choices.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
@@ -22,24 +22,24 @@ export function compareDiscriminators(pair: SchemaPair): void {
   if (oldProperty.value !== newProperty.value)
     pair.addChange('structure', 'changed', 'discriminator', oldProperty, newProperty);
   const hasChoice = old.choices.length + now.choices.length > 0;
-  const names = hasChoice ? namesOfAlternatives(pair) : namesOfSubtypes(pair);
-  compareDefaultMapping(pair, below(before, 'defaultMapping'), below(after, 'defaultMapping'), names);
-  compareMappings(pair, before, after, names);
-  if (!hasChoice) compareSubtypes(pair, before, after, names);
+  const newNames = hasChoice ? newNamesOfAlternatives(pair) : newNamesOfSubtypes(pair);
+  compareDefaultMapping(pair, below(before, 'defaultMapping'), below(after, 'defaultMapping'), newNames);
+  compareMappings(pair, before, after, newNames);
+  if (!hasChoice) compareSubtypes(pair, before, after, newNames);
 }
 
 /** `defaultMapping` is the schema of values without the discriminating property. */
-function compareDefaultMapping(pair: SchemaPair, old: Located, now: Located, names: NewNames): void {
+function compareDefaultMapping(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): void {
   const [before, after] = [old.value, now.value];
   if (before === undefined && after === undefined) return;
   if (before === undefined || after === undefined) {
     pair.addChange('limit', after === undefined ? 'narrower' : 'wider', 'defaultMapping', old, now);
-  } else if (!haveSameTarget(pair, old, now, names)) {
+  } else if (!haveSameTarget(pair, old, now, newNames)) {
     pair.addChange('structure', 'changed', 'defaultMapping', old, now);
   }
 }
 
-function compareMappings(pair: SchemaPair, old: Located, now: Located, names: NewNames): void {
+function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): void {
   const { oldSchema, newSchema } = pair;
   const [oldValues, newValues] = [discriminatorValuesOf(oldSchema), discriminatorValuesOf(newSchema)];
   const [oldTargets, newTargets] = [targetsOf(oldSchema), targetsOf(newSchema)];
@@ -48,16 +48,16 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, names: Ne
     // The name of a schema is a value of the discriminator even if the mapping omits it.
     const named = newTargets.get(value);
     const kept = newValues.get(value) ?? (named && { ...named, value });
-    if (areSubtypes && !names.has(nameOf(target.value)) && !losesOwnValue(pair, target, kept)) continue;
-    if (kept && !haveSameTarget(pair, target, kept, names))
+    if (areSubtypes && !newNames.has(targetNameOf(target.value)) && !losesOwnValue(pair, target, kept)) continue;
+    if (kept && !haveSameTarget(pair, target, kept, newNames))
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
     // A removed alternative has its own change.
-    else if (!kept && names.has(nameOf(target.value)))
+    else if (!kept && newNames.has(targetNameOf(target.value)))
       pair.addChange('value', 'removed', '', target, now, { is: 'values', values: [JSON.stringify(value)] });
   }
-  const known = new Set(names.values());
+  const keptNames = new Set(newNames.values());
   for (const [value, target] of newValues) {
-    if (!oldValues.has(value) && !oldTargets.has(value) && known.has(nameOf(target.value)))
+    if (!oldValues.has(value) && !oldTargets.has(value) && keptNames.has(targetNameOf(target.value)))
       pair.addChange('value', 'added', '', old, target, { is: 'values', values: [JSON.stringify(value)] });
   }
 }
@@ -67,23 +67,23 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, names: Ne
  * out, because the comparison of the base schema includes them.
  */
 function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: Located | undefined): boolean {
-  return nameOf(old.value) === oldSchema.place.key && nameOf(now?.value) !== newSchema.place.key;
+  return targetNameOf(old.value) === oldSchema.place.key && targetNameOf(now?.value) !== newSchema.place.key;
 }
 
 /** Whether a value refers to the same schema as before, or to a compatible one. */
-function haveSameTarget(pair: SchemaPair, old: Located, now: Located, names: NewNames): boolean {
-  const [oldName, newName] = [nameOf(old.value), nameOf(now.value)];
-  if (oldName === newName || names.get(oldName) === newName) return true;
+function haveSameTarget(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): boolean {
+  const [oldName, newName] = [targetNameOf(old.value), targetNameOf(now.value)];
+  if (oldName === newName || newNames.get(oldName) === newName) return true;
   const [before, after] = [pair.oldSchema.named(old), pair.newSchema.named(now)];
   return before !== undefined && after !== undefined && pair.isReplaceable(before, after);
 }
 
-function namesOfAlternatives(pair: SchemaPair): NewNames {
+function newNamesOfAlternatives(pair: SchemaPair): NewNames {
   const kept = pairChoices(pair.old.choices, pair.new.choices).flatMap(
     ([before, after]) => pairAlternatives(before.alternatives, after.alternatives, pair).kept,
   );
   const renamed = kept.flatMap(([{ ref: before }, { ref: after }]) =>
-    before === undefined || after === undefined ? [] : [[nameOf(before), nameOf(after)] as const],
+    before === undefined || after === undefined ? [] : [[targetNameOf(before), targetNameOf(after)] as const],
   );
   return new Map([...renamed, ...unchangedNames(pair)]);
 }
@@ -94,28 +94,28 @@ function unchangedNames({ oldSchema, newSchema }: SchemaPair): [old: string, now
 }
 
 /** A subtype counts as renamed if its old name was removed and a value that referred to it now refers to a new name. */
-function namesOfSubtypes(pair: SchemaPair): NewNames {
+function newNamesOfSubtypes(pair: SchemaPair): NewNames {
   const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
-  const names = new Map(unchangedNames(pair));
+  const newNames = new Map(unchangedNames(pair));
   const [oldMapping, newMapping] = [mappingOf(pair.old), mappingOf(pair.new)];
   const taken = new Set<string>();
   for (const [value, target] of oldMapping) {
-    const [before, after] = [nameOf(target.value), nameOf(newMapping.get(value)?.value)];
+    const [before, after] = [targetNameOf(target.value), targetNameOf(newMapping.get(value)?.value)];
     const isGone = oldTargets.has(before) && !newTargets.has(before);
     const isNew = newTargets.has(after) && !oldTargets.has(after) && !taken.has(after);
     if (!isGone || !isNew) continue;
-    names.set(before, after);
+    newNames.set(before, after);
     taken.add(after);
   }
-  return names;
+  return newNames;
 }
 
 /** Without a `oneOf` or `anyOf`, the alternatives are the subtypes of the schema and the targets of its mapping. */
-function compareSubtypes(pair: SchemaPair, before: Located, after: Located, names: NewNames): void {
+function compareSubtypes(pair: SchemaPair, before: Located, after: Located, newNames: NewNames): void {
   const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
-  const values = new Map([...mappingOf(pair.old)].map(([value, target]) => [nameOf(target.value), value]));
+  const values = new Map([...mappingOf(pair.old)].map(([value, target]) => [targetNameOf(target.value), value]));
   for (const [name, target] of oldTargets) {
-    const kept = newTargets.get(names.get(name) ?? '');
+    const kept = newTargets.get(newNames.get(name) ?? '');
     if (!kept) {
       pair.addChange('alternative', 'removed', name, target, after);
       continue;
@@ -123,8 +123,8 @@ function compareSubtypes(pair: SchemaPair, before: Located, after: Located, name
     const [old, now] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
     if (old && now) pair.comparePart({ kind: 'alternative', name: values.get(name) ?? name }, old, now);
   }
-  const known = new Set(names.values());
+  const keptNames = new Set(newNames.values());
   for (const [name, target] of newTargets) {
-    if (!known.has(name)) pair.addChange('alternative', 'added', name, before, target);
+    if (!keptNames.has(name)) pair.addChange('alternative', 'added', name, before, target);
   }
 }

@@ -160,14 +160,14 @@ function keywordOf(name: string): string {
   return name.split(/[ /]/, 1)[0] ?? name;
 }
 
-const conditional: ReadonlySet<string> = new Set(['then', 'else', 'dependentRequired', 'dependentSchemas']);
+const conditionalKeywords: ReadonlySet<string> = new Set(['then', 'else', 'dependentRequired', 'dependentSchemas']);
 
 /**
  * Adds a change for each field that a response had under a removed condition. False: there is no such field, so the removed
  * condition itself is the change.
  */
 function addLostFields(pair: SchemaPair, keyword: string, { schema }: SubschemaRef): boolean {
-  if (pair.isRequest || !conditional.has(keyword)) return false;
+  if (pair.isRequest || !conditionalKeywords.has(keyword)) return false;
   const { properties, required } = pair.new;
   const { view } = schema;
   const removed = [...view.properties].filter(([name]) => !properties.has(name));

@@ -73,7 +73,7 @@ function compareEnds(
     old && now
       ? compareBounds(inclusive(old.value, pair.old, sign), inclusive(now.value, pair.new, sign), sign)
       : Number(now !== undefined) - Number(old !== undefined);
-  if (order > 0 && now && oldValuesSatisfy(pair, (value) => isWithinEnd(value, now.value, sign))) return;
+  if (order > 0 && now && oldValuesSatisfy(pair, (value) => isWithinBound(value, now.value, sign))) return;
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
@@ -150,7 +150,7 @@ function oldValuesSatisfy({ old, isRequest }: SchemaPair, satisfies: (value: unk
   return [...old.values.values()].every(({ value }) => satisfies(value));
 }
 
-function isWithinEnd(value: unknown, bound: Bound, sign: 1 | -1): boolean {
+function isWithinBound(value: unknown, bound: Bound, sign: 1 | -1): boolean {
   return typeof value !== 'number' || compareBounds(bound, { value, isExclusive: false }, sign) >= 0;
 }
 

@@ -1,4 +1,4 @@
-import { contentKey, mappingOf, nameOf } from '../schema/choices.ts';
+import { contentKey, mappingOf, targetNameOf } from '../schema/choices.ts';
 import type { Alternative, Choice } from '../schema/schema.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
@@ -80,7 +80,7 @@ function sharedValues({ removed, added }: AlternativePairs, pair: SchemaPair): R
   const [old, now] = [byName(removed), byName(added)];
   const [oldMapping, newMapping] = [mappingOf(pair.old), mappingOf(pair.new)];
   for (const [value, target] of oldMapping) {
-    const [before, after] = [old.get(nameOf(target.value)), now.get(nameOf(newMapping.get(value)?.value))];
+    const [before, after] = [old.get(targetNameOf(target.value)), now.get(targetNameOf(newMapping.get(value)?.value))];
     if (!before || !after || shared.has(before) || shared.has(after) || !mayCorrespond(before, after)) continue;
     shared.set(before, value).set(after, value);
   }
@@ -88,7 +88,7 @@ function sharedValues({ removed, added }: AlternativePairs, pair: SchemaPair): R
 }
 
 function byName(alternatives: readonly Alternative[]): Map<string, Alternative> {
-  return new Map(alternatives.flatMap((one) => (one.ref === undefined ? [] : [[nameOf(one.ref), one] as const])));
+  return new Map(alternatives.flatMap((one) => (one.ref === undefined ? [] : [[targetNameOf(one.ref), one] as const])));
 }
 
 function fieldNames({ schema }: Alternative): string | undefined {

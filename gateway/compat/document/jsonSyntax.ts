@@ -13,7 +13,7 @@ const scalar = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(
 const unescapedText = /[^"\\\u0000-\u001f]*/y;
 const escapeSequence = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-const missing: Record<Expected, string> = {
+const missingMessages: Record<Expected, string> = {
   value: 'a value is missing here',
   'value or ]': 'a value or a closing bracket is missing here',
   key: 'a key in double quotes is missing here',
@@ -45,7 +45,7 @@ export function findJsonError(text: string): JsonError | undefined {
       expected = expected.startsWith('key') ? 'colon' : expectedAfterValue(open);
     } else {
       const end = expected.startsWith('value') ? endOfMatch(scalar, text, at) : at;
-      if (end === at) return { offset: at, message: missing[expected] };
+      if (end === at) return { offset: at, message: missingMessages[expected] };
       at = end;
       expected = expectedAfterValue(open);
     }

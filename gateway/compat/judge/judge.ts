@@ -90,7 +90,7 @@ export class Exemptions {
         one.until > this.#now &&
         one.rule === finding.rule &&
         one.route === route &&
-        (one.pointer === undefined || pointersOf(finding).some((pointer) => isWithin(pointer, one.pointer ?? ''))),
+        (one.pointer === undefined || pointersOf(finding).some((pointer) => isAtOrBelow(pointer, one.pointer ?? ''))),
     );
     if (found) this.#used.add(found);
     return found;
@@ -101,7 +101,7 @@ function pointersOf(finding: Finding): string[] {
   return [finding.old, finding.new].flatMap((site) => (site ? [pointerOf(site.place)] : []));
 }
 
-function isWithin(pointer: string, whole: string): boolean {
+function isAtOrBelow(pointer: string, whole: string): boolean {
   return pointer === whole || pointer.startsWith(`${whole}/`);
 }
 

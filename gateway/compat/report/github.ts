@@ -15,7 +15,7 @@ import {
 
 // GitHub shows at most ten annotations per level and step, and drops the others silently.
 const mostAnnotations = 10;
-const commands = { error: 'error', warn: 'warning', info: 'notice' } as const;
+const commandNames = { error: 'error', warn: 'warning', info: 'notice' } as const;
 const annotatedLevels = ['error', 'warn'] as const;
 
 /** Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. */
@@ -48,7 +48,7 @@ function annotation(finding: PlacedFinding, pair: PairReport, base: WorkingTree)
     moreRoutes(routes, 3),
     isPresent(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
   ];
-  return command(commands[level], { file, ...at, title: rule }, words.filter((one) => one !== '').join('\n'));
+  return command(commandNames[level], { file, ...at, title: rule }, words.filter((one) => one !== '').join('\n'));
 }
 
 function command(name: string, properties: Readonly<Record<string, string>>, message: string): string {

@@ -28,7 +28,7 @@ export const commentMarker = '<!-- version-gateway compat -->';
 /** GitHub's limit. */
 export const longestComment = 65_536;
 const mostContracts = 20;
-const namedRoutes = 3;
+const maxNamedRoutes = 3;
 // For the remarks about omitted rows, one in each section.
 const reservedForRemarks = 1000;
 
@@ -130,7 +130,7 @@ function listSection(heading: string, texts: readonly string[]): Section {
 }
 
 function changeCell(finding: PlacedFinding): string {
-  const notes = [renameNote(finding, 500), callsInWords(finding), moreRoutes(finding.routes, namedRoutes)].filter(
+  const notes = [renameNote(finding, 500), callsInWords(finding), moreRoutes(finding.routes, maxNamedRoutes)].filter(
     (note) => note !== '',
   );
   return [sentence(sentenceWithoutRoute(finding)), ...notes.map((note) => sentence(note, 500))].join('<br>');

@@ -41,7 +41,7 @@ const verdictStyles = {
 } as const;
 const levelStyles = { error: 'red', warn: 'yellow', info: 'green' } as const;
 const levelNames = { error: 'error', warn: 'warning', info: 'info' } as const;
-const namedRoutes = 3;
+const maxNamedRoutes = 3;
 const longestLine = 120;
 // Characters in front of the caret when a long line is cut.
 const beforeCaret = 40;
@@ -122,7 +122,7 @@ function findingAsText(finding: PlacedFinding, isJudged: boolean, { paint, showA
   const notes = [
     renameNote(finding),
     callsInWords(finding),
-    moreRoutes(routes, showAll ? Number.POSITIVE_INFINITY : namedRoutes),
+    moreRoutes(routes, showAll ? Number.POSITIVE_INFINITY : maxNamedRoutes),
   ].filter((note) => note !== '');
   const places = [placeAsText('old', old, oldAt, showAll), placeAsText('new', now, newAt, showAll)].flat();
   return [

@@ -197,9 +197,9 @@ interface Row {
   readonly predicate: Predicate;
 }
 
-const all: readonly Rule<RuleId>[] = rules;
+const allRules: readonly Rule<RuleId>[] = rules;
 const rowByChange: ReadonlyMap<string, Row> = new Map(
-  all.flatMap((rule) =>
+  allRules.flatMap((rule) =>
     Object.entries(rule.changes).flatMap(([key, predicate]) => {
       const keys = /^(?:request|response) /.test(key) ? [key] : [key, `request ${key}`, `response ${key}`];
       return keys.map((one) => [one, { rule, predicate }] as const);
@@ -254,5 +254,5 @@ function nameInWords(change: Change): string {
 }
 
 export function basisOf(id: RuleId): Rule['basis'] {
-  return all.find((rule) => rule.id === id)?.basis ?? 'silent';
+  return allRules.find((rule) => rule.id === id)?.basis ?? 'silent';
 }

@@ -144,7 +144,7 @@ export function mappingOf(view: View): ReadonlyMap<string, Located> {
 }
 
 /** `#/components/schemas/Cat` and `Cat` are the same target. */
-export function nameOf(target: unknown): string {
+export function targetNameOf(target: unknown): string {
   return String(target).replace(/^.*\//s, '');
 }
 
@@ -152,20 +152,20 @@ export function nameOf(target: unknown): string {
 export function targetsOf(schema: Schema): ReadonlyMap<string, Located> {
   if (schema.view.choices.length === 0) {
     const mapped = schema.isSubtype ? [] : [...mappingOf(schema.view).values()];
-    return new Map([...schema.subtypes, ...mapped.map((target) => [nameOf(target.value), target] as const)]);
+    return new Map([...schema.subtypes, ...mapped.map((target) => [targetNameOf(target.value), target] as const)]);
   }
   return new Map(
-    alternativesOf(schema).flatMap(({ ref, at }) => (ref === undefined ? [] : [[nameOf(ref), at] as const])),
+    alternativesOf(schema).flatMap(({ ref, at }) => (ref === undefined ? [] : [[targetNameOf(ref), at] as const])),
   );
 }
 
 /** The values of the discriminator: those in the mapping, and the name of each alternative that the mapping omits. */
 export function discriminatorValuesOf(schema: Schema): ReadonlyMap<string, Located> {
   const mapping = mappingOf(schema.view);
-  const mapped = new Set([...mapping.values()].map(({ value }) => nameOf(value)));
+  const mapped = new Set([...mapping.values()].map(({ value }) => targetNameOf(value)));
   const names = alternativesOf(schema)
-    .filter((one) => isChosenByName(one, schema) && !mapped.has(nameOf(one.ref)))
-    .map(({ ref = '', at }) => [nameOf(ref), { ...at, value: ref }] as const);
+    .filter((one) => isChosenByName(one, schema) && !mapped.has(targetNameOf(one.ref)))
+    .map(({ ref = '', at }) => [targetNameOf(ref), { ...at, value: ref }] as const);
   return new Map([...names, ...mapping]);
 }
 

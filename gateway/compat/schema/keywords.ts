@@ -72,22 +72,22 @@ export function keywordsOf(parts: readonly { readonly located: Located }[]): Key
   return keywords;
 }
 
-const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-const textual = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'];
-const ofArrays = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
-const ofObjects = ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'];
+const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+const stringKeywords = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'];
+const arrayKeywords = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
+const objectKeywords = ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'];
 
 /** The keywords that have no effect on values of a type. */
 export const inapplicableKeywords: Readonly<Record<JsonType, readonly string[]>> = {
-  boolean: [...numeric, ...textual, ...ofArrays, ...ofObjects],
-  integer: [...textual, ...ofArrays, ...ofObjects],
-  number: [...textual, ...ofArrays, ...ofObjects],
-  string: [...numeric, ...ofArrays, ...ofObjects],
-  array: [...numeric, ...textual, ...ofObjects],
-  object: [...numeric, ...textual, ...ofArrays],
+  boolean: [...numberKeywords, ...stringKeywords, ...arrayKeywords, ...objectKeywords],
+  integer: [...stringKeywords, ...arrayKeywords, ...objectKeywords],
+  number: [...stringKeywords, ...arrayKeywords, ...objectKeywords],
+  string: [...numberKeywords, ...arrayKeywords, ...objectKeywords],
+  array: [...numberKeywords, ...stringKeywords, ...objectKeywords],
+  object: [...numberKeywords, ...stringKeywords, ...arrayKeywords],
 };
 
-const ofScalars: ReadonlySet<string> = new Set([...numeric, ...textual]);
+const scalarKeywords: ReadonlySet<string> = new Set([...numberKeywords, ...stringKeywords]);
 
 /**
  * Leaves out the keywords that apply to none of `types`: `maxLength` does not limit a number. Keywords of objects and
@@ -96,19 +96,19 @@ const ofScalars: ReadonlySet<string> = new Set([...numeric, ...textual]);
 export function applicableKeywords(keywords: Keywords, types: ReadonlySet<JsonType> | undefined): Keywords {
   if (types === undefined) return keywords;
   const isInapplicable = (keyword: string): boolean =>
-    ofScalars.has(keyword) && [...types].every((type) => inapplicableKeywords[type].includes(keyword));
+    scalarKeywords.has(keyword) && [...types].every((type) => inapplicableKeywords[type].includes(keyword));
   if (![...keywords.keys()].some(isInapplicable)) return keywords;
   return new Map([...keywords].filter(([keyword]) => !isInapplicable(keyword)));
 }
 
-const normalizable = ['contains', 'minContains', 'maxContains', 'multipleOf', 'not'] as const;
+const simplifiedKeywords = ['contains', 'minContains', 'maxContains', 'multipleOf', 'not'] as const;
 
 /**
  * Leaves out keywords without effect, and replaces a keyword by a simpler one with the same effect: `multipleOf: 1` becomes
  * `type: integer`. `not: { type: 'null' }` is left out; `excludesNull` reports it.
  */
 export function withoutNoopKeywords(keywords: Keywords): Keywords {
-  if (!normalizable.some((keyword) => keywords.has(keyword))) return keywords;
+  if (!simplifiedKeywords.some((keyword) => keywords.has(keyword))) return keywords;
   const rest = new Map(keywords);
   if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) rest.delete(name);
   if (!keywords.has('type')) return rest;

@@ -114,7 +114,7 @@ export class Schema {
   /** The schema of those values that have one type. `without`: keywords to leave out. */
   narrowedTo(type: JsonType, without: readonly string[]): Schema {
     const own = this.parts.map(({ located }) => this.#lookup.without(located, ['allOf', ...without]));
-    return this.#lookup.all([...own, { value: ofType[type], place: this.place }]);
+    return this.#lookup.all([...own, { value: schemaOfType[type], place: this.place }]);
   }
 
   /** The schema that a value of a discriminator's `mapping` refers to. */
@@ -142,7 +142,7 @@ export class Schema {
 }
 
 /** Shared objects: schemas are compared by identity. */
-const ofType: Readonly<Record<JsonType, JsonMap>> = {
+const schemaOfType: Readonly<Record<JsonType, JsonMap>> = {
   boolean: { type: 'boolean' },
   integer: { type: 'integer' },
   number: { type: 'number' },
@@ -182,8 +182,8 @@ export class SubschemaRef {
   }
 }
 
-const composing = ['$ref', '$dynamicRef', 'allOf', 'oneOf', 'anyOf'] as const;
+const composingKeywords = ['$ref', '$dynamicRef', 'allOf', 'oneOf', 'anyOf'] as const;
 
 function isComposed(map: JsonMap): boolean {
-  return composing.some((keyword) => map[keyword] !== undefined);
+  return composingKeywords.some((keyword) => map[keyword] !== undefined);
 }

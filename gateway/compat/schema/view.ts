@@ -22,7 +22,7 @@ import {
 } from './schema.ts';
 
 // Shared instances, because most schemas have none of these.
-const none: ReadonlyMap<string, never> = new Map<string, never>();
+const emptyMap: ReadonlyMap<string, never> = new Map<string, never>();
 const noChoices: readonly Choice[] = [];
 
 export function viewOf(schema: Schema, lookup: SchemaLookup): View {
@@ -55,7 +55,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
 const jsonTypes: ReadonlySet<unknown> = new Set(['boolean', 'integer', 'number', 'string', 'array', 'object']);
 
 // Keywords that imply a type if `type` is missing. Contracts converted from Swagger often omit `type: object`.
-const implied: readonly [JsonType, readonly string[]][] = [
+const keywordsByImpliedType: readonly [JsonType, readonly string[]][] = [
   ['object', ['properties', 'additionalProperties', 'required', 'patternProperties', 'minProperties', 'maxProperties']],
   ['array', ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems']],
 ];
@@ -67,7 +67,7 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
     return stated.map(({ value }) => statedTypes(value)).reduce(intersection);
   }
   if (values) return new Set([...values.values()].flatMap(({ value }) => typeOf(value)));
-  for (const [type, names] of implied) {
+  for (const [type, names] of keywordsByImpliedType) {
     if (names.some((keyword) => keywords.has(keyword))) return new Set([type]);
   }
   return undefined;
@@ -147,7 +147,7 @@ function isTrueSchema({ value }: Located): boolean {
 
 function propertiesOf(keywords: Keywords, lookup: SchemaLookup): ReadonlyMap<string, SubschemaRef> {
   const maps = keywords.get('properties');
-  if (maps === undefined) return none;
+  if (maps === undefined) return emptyMap;
   const [first] = maps;
   if (maps.length === 1 && first) {
     const fields = new Map<string, SubschemaRef>();
@@ -165,7 +165,7 @@ function propertiesOf(keywords: Keywords, lookup: SchemaLookup): ReadonlyMap<str
 
 function requiredOf(keywords: Keywords): ReadonlyMap<string, Located> {
   const lists = keywords.get('required');
-  if (lists === undefined) return none;
+  if (lists === undefined) return emptyMap;
   const required = new Map<string, Located>();
   for (const name of lists.flatMap(itemsOf)) if (typeof name.value === 'string') required.set(name.value, name);
   return required;
@@ -177,7 +177,7 @@ function enumOf(keywords: Keywords, chosen: readonly (readonly Located[])[]): Re
   const lists = [...enums, ...(keywords.get('const') ?? []).map((constant) => [constant]), ...chosen];
   if (lists.length === 0) return undefined;
   const maps = lists.map((list) => new Map(list.map((item) => [canonical(item.value), item] as const)));
-  const [first = none, ...others] = maps;
+  const [first = emptyMap, ...others] = maps;
   return new Map([...first].filter(([text]) => text !== 'null' && others.every((other) => other.has(text))));
 }
 
@@ -192,16 +192,22 @@ function itemsOfArray(keywords: Keywords, lookup: SchemaLookup): Pick<View, 'ite
   return { items: subschema(rest, lookup), prefixItems };
 }
 
-const direct = ['contains', 'propertyNames', 'contentSchema'] as const;
-const byName = ['dependentSchemas', 'patternProperties'] as const;
-const conditional: ReadonlySet<string> = new Set([...direct, ...byName, 'not', 'if', 'dependentRequired']);
+const schemaConditions = ['contains', 'propertyNames', 'contentSchema'] as const;
+const schemaMapConditions = ['dependentSchemas', 'patternProperties'] as const;
+const conditionKeywords: ReadonlySet<string> = new Set([
+  ...schemaConditions,
+  ...schemaMapConditions,
+  'not',
+  'if',
+  'dependentRequired',
+]);
 
 function conditionsOf(
   keywords: Keywords,
   parts: readonly { readonly located: Located }[],
   lookup: SchemaLookup,
 ): Conditions {
-  if (![...keywords.keys()].some((keyword) => conditional.has(keyword))) return none;
+  if (![...keywords.keys()].some((keyword) => conditionKeywords.has(keyword))) return emptyMap;
   const conditions = new Map<string, Condition>();
   const add = (name: string, at: Located, isDirect: boolean): void => {
     if (at.value === undefined) return;
@@ -209,9 +215,9 @@ function conditionsOf(
     const known = conditions.get(name)?.ref.all ?? [];
     conditions.set(name, { ref: new SubschemaRef([...known, at], lookup), isDirect });
   };
-  for (const keyword of direct) for (const at of keywords.get(keyword) ?? []) add(keyword, at, true);
+  for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at, true);
   const dependent = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
-  for (const keyword of byName) {
+  for (const keyword of schemaMapConditions) {
     for (const [name, at] of (keywords.get(keyword) ?? []).flatMap(entriesOf)) {
       if (keyword === 'dependentSchemas' && hasOnlyRequired(at)) dependent.push([name, below(at, 'required')]);
       else add(`${keyword}/${name}`, at, true);
