@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-const oldest = Number(/\d+/.exec(JSON.parse(readFileSync('package.json', 'utf8')).engines.node)[0]);
+const oldestNode = Number(/\d+/.exec(JSON.parse(readFileSync('package.json', 'utf8')).engines.node)[0]);
 // The signal of Ctrl+C arrives twice, from the terminal and from npm. Two signals within this time count as one.
 const sameSignalMs = 1000;
 const flushMs = 1000;
@@ -14,9 +14,9 @@ let stoppedAt;
 const options = process.argv.slice(2);
 const wrongPort = ['PORT', 'V1_PORT', 'V2_PORT'].find((name) => !isPort(process.env[name]));
 
-if (Number(process.versions.node.split('.')[0]) < oldest) {
+if (Number(process.versions.node.split('.')[0]) < oldestNode) {
   const remedy = 'install it, or run npm ci with optional dependencies';
-  refuse(`Node ${oldest} or later is needed, and this is ${process.version}; ${remedy}.`);
+  refuse(`Node ${oldestNode} or later is needed, and this is ${process.version}; ${remedy}.`);
 } else if (options.includes('--help') || options.includes('-h')) {
   process.stdout.write('PORT, V1_PORT and V2_PORT set the ports. npm start passes these options to the gateway:\n\n');
   spawn(process.execPath, ['bin/version-gateway.js', 'start', '--help'], { stdio: 'inherit' });

@@ -26,7 +26,7 @@ export function admission(
 ): Admits {
   return (req) => {
     const { adminToken, adminLoopback } = source.current.gateway;
-    const given = bearer(req);
+    const given = bearerToken(req);
     if (adminToken !== undefined && given !== undefined && isSameSecret(given, adminToken)) {
       if (attempts.accepts(clientAddress(req), adminToken, clock.now())) return 'token';
     }
@@ -54,15 +54,15 @@ export function guard(
     if (admittedBy !== undefined && isSafeFromCsrf(req, admittedBy)) next();
     else if (admittedBy !== undefined)
       sendProblem(res, 'FORBIDDEN', 'A browser may send this request only from the dashboard.');
-    else if (adminToken !== undefined && bearer(req) !== undefined) refuseToken(req, res, attempts, clock.now());
+    else if (adminToken !== undefined && bearerToken(req) !== undefined) refuseToken(req, res, attempts, clock.now());
     else if (adminToken !== undefined && req.path === '/' && req.method === 'GET') res.redirect(303, '/login');
-    else sendProblem(res, 'FORBIDDEN', adminToken === undefined ? callFromThisMachine : sendToken);
+    else sendProblem(res, 'FORBIDDEN', adminToken === undefined ? callFromThisMachineDetail : sendTokenDetail);
   };
 }
 
-const sendToken = 'Send gateway.admin_token as a bearer token.';
-const callFromThisMachine =
-  'Call from this machine by a loopback name, not through a proxy. For calls from elsewhere set gateway.admin_token.';
+const sendTokenDetail = 'Send gateway.admin_token as a bearer token.';
+const callFromThisMachineDetail =
+  'Call from this machine by a loopback name, not through a proxy. To call from other machines, set gateway.admin_token.';
 
 /** Refuses a second Host field: a proxy and this gateway might each use a different one (RFC 9112 §3.2). */
 export const singleHost: RequestHandler = ({ rawHeaders }, res, next) => {
@@ -88,7 +88,7 @@ function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: 
   const wait = Math.ceil(attempts.wait(address, now) / 1_000);
   attempts.fail(address, now);
   if (wait === 0) {
-    sendProblem(res, 'FORBIDDEN', sendToken);
+    sendProblem(res, 'FORBIDDEN', sendTokenDetail);
     return;
   }
   res.set('Retry-After', String(wait));
@@ -120,7 +120,7 @@ function isLoopbackAddress(address: string | undefined): boolean {
   return address !== undefined && /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/i.test(address);
 }
 
-function bearer({ headers }: IncomingMessage): string | undefined {
+function bearerToken({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 

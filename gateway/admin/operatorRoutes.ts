@@ -50,7 +50,7 @@ const reloadStatuses: Readonly<Record<string, number>> = {
 
 // A text of `largestFile` bytes, as JSON: an escaped character such as a line break takes twice as much.
 const largestText = 2 * largestFile + 1024;
-const tooLarge = '`routes_yaml` is larger than a file that a reload reads.';
+const tooLargeDetail = '`routes_yaml` is larger than a file that a reload reads.';
 
 function addReload(router: Router, { operations }: AdminContext): void {
   router.post('/api/reload', requireJson, async (_req, res) => {
@@ -65,7 +65,7 @@ function addReload(router: Router, { operations }: AdminContext): void {
       return;
     }
     if (text !== undefined && Buffer.byteLength(text) > largestFile) {
-      sendProblem(res, 'BODY_TOO_LARGE', tooLarge);
+      sendProblem(res, 'BODY_TOO_LARGE', tooLargeDetail);
       return;
     }
     res.json(await operations.preview(text));
@@ -160,7 +160,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       const asked = parsePlanQuery(req.body, clock.now());
       if (usage === undefined) return undefined;
       if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFile)
-        return { problem: 'BODY_TOO_LARGE', detail: tooLarge };
+        return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
       const loaded = 'retire' in asked ? undefined : await operations.candidate(asked.routesYaml);
       if (loaded !== undefined && !('fingerprint' in loaded)) {
         const faults = { kind: 'faulty', faults: loaded };

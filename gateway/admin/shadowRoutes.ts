@@ -6,7 +6,7 @@ import type { AdminContext } from './operations.ts';
 import { sendAnswer } from './operatorRoutes.ts';
 
 // Evidence stays in the ledger file of each gateway.
-const ofOneGateway =
+const oneGatewayNote =
   'Each gateway of the fleet compares its own samples: this is the evidence of the gateway that was asked.';
 
 const nothingToStop = { shadow: 'NO_SHADOW', drift: 'NO_DRIFT' } as const;
@@ -34,7 +34,7 @@ export function shadowRoutes({ source, operations }: AdminContext): Router {
     router.get(`/api/${kind}/:version`, ({ params: { version = '' } }, res) =>
       sendAnswer(res, async () => {
         await operations.flush?.();
-        const notes = operations.fleet ? [ofOneGateway] : [];
+        const notes = operations.fleet ? [oneGatewayNote] : [];
         return operations.usage?.query(kind, source.current, { version, now: operations.clock.now(), notes });
       }),
     );

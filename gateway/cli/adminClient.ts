@@ -85,7 +85,7 @@ function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: 
       'Set ADMIN_TOKEN to gateway.admin_token.  If that is not set, connect from the machine of the gateway to a loopback address.';
     throw new AdminError(`${name} ${hasToken ? 'rejects the token' : 'requires a token'}.  ${remedy}`);
   }
-  const answer = parsed(text);
+  const answer = parsedJson(text);
   if (!isRecord(answer)) throw notAGateway(name);
   if (ok) return answer;
   const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'The response gives no reason.';
@@ -102,7 +102,7 @@ export function isRecord(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function parsed(text: string): unknown {
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

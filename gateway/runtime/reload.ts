@@ -193,7 +193,11 @@ export function outcomeLines(outcome: ReloadOutcome): string[] {
     case 'refused':
       return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
     case 'incomplete':
-      return ['active, but not in every worker yet', ...outcome.unconfirmed, ...changeLines(outcome)];
+      return [
+        'the new configuration is active, but not in every worker yet',
+        ...outcome.unconfirmed,
+        ...changeLines(outcome),
+      ];
     case 'reloaded':
       return ['reloaded', ...changeLines(outcome)];
   }

@@ -63,7 +63,8 @@ it('while a worker does not answer, no version is safe to stop and no reload is 
   const guard = { force: { '/v1': 'a test', '/v2': 'a test' } };
   gateway.edit({ '/v1': retired, '/v2': retired, '/v3': backend.url }, { guard });
   const { status, outcome } = await reload(gateway);
-  if (outcome.kind === 'unchanged') await gateway.printed(/reload \(file\): active, but not in every worker yet/);
+  if (outcome.kind === 'unchanged')
+    await gateway.printed(/reload \(file\): the new configuration is active, but not in every worker yet/);
   else expect([status, outcome.kind]).toEqual([202, 'incomplete']);
   // It was never called, so only the worker keeps it from being safe to stop.
   expect((await statusOf(gateway)).versions[1]).toMatchObject({ stage: 'retired', in_flight: 0, safe_to_stop: false });

@@ -11,14 +11,14 @@ import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
 /** In a fleet: the ledger file of this gateway. */
-let local: LedgerReader | undefined;
+let ownLedger: LedgerReader | undefined;
 
 /** Settles when the last request is answered. */
-let last: Promise<void> = Promise.resolve();
+let lastReply: Promise<void> = Promise.resolve();
 
 // One request after the other: all of them read through one connection, and each one in a transaction of its own.
 parentPort?.on('message', (request: ReaderRequest) => {
-  last = last.then(() => reply(request));
+  lastReply = lastReply.then(() => reply(request));
 });
 
 async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest): Promise<void> {
@@ -59,14 +59,14 @@ async function openFleetLedger(fleet: FleetSettings): Promise<LedgerReader> {
 
 /** The store of a fleet has no evidence about responses: each gateway keeps its own in its file. */
 async function ownEvidence(file: string): Promise<LedgerReader['evidence']> {
-  if (local?.isCurrent === false) {
-    await local.close();
-    local = undefined;
+  if (ownLedger?.isCurrent === false) {
+    await ownLedger.close();
+    ownLedger = undefined;
   }
   try {
-    local ??= LedgerReader.open(file);
+    ownLedger ??= LedgerReader.open(file);
   } catch {
     // There is no evidence before the file exists.
   }
-  return local?.evidence;
+  return ownLedger?.evidence;
 }

@@ -93,7 +93,7 @@ async function stop(version: string, { window, ...options }: StopOptions, io: Io
   io.stdout.write(`/${version}: the brownout of ${printable(String(brownout['at']))} is stopped\n`);
   if (stored === true) return 0;
   io.stderr.write(
-    'The decision could not be stored yet: other gateways may still refuse clients, and so may this one after a restart.\n',
+    'The decision is not stored yet. Until it is stored, other gateways may refuse clients, and this gateway may refuse them again after a restart.\n',
   );
   return 1;
 }

@@ -58,7 +58,7 @@ export const addReplay: AddCommand = (program, io, finish) => {
       '--config <file>',
       'routes.yaml that names the contracts and `moved`, instead of --contract-v1 and --contract-v2',
     )
-    .option('--header <field>', 'header field to send with each request, "Name: value"; can be repeated', collected)
+    .option('--header <field>', 'header field to send with each request, "Name: value"; can be repeated', collectField)
     .option('--rate <n>', 'pairs of requests per second', rateArgument, 100)
     .option(
       '--repeat <n>',
@@ -100,7 +100,7 @@ async function replayFile(name: string, options: CommandOptions, io: Io, release
   const outcome = await replay(replayed);
   if ('side' in outcome) throw noAnswerError(outcome, replayed[outcome.side]);
   const report = replayReport(replayed, outcome);
-  io.stdout.write(printed(report, replayed, options.format, { io, release, file: name }));
+  io.stdout.write(printedReport(report, replayed, options.format, { io, release, file: name }));
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
   // A check that compared nothing must not pass.
   const problem =
@@ -116,7 +116,7 @@ async function replayFile(name: string, options: CommandOptions, io: Io, release
   return 2;
 }
 
-function printed(
+function printedReport(
   report: ReplayReport,
   options: ReplayOptions,
   format: CommandOptions['format'],
@@ -219,7 +219,7 @@ function noAnswerError({ side, reason }: SilentSide, { url, version }: ReplaySid
   return new UsageError(`${option} ${url.href} does not answer: ${reason}.  ${remedy}`);
 }
 
-function collected(text: string, before: readonly string[] = []): readonly string[] {
+function collectField(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
 

@@ -57,7 +57,7 @@ export const addShadow: AddCommand = (program, io, finish) => {
     .description(
       'Write the sampled requests to a file for `replay`: routes, and the names and types of their parameters.',
     )
-    .argument('<file>', 'the file, which only its owner may read; - for standard output')
+    .argument('<file>', 'the file to write, readable only by its owner; - for standard output')
     .argument('[version]', 'version, such as /v1; needed if several versions have a shadow', versionArgument)
     .option('--values', 'also write the values of the parameters; requires `shadow.values: on`')
     .action(async (file: string, version: string | undefined, options: ExportOptions) =>

@@ -36,8 +36,8 @@ export interface ComposeCheck {
 export function checkAsText({ file, text, result, now }: CheckReport, paint: Paint): string {
   const { snapshot, faults, warnings } = result;
   const blocks = [
-    ...faults.map((fault) => block(fault, text, paint, 'red').join('\n')),
-    ...warnings.map((warning) => block(warning, text, paint, 'yellow').join('\n')),
+    ...faults.map((fault) => faultBlock(fault, text, paint, 'red').join('\n')),
+    ...warnings.map((warning) => faultBlock(warning, text, paint, 'yellow').join('\n')),
   ];
   if (!snapshot) {
     const heading = paint('red', `${file} is not valid: ${plural(faults.length, 'fault')}.`);
@@ -60,7 +60,7 @@ export function composeCheckAsText(
     (style: FindingStyle) =>
     (fault: Fault): string => {
       const from = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
-      return block(fault, from, paint, style).join('\n');
+      return faultBlock(fault, from, paint, style).join('\n');
     };
   const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow')), ...facts.notes.map(show('dim'))];
   const files = `${file} and ${facts.files.join(', ')}`;
@@ -146,9 +146,9 @@ function indented(texts: readonly string[]): string[] {
 /** The style of a fault, of a warning and of a note. */
 type FindingStyle = 'red' | 'yellow' | 'dim';
 
-function block(fault: Fault, text: string, paint: Paint, style: FindingStyle): string[] {
+function faultBlock(fault: Fault, text: string, paint: Paint, style: FindingStyle): string[] {
   const [head = '', ...body] = formatFault(fault).split('\n');
-  const lines = fault.line === undefined ? [] : frame(text, fault.line, fault.column ?? 1);
+  const lines = fault.line === undefined ? [] : codeFrame(text, fault.line, fault.column ?? 1);
   const level = { red: '', yellow: '  warning', dim: '  note' }[style];
   const label = `${paint(style, head)}${level}`;
   return [label, ...body, ...lines.map((line) => paint('dim', line))];
@@ -201,19 +201,19 @@ const longestLine = 160;
  * The line of a fault, with a caret under its column. Secrets are masked, also if they span several lines. The caret
  * is omitted where masking has moved the text under it.
  */
-export function frame(text: string, line: number, column: number): string[] {
+export function codeFrame(text: string, line: number, column: number): string[] {
   const lines = text.split(/\r\n?|\n/);
   const raw = lines[line - 1];
   if (raw === undefined || raw.trim() === '') return [];
-  const shown = continuesSecret(lines, line - 1) ? '***' : tidy(maskLine(raw, isNotify(lines, line - 1)));
+  const shown = continuesSecret(lines, line - 1) ? '***' : printableLine(maskLine(raw, isBelowNotify(lines, line - 1)));
   const before = raw.slice(0, column - 1);
   const number = String(line);
   const top = `  ${number} | ${shown.length > longestLine ? `${shown.slice(0, longestLine - 1)}…` : shown}`;
-  if (!shown.startsWith(tidy(before)) || column > longestLine) return [top];
-  return [top, `  ${' '.repeat(number.length)} | ${' '.repeat(tidy(before).length)}^`];
+  if (!shown.startsWith(printableLine(before)) || column > longestLine) return [top];
+  return [top, `  ${' '.repeat(number.length)} | ${' '.repeat(printableLine(before).length)}^`];
 }
 
-function tidy(line: string): string {
+function printableLine(line: string): string {
   return printable(line.replaceAll('\t', ' '));
 }
 
@@ -223,12 +223,12 @@ function continuesSecret(lines: readonly string[], index: number): boolean {
   const opener = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);
   if (opener === undefined) return false;
   const [, before = '', key = ''] = /^([\s-]*)["']?([\w-]+)["']?\s*:/.exec(opener) ?? [];
-  const isWebhook = key !== '' && key !== 'notify' && before.length < indent && isNotify(lines, index);
+  const isWebhook = key !== '' && key !== 'notify' && before.length < indent && isBelowNotify(lines, index);
   return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (isWebhook && isSecret(['notify', 0, key]));
 }
 
 /** Whether the line is below `notify`: every key between the two is indented more than `notify`. */
-function isNotify(lines: readonly string[], index: number): boolean {
+function isBelowNotify(lines: readonly string[], index: number): boolean {
   const before = lines.slice(0, index + 1);
   const start = before.findLastIndex((line) => /(?<![\w-])notify["']?\s*:/.test(line));
   const indent = indentOf(before[start] ?? '');

@@ -31,7 +31,7 @@ function escapeOf(unit: number): string {
 }
 
 // Text columns are not truncated below this width: client names would no longer differ.
-const narrowest = 12;
+const narrowestColumn = 12;
 const gap = 2;
 
 /**
@@ -40,30 +40,30 @@ const gap = 2;
  */
 export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
   const natural = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const widths = narrowed(natural, rows, width);
+  const widths = narrowedWidths(natural, rows, width);
   return rows.map((row) => {
-    const cells = row.map((cell, column) => cut(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
+    const cells = row.map((cell, column) => truncated(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
     const line = cells.filter((_cell, column) => widths[column] !== 0).join(' '.repeat(gap));
     return `${' '.repeat(gap)}${line.trimEnd()}`;
   });
 }
 
-function narrowed(natural: readonly number[], rows: readonly (readonly string[])[], width: number): number[] {
+function narrowedWidths(natural: readonly number[], rows: readonly (readonly string[])[], width: number): number[] {
   const widths = [...natural];
   const hasWords = natural.map((_width, column) =>
-    rows.some((row) => (row[column]?.length ?? 0) > narrowest && /\p{L}/u.test(row[column] ?? '')),
+    rows.some((row) => (row[column]?.length ?? 0) > narrowestColumn && /\p{L}/u.test(row[column] ?? '')),
   );
   let excess = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + gap), 0) - width;
   for (; excess > 0; excess -= 1) {
     const widest = Math.max(...widths.filter((_width, column) => hasWords[column]));
-    if (widest <= narrowest) break;
+    if (widest <= narrowestColumn) break;
     const column = widths.findIndex((one, index) => hasWords[index] && one === widest);
     widths[column] = widest - 1;
   }
   return widths;
 }
 
-function cut(cell: string, width: number): string {
+function truncated(cell: string, width: number): string {
   return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }
 

@@ -61,64 +61,64 @@ function tableOf(report: UsageReport, width: number): string[] {
   return table([columns.map(({ heading }) => heading), ...cells], width);
 }
 
-const version = column('version', (row) => {
+const versionColumn = column('version', (row) => {
   const name = textOf(row['version']);
   return name === '' ? '(none)' : printable(`/${name}`);
 });
-const client = column('client', (row) => {
+const clientColumn = column('client', (row) => {
   const name = printableExcerpt(textOf(row['name']) || textOf(row['client']));
   return textOf(row['new_since']) === '' ? name : `${name} (new)`;
 });
-const last = column('last call', (row, { until }) => agoOf(row['last'], until));
-const days = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
+const lastCallColumn = column('last call', (row, { until }) => agoOf(row['last'], until));
+const daysColumn = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
   if (!isCounts(counts)) return '';
   return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(covered ?? until));
 });
 
 const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   version: [
-    version,
+    versionColumn,
     numbers('requests'),
     numbers('errors'),
     unlessZero('failing'),
     unlessZero('refused'),
     numbers('clients'),
-    last,
-    days,
+    lastCallColumn,
+    daysColumn,
   ],
   client: [
-    version,
-    client,
+    versionColumn,
+    clientColumn,
     numbers('requests'),
     numbers('errors'),
     unlessZero('failing'),
     unlessZero('refused'),
     column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
     column('first call', (row) => textOf(row['first']).slice(0, 10)),
-    last,
-    days,
+    lastCallColumn,
+    daysColumn,
   ],
   route: [
-    version,
+    versionColumn,
     column('route', (row) => printableExcerpt(textOf(row['route']), 100)),
     numbers('requests'),
     numbers('errors'),
     unlessZero('failing'),
     numbers('clients'),
-    last,
+    lastCallColumn,
   ],
   day: [
-    version,
+    versionColumn,
     column('day', (row, { step }) => (step === 'hour' ? minuteOf(textOf(row['at'])) : textOf(row['at']).slice(0, 10))),
     numbers('requests'),
     column('', ({ requests }, { rows }) => bar(numberOf(requests), rows)),
   ],
   migration: [
-    version,
-    client,
+    versionColumn,
+    clientColumn,
     column('state', stateOf),
     numbers('requests'),
-    last,
+    lastCallColumn,
     column('successor', (row) => printable(`/${textOf(row['successor'])}`)),
     numbers('requests', 'successor_requests'),
     column('last call', (row, { until }) => agoOf(row['successor_last'], until)),

@@ -5,7 +5,7 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, now: number): string {
   const scheme = snapshot.gateway.tls ? 'https' : 'http';
   const base = `${scheme}://${authority(listen)}${snapshot.gateway.basePath}`;
-  const rows = snapshot.byMajor.map((version) => row(version, snapshot, now));
+  const rows = snapshot.byMajor.map((version) => versionRow(version, snapshot, now));
   return [
     `version-gateway listens on ${base === '' ? '/' : base}`,
     ...rows,
@@ -13,9 +13,9 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
     dashboardLine(snapshot, admin),
     '',
     'Try',
-    ...snapshot.byMajor.map((version) => `  curl -i ${base}/${version.name}${example(version)}`),
+    ...snapshot.byMajor.map((version) => `  curl -i ${base}/${version.name}${examplePath(version)}`),
     `  curl    ${base}${snapshot.gateway.basePath === '' ? '/' : ''}              # lists the versions, also in a browser`,
-    `  curl    http://${authority(reachable(admin))}/readyz`,
+    `  curl    http://${authority(reachableAddress(admin))}/readyz`,
     '',
   ].join('\n');
 }
@@ -28,7 +28,7 @@ function authority({ host, port }: HostPort): string {
 function dashboardLine({ gateway }: Snapshot, admin: HostPort): string {
   const hasToken = gateway.adminToken !== undefined;
   const remarks = [wildcards[admin.host], hasToken && 'log in with gateway.admin_token'].filter(Boolean);
-  const url = `http://${authority(reachable(admin))}/${hasToken ? 'login' : ''}`;
+  const url = `http://${authority(reachableAddress(admin))}/${hasToken ? 'login' : ''}`;
   return `Dashboard: ${url}${remarks.length === 0 ? '' : ` (${remarks.join('; ')})`}`;
 }
 
@@ -38,12 +38,12 @@ const wildcards: Readonly<Record<string, string>> = {
 };
 
 /** An address to connect to: a wildcard becomes its loopback address. */
-function reachable({ host, port }: HostPort): HostPort {
+function reachableAddress({ host, port }: HostPort): HostPort {
   if (host === '0.0.0.0') return { host: '127.0.0.1', port };
   return { host: host === '::' ? '::1' : host, port };
 }
 
-function row(version: Version, snapshot: Snapshot, now: number): string {
+function versionRow(version: Version, snapshot: Snapshot, now: number): string {
   const stage = stageOf(version, now);
   const successor = stage === 'active' ? undefined : successorOf(version, snapshot, now);
   const sunset = version.sunset === undefined ? '' : `, sunset ${new Date(version.sunset).toISOString().slice(0, 10)}`;
@@ -55,7 +55,7 @@ function row(version: Version, snapshot: Snapshot, now: number): string {
 }
 
 /** The first path in the contract that has no parameter, so that the printed command works unchanged. */
-function example({ contract }: Version): string {
+function examplePath({ contract }: Version): string {
   return contract?.paths.entries().find(([template]) => !template.includes('{'))?.[0] ?? '/';
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { frame } from '../../../gateway/cli/output/checkReport.ts';
+import { codeFrame } from '../../../gateway/cli/output/checkReport.ts';
 
 it.each([
   ['the line and a caret', 'a: 1\nbb: 2\n', 2, 5, ['  2 | bb: 2', '    |     ^']],
@@ -52,11 +52,11 @@ it.each([
   ['a URL after the webhooks', 'notify:\n  - url: a\nb:\n  url: c', 4, 8, ['  4 |   url: c', '    |        ^']],
   ['control characters by their names', 'a: \x1b[2J', 1, 1, ['  1 | a: \\x1b[2J', '    | ^']],
 ])('shows %s', (_what, text, line, column, expected) => {
-  expect(frame(text, line, column)).toEqual(expected);
+  expect(codeFrame(text, line, column)).toEqual(expected);
 });
 
 it('truncates long lines', () => {
-  const [line, caret] = frame(`a: ${'x'.repeat(500)}`, 1, 400);
+  const [line, caret] = codeFrame(`a: ${'x'.repeat(500)}`, 1, 400);
   expect(line?.length).toBeLessThan(170);
   expect(caret).toBe(undefined);
 });

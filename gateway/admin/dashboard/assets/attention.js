@@ -20,12 +20,12 @@ export function attention({ config, usage, versions, workers, freezes = [], flee
   return [
     fleet?.refusal && refusedConfig(fleet.refusal),
     config.last_failure && rejectedEdit(config.last_failure),
-    ...workers.flatMap(unresponsive),
+    ...workers.flatMap(unresponsiveWorker),
     ...versions.flatMap(unavailableBackends),
     ...versions.flatMap(failedAdapter),
     ledgerProblem(usage),
     ...freezes.flatMap(inactiveFreeze),
-    config.forced.length > 0 && forced(config.forced),
+    config.forced.length > 0 && overriddenGuard(config.forced),
   ].filter((part) => part !== null && part !== undefined && part !== false);
 }
 
@@ -100,7 +100,7 @@ function inactiveFreeze({ version, state, reason }) {
 }
 
 /** @param {Status['workers'][number]} worker */
-function unresponsive({ pid, unresponsive_since: since = null }) {
+function unresponsiveWorker({ pid, unresponsive_since: since = null }) {
   if (since === null) return [];
   const title = `Worker ${pid} has not answered since ${dateTime(Date.parse(since))}`;
   return [
@@ -166,7 +166,7 @@ function ledgerProblem(ledger) {
 }
 
 /** @param {readonly string[]} reasons */
-function forced(reasons) {
+function overriddenGuard(reasons) {
   return el(
     'div',
     { class: 'problem mild' },

@@ -35,7 +35,7 @@ export function columns(labels, isRetired, now, rename) {
       sort: ({ requests }) => requests,
       cell: ({ requests }) => count(requests),
     },
-    ...(isRetired ? [refused] : []),
+    ...(isRetired ? [refusedColumn] : []),
     {
       title: 'Last seen',
       name: 'last',
@@ -62,7 +62,7 @@ export function columns(labels, isRetired, now, rename) {
 }
 
 /** Requests that got 410. @type {Column<ClientRow>} */
-const refused = {
+const refusedColumn = {
   title: 'Refused',
   name: 'refused',
   number: true,

@@ -15,7 +15,7 @@ const classes = /** @type {const} */ ([
 
 /** How the responses of a version differ from those of the version that gets copies of its requests. */
 export const shadowCard = () =>
-  new ComparisonCard('shadow', (/** @type {DifferenceReport} */ { to }) => to !== null, content);
+  new ComparisonCard('shadow', (/** @type {DifferenceReport} */ { to }) => to !== null, shadowContent);
 
 /** Which parts of the responses of a version its contract does not declare. */
 export const driftCard = () =>
@@ -78,7 +78,7 @@ class ComparisonCard {
 }
 
 /** @param {DifferenceReport} report */
-function content({
+function shadowContent({
   summary,
   notes,
   counts,
@@ -127,7 +127,7 @@ function differenceTable(now) {
     {
       title: 'Field',
       sort: (one) => `${one.route} ${one.path}`,
-      cell: (one) => el('span', { class: 'client' }, where(one), el('small', {}, one.route)),
+      cell: (one) => el('span', { class: 'client' }, placeOf(one), el('small', {}, one.route)),
     },
     {
       title: 'Class',
@@ -190,7 +190,7 @@ function findingTable(now) {
     {
       title: 'Field',
       sort: (one) => `${one.route} ${one.path}`,
-      cell: (one) => el('span', { class: 'client' }, where(one), el('small', {}, one.route)),
+      cell: (one) => el('span', { class: 'client' }, placeOf(one), el('small', {}, one.route)),
     },
     {
       title: 'Status',
@@ -224,6 +224,6 @@ function findingTable(now) {
  * The place of a difference.
  * @param {{ path: string, status: number }} one
  */
-function where({ path, status }) {
+function placeOf({ path, status }) {
   return path === '' ? (status === 0 ? 'status' : 'body') : path;
 }

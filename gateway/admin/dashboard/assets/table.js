@@ -63,7 +63,7 @@ export function updateRows(body, fresh) {
   const old = new Map([...body.querySelectorAll('tr')].map((row) => [row.dataset['key'], row]));
   fresh.forEach((row, at) => {
     const kept = old.get(row.dataset['key']);
-    if (kept) update(kept, row);
+    if (kept) updateCells(kept, row);
     const next = kept ?? row;
     // Inserting a row again removes its focus, even at the same place.
     if (body.children[at] !== next) body.insertBefore(next, body.children[at] ?? null);
@@ -76,7 +76,7 @@ export function updateRows(body, fresh) {
  * @param {HTMLTableRowElement} kept
  * @param {HTMLTableRowElement} fresh
  */
-function update(kept, fresh) {
+function updateCells(kept, fresh) {
   const cells = [...fresh.children];
   [...kept.children].forEach((cell, at) => {
     const next = cells[at];
