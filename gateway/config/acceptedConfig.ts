@@ -7,7 +7,7 @@ import type { BrownoutSettings } from './clientRules.ts';
 import { reasonOf } from './fault.ts';
 import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 
-/** The settings of a version that the gateway announces to clients. */
+/** The settings of a version that are announced to clients. */
 export type AcceptedVersion = Pick<
   Version,
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts' | 'freeze'
@@ -30,7 +30,7 @@ export interface AcceptedConfig {
 }
 
 /** The record of the configuration that was accepted last. Both members are undefined before the first start. */
-export interface AcceptedRecord {
+export interface AcceptedConfigFile {
   readonly config: AcceptedConfig | undefined;
   /** Why the record cannot be read, in one line. */
   readonly warning: string | undefined;
@@ -92,17 +92,17 @@ const recordSchema = z.object({
 export type StoredConfig = z.infer<typeof recordSchema>;
 
 /** Reads the configuration that was accepted last from its file beside the usage store. Never throws. */
-export function readAccepted(store: string): AcceptedRecord {
+export function readAccepted(store: string): AcceptedConfigFile {
   const file = fileBeside(store);
   let text: string;
   try {
     text = readRegularFile(file).toString('utf8');
   } catch (error) {
     const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { config: undefined, warning: isFirst ? undefined : unreadable(file, reasonOf(error)) };
+    return { config: undefined, warning: isFirst ? undefined : unreadableWarning(file, reasonOf(error)) };
   }
-  const config = acceptedFrom(parsed(text));
-  if (!config) return { config: undefined, warning: unreadable(file, 'its content is not a valid record') };
+  const config = acceptedFrom(parsedJson(text));
+  if (!config) return { config: undefined, warning: unreadableWarning(file, 'its content is not a valid record') };
   return { config, warning: undefined };
 }
 
@@ -181,7 +181,7 @@ function fileBeside(store: string): string {
   return join(dirname(store), 'accepted.json');
 }
 
-function parsed(text: string): unknown {
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -220,7 +220,7 @@ function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfi
   return { versions: byName, byMajor, guard: { force: new Map(force) }, brownout: { spared } };
 }
 
-function unreadable(file: string, reason: string): string {
+function unreadableWarning(file: string, reason: string): string {
   return `${file} cannot be read: ${reason}.  routes.yaml cannot be compared with the configuration that was accepted last.`;
 }
 

@@ -5,7 +5,7 @@ import type { ReferencedFiles } from './referencedFiles.ts';
 import { instant } from './schema/units.ts';
 import type { Contract, ContractEnd, Snapshot } from './snapshot.ts';
 
-const maxParsed = 32;
+const maxParsedContracts = 32;
 
 /** Why a file cannot be used as a contract. */
 export interface UnusableContract {
@@ -39,12 +39,12 @@ export class ParsedContracts {
     return this.#keep(key, known ?? parseContract(text(), version));
   }
 
-  /** Stores a contract as the newest one, and removes the oldest ones above `maxParsed`. */
+  /** Stores a contract as the newest one, and removes the oldest ones above `maxParsedContracts`. */
   #keep(key: string, contract: ParsedContract | UnusableContract): ParsedContract | UnusableContract {
     this.#byContent.delete(key);
     this.#byContent.set(key, contract);
     for (const oldest of this.#byContent.keys()) {
-      if (this.#byContent.size <= maxParsed) break;
+      if (this.#byContent.size <= maxParsedContracts) break;
       this.#byContent.delete(oldest);
     }
     return contract;

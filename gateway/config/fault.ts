@@ -78,7 +78,7 @@ const secretKey = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?
 const userinfo = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
 
 /** Hides user and password of the URLs in a text, for logs. */
-export function mask(text: string): string {
+export function maskUserinfo(text: string): string {
   return text.replace(userinfo, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
 }
 
@@ -98,7 +98,9 @@ export function maskLine(line: string, isNotify = false): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
   // The path in the URL of a webhook is often a secret. The URL of a target has no path.
   const isUrl = /\burl["']?\s*:/.test(line);
-  const masked = mask(isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked);
+  const masked = maskUserinfo(
+    isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked,
+  );
   const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
   const secret = keys.find(([, key]) =>
     isSecret(isNotify && key !== 'notify' ? ['notify', 0, key ?? ''] : [key ?? '']),
@@ -107,13 +109,13 @@ export function maskLine(line: string, isNotify = false): string {
 }
 
 /** A value as a fault quotes it; undefined for a map, a list, null and a missing value. */
-export function show(value: unknown, path: Path): string | undefined {
+export function quotedValue(value: unknown, path: Path): string | undefined {
   const plain = value instanceof Expanded ? value.text : value;
   if (plain === undefined || plain === null || typeof plain === 'object') return undefined;
   if (isSecret(path)) return '***';
   const text = String(plain);
   const shown = /^[^\s"\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
   // A password may contain any character, spaces included, so everything up to the last @ is masked.
-  const masked = printable(mask(shown.replace(/\/\/.*@/, '//***@')));
+  const masked = printable(maskUserinfo(shown.replace(/\/\/.*@/, '//***@')));
   return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked;
 }

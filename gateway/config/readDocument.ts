@@ -11,7 +11,7 @@ import {
   type YamlText,
 } from '../shared/yaml/yamlText.ts';
 import { Expanded, expand } from './expand.ts';
-import { type Fault, mask, type Path } from './fault.ts';
+import { type Fault, maskUserinfo, type Path } from './fault.ts';
 import { faultAt, formatPath, type Place, placeKey, type Source } from './source.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */
@@ -89,7 +89,7 @@ export function yamlFault(file: string, yaml: YamlText, problem: YamlProblem, pa
     ...positionAt(yaml.lines, problem.offset),
     path: printable(formatPath(path)),
     value: undefined,
-    message: printable(mask(`The file ${problem.message}.`)),
+    message: printable(maskUserinfo(`The file ${problem.message}.`)),
     remedy: problem.remedy,
   };
 }

@@ -1,4 +1,4 @@
-/** Responses of a version that are compared with its own contract. Sizes in bytes. */
+/** How responses of a version are compared with its own contract. Sizes in bytes. */
 export interface DriftSettings {
   /** The share of GET and HEAD requests whose responses are compared, 0 to 1. */
   readonly sample: number;
@@ -10,7 +10,7 @@ export interface DriftSettings {
   readonly until: number;
 }
 
-/** Copies of the requests of a version to another one, to compare the responses. Durations in ms, sizes in bytes. */
+/** How requests of a version are copied to another version, to compare the responses. Durations in ms, sizes in bytes. */
 export interface ShadowSettings {
   /** The version that gets the copies, as a segment: `v2`. */
   readonly to: string;
@@ -24,7 +24,7 @@ export interface ShadowSettings {
   readonly timeout: number;
   /** The largest response body that is compared, before and after it is decoded. */
   readonly body: number;
-  /** The share of samples that are also sent to the same version again, 0 to 1. */
+  /** The share of copied requests that are also sent to the version itself again, 0 to 1. */
   readonly control: number;
   /** `drop`: copies carry nothing that identifies the client. */
   readonly credentials: 'drop' | 'pass';

@@ -1,7 +1,7 @@
 import { printable } from '../shared/text.ts';
 import type { Position } from '../shared/yaml/yamlText.ts';
 import { Expanded } from './expand.ts';
-import { type Fault, mask, type Path, show } from './fault.ts';
+import { type Fault, maskUserinfo, type Path, quotedValue } from './fault.ts';
 
 /** A parsed document before any check, with the position of each part. */
 export interface Source {
@@ -53,9 +53,9 @@ export function faultAt(source: Source, path: Path, message: string, remedy: str
     line: position?.line,
     column: position?.column,
     path: option ?? printable(formatPath(path)),
-    value: at === 'key' ? undefined : show(valueAt(source.tree, path), path),
-    message: printable(mask(message)),
-    remedy: printable(mask(remedy)),
+    value: at === 'key' ? undefined : quotedValue(valueAt(source.tree, path), path),
+    message: printable(maskUserinfo(message)),
+    remedy: printable(maskUserinfo(remedy)),
   };
 }
 

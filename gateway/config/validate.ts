@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { Expanded } from './expand.ts';
-import { byPlace, type Fault, type Path, show } from './fault.ts';
+import { byPlace, type Fault, type Path, quotedValue } from './fault.ts';
 import { lastChangeOf } from './location.ts';
 import type { Reading } from './readDocument.ts';
 import { ReferencedFiles } from './referencedFiles.ts';
@@ -117,7 +117,7 @@ function checkTypes(source: Source): TypeCheck {
     // zod would compile the schema to functions, which does not pay off for one file.
     const result = routesFile.safeParse(tree, { jitless: true });
     if (result.success) return { draft: result.data, faults, accepted: round === 0 };
-    const issues = result.error.issues.flatMap((issue) => flatten(issue, []));
+    const issues = result.error.issues.flatMap((issue) => flattenUnion(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));
     const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
     tree = wrong.reduce<unknown>(withoutValueAt, tree);
@@ -126,14 +126,14 @@ function checkTypes(source: Source): TypeCheck {
 }
 
 /** If exactly one alternative of a union has the type of the value, returns the issues of that alternative instead. */
-function flatten(issue: Issue, parent: Path): Issue[] {
+function flattenUnion(issue: Issue, parent: Path): Issue[] {
   const path = [...parent, ...(issue.path as (string | number)[])];
   if (issue.code !== 'invalid_union') return [{ ...issue, path }];
   const sameType = issue.errors.filter(
     (branch) => !branch.some((inner) => inner.path.length === 0 && isMismatch(inner)),
   );
   const [only, other] = sameType;
-  if (only && !other) return only.flatMap((inner) => flatten(inner, path));
+  if (only && !other) return only.flatMap((inner) => flattenUnion(inner, path));
   return [{ ...issue, path }];
 }
 
@@ -148,7 +148,7 @@ function toFault(source: Source, issue: Issue): Fault[] {
   if (issue.code === 'unrecognized_keys') return [];
   const path = issue.path as Path;
   const found = valueAt(source.tree, path);
-  const subject = show(found, path) ?? nameOf(path);
+  const subject = quotedValue(found, path) ?? nameOf(path);
   const { predicate, remedy } = wordingOf(issue, found);
   return [faultAt(source, path, `${subject} ${predicate}.`, remedy)];
 }

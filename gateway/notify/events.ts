@@ -1,7 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { BrownoutStatus } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
-import { dayOf, secondOf, shareInWords } from '../retirement/words.ts';
+import { dayOf, shareInWords } from '../retirement/words.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 
 const dayMs = 86_400_000;
@@ -101,15 +102,15 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
     brownouts
       .filter(({ at }) => at > now && at - now <= ahead)
       .map((window): NotifyEvent => {
-        const lines = [`It ends at ${secondOf(window.end)}, and refuses ${brownoutScope(window)}.`];
+        const lines = [`It ends at ${rfc3339(window.end)}, and refuses ${brownoutScope(window)}.`];
         const { at, end, clients, routes } = window;
         const listed =
           routes?.map(({ method, path }) => `${method} ${snapshot.gateway.basePath}/${name}${path}`) ?? null;
         return {
-          id: `brownout announced ${name} ${secondOf(at)}`,
+          id: `brownout announced ${name} ${rfc3339(at)}`,
           type: 'brownout',
           at,
-          title: `A brownout of /${name} is due in ${inLargestUnit(at - now)}: ${secondOf(at)}`,
+          title: `A brownout of /${name} is due in ${inLargestUnit(at - now)}: ${rfc3339(at)}`,
           sections: [{ lines }],
           data: {
             version: name,

@@ -2,7 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
-import { judge } from '../retirement/verdict.ts';
+import { retirementVerdict } from '../retirement/verdict.ts';
 import { dayOf, theLast } from '../retirement/words.ts';
 import { ago, grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
@@ -100,7 +100,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const before = await queries.totals(since - (now - since), since);
   const earlier = before.find((one) => one.version === name)?.requests ?? 0;
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
-  const { answer, reasons } = judge(facts);
+  const { answer, reasons } = retirementVerdict(facts);
   const arrivals = await queries.arrivals(name, since, now, Math.max(dayMs, quiet));
   const added = arrivals.filter((one) => one.isNew);
   const returned = arrivals.filter((one) => !one.isNew);

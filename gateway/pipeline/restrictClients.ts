@@ -23,7 +23,7 @@ export function restrictClients(exchange: Exchange): StepOutcome | undefined {
     exchange.restrictedBy = isRetired && waiver ? 'waiver' : undefined;
     return undefined;
   }
-  const refusal = restrictions.rule({ client, method, resource, now, state });
+  const refusal = restrictions.rulingOn({ client, method, resource, now, state });
   if (refusal === undefined) return undefined;
   exchange.restrictedBy = refusal.by;
   return { kind: 'problem', problem: refusal.problem };

@@ -3,7 +3,8 @@ import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownLimit } from '../restrictions/knownClients.ts';
 import { ignoredBy, withOpenRequest } from '../retirement/countedUsage.ts';
 import type { Remark } from '../retirement/facts.ts';
-import { secondOf, theLast } from '../retirement/words.ts';
+import { theLast } from '../retirement/words.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { grouped, plural, printableExcerpt } from '../shared/text.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient, otherClients } from '../usage/usageRow.ts';
@@ -200,7 +201,7 @@ function planSummary(facts: PlanFacts): string {
   const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
   const mayLose = facts.may_lose === 0 ? '' : grouped(facts.may_lose);
   if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
-  const gap = covered > since ? ` (without a gap only since ${secondOf(Date.parse(covered))})` : '';
+  const gap = covered > since ? ` (without a gap only since ${rfc3339(Date.parse(covered))})` : '';
   const period = `${theLast(Date.parse(until) - Date.parse(since))}${gap}`;
   if (total.lost === 0 && mayLose !== '') {
     return `It is not known whether clients would lose requests: up to ${mayLose} of the ${plural(total.served, 'request')} that backends answered in ${period}.`;
@@ -225,7 +226,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
   if (covered !== null && covered > since) {
     add(
       'ledger_short',
-      `Usage has been recorded without a gap only since ${secondOf(Date.parse(covered))}: clients that called before may be missing.`,
+      `Usage has been recorded without a gap only since ${rfc3339(Date.parse(covered))}: clients that called before may be missing.`,
     );
   }
   const others = clients.find(({ client }) => client === otherClients);
@@ -251,7 +252,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
   for (const { name, sunset, ...dates } of candidate.byMajor) {
     if (sunset === undefined || sunset <= at || stageOf({ sunset, ...dates }, sunset) !== 'retired') continue;
     if (stageOf({ sunset, ...dates }, at) === 'retired') continue;
-    const text = `/${name} is answered 410 from its sunset on, ${secondOf(sunset)} (after_sunset: gone). To plan for that, set the date (--at ${secondOf(sunset)}).`;
+    const text = `/${name} is answered 410 from its sunset on, ${rfc3339(sunset)} (after_sunset: gone). To plan for that, set the date (--at ${rfc3339(sunset)}).`;
     add('gone_later', text);
   }
   for (const { name, brownouts } of candidate.byMajor) {
@@ -259,7 +260,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
     if (window === undefined) continue;
     const routes = window.routes?.map(({ method, path }) => `${method} ${path}`).join(', ');
     const only = routes === undefined ? '' : ` It refuses only ${routes}, but all requests of its clients are counted.`;
-    add('brownout', `/${name} has a brownout until ${secondOf(window.end)}, if its conditions are met.${only}`);
+    add('brownout', `/${name} has a brownout until ${rfc3339(window.end)}, if its conditions are met.${only}`);
   }
   for (const version of candidate.byMajor) {
     const words = waiverWords(runningWaivers(version, at));

@@ -94,7 +94,7 @@ export class Brownouts implements Restriction {
     return version.brownouts.length === 0 ? [] : [new Brownouts(version, snapshot)];
   }
 
-  rule(request: RestrictedRequest): Ruling | undefined {
+  rulingOn(request: RestrictedRequest): Ruling | undefined {
     const scope = this.#scopeOf(request);
     if (scope === undefined || !scope.includesClient(request.client)) return undefined;
     return { kind: 'refused', problem: brownoutProblem(this.#version, this.#snapshot, scope.window, request) };

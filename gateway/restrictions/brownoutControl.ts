@@ -128,20 +128,20 @@ export class BrownoutControl {
 
   async #check(): Promise<void> {
     const { source, clock } = this.#options;
-    const near = this.#near(clock.now());
+    const nearBrownouts = this.#nearBrownouts(clock.now());
     const isPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
     const isFirst = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
     const isDue = isPlanned && performance.now() - this.#sharedAt >= longestPauseMs;
-    if (near.length > 0 || this.#pending.size > 0 || isFirst || isDue) {
+    if (nearBrownouts.length > 0 || this.#pending.size > 0 || isFirst || isDue) {
       const isReadable = await this.#store();
-      for (const brownout of near) this.#advance(brownout, isReadable);
+      for (const brownout of nearBrownouts) this.#advance(brownout, isReadable);
     }
     void this.#publish();
     if (this.#pending.size > 0) await this.#store();
   }
 
   /** The brownouts that begin soon, run, or have just ended. */
-  #near(now: number): NearBrownout[] {
+  #nearBrownouts(now: number): NearBrownout[] {
     return this.#options.source.current.byMajor.flatMap((version) =>
       version.brownouts.flatMap((window): NearBrownout[] => {
         const key = brownoutKey(version.name, window);
@@ -272,7 +272,7 @@ export class BrownoutControl {
   /** Tells the processes which brownouts may refuse, if that has changed. Never rejects. Checks do not await it: a process may be slow. */
   async #publish(): Promise<void> {
     const now = this.#options.clock.now();
-    const keys = this.#near(now)
+    const keys = this.#nearBrownouts(now)
       .filter(({ key, window }) => now < window.end && this.#recordOf(key)?.state === 'approved')
       .map(({ key }) => key);
     const cancelled = cancelledBrownouts(this.#options.source.current.byMajor, (key) => this.#recordOf(key));

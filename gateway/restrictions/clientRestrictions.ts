@@ -58,9 +58,11 @@ export class ClientRestrictions implements Waivers {
   }
 
   /** Asks the restrictions of a version that is not retired. Undefined: none of them applies. */
-  rule(request: RestrictedRequest): { readonly by: RestrictionKind; readonly problem: Refused['problem'] } | undefined {
+  rulingOn(
+    request: RestrictedRequest,
+  ): { readonly by: RestrictionKind; readonly problem: Refused['problem'] } | undefined {
     for (const restriction of this.#restrictions) {
-      const ruling = restriction.rule(request);
+      const ruling = restriction.rulingOn(request);
       if (ruling?.kind === 'refused') return { by: restriction.kind, problem: ruling.problem };
       if (ruling) return undefined;
     }

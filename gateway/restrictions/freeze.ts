@@ -27,7 +27,7 @@ export class Freeze implements Restriction {
     return freeze?.mode === 'refuse' ? [new Freeze(version, snapshot, freeze)] : [];
   }
 
-  rule({ client, now, state }: RestrictedRequest): Ruling | undefined {
+  rulingOn({ client, now, state }: RestrictedRequest): Ruling | undefined {
     const known = now < this.#from ? undefined : state.known.get(this.#key);
     if (known === undefined || known.has(client) || this.#allowed.has(client) || !canBeNew(client)) return undefined;
     const members = {

@@ -42,7 +42,7 @@ export interface FreezeWatchOptions {
   readonly restrict: (known: KnownClients) => Promise<void>;
 }
 
-interface Watched {
+interface WatchedFreeze {
   readonly version: string;
   readonly settings: FreezeSettings;
   state: FreezeStatus['state'];
@@ -53,7 +53,7 @@ interface Watched {
   /** When the known clients were read last, epoch ms. */
   readAt: number;
   /** When the ledger is read next, epoch ms. */
-  next: number;
+  nextReadAt: number;
   /** The pause after the next attempt, if it fails. */
   pause: number;
 }
@@ -65,7 +65,7 @@ interface Watched {
 export class FreezeWatch {
   readonly #options: FreezeWatchOptions;
   #snapshot: Snapshot;
-  #watched = new Map<string, Watched>();
+  #watched = new Map<string, WatchedFreeze>();
   #timer: NodeJS.Timeout | undefined;
   #isBusy = false;
   #isClosed = false;
@@ -80,12 +80,12 @@ export class FreezeWatch {
     this.#snapshot = snapshot;
     const before = this.#watched;
     this.#watched = new Map(
-      snapshot.byMajor.flatMap(({ name, freeze }): [string, Watched][] => {
+      snapshot.byMajor.flatMap(({ name, freeze }): [string, WatchedFreeze][] => {
         if (freeze === undefined) return [];
         const key = JSON.stringify([name, freeze, snapshot.retire.quiet, snapshot.usage.identify]);
         const kept = before.get(key);
         // The reload may have removed the reason.
-        if (kept?.state === 'inactive') kept.next = 0;
+        if (kept?.state === 'inactive') kept.nextReadAt = 0;
         return [[key, kept ?? newWatched(name, freeze)]];
       }),
     );
@@ -117,12 +117,13 @@ export class FreezeWatch {
     if (this.#isBusy || this.#isClosed) return;
     this.#isBusy = true;
     try {
-      for (const one of [...this.#watched.values()]) {
+      for (const freeze of [...this.#watched.values()]) {
         const now = this.#options.now();
-        if (now < one.settings.from) await this.#awaitBegin(one);
-        else if (now < one.next) continue;
-        else if (one.state === 'active' && one.readAt >= one.settings.from + settledMs) await this.#findNewClients(one);
-        else await this.#read(one);
+        if (now < freeze.settings.from) await this.#awaitBegin(freeze);
+        else if (now < freeze.nextReadAt) continue;
+        else if (freeze.state === 'active' && freeze.readAt >= freeze.settings.from + settledMs)
+          await this.#findNewClients(freeze);
+        else await this.#read(freeze);
       }
     } finally {
       this.#isBusy = false;
@@ -130,52 +131,52 @@ export class FreezeWatch {
   }
 
   /** Resets the state. If the clock was set back to before the freeze, more clients will be known when the freeze begins. */
-  async #awaitBegin(one: Watched): Promise<void> {
-    const wasActive = one.state === 'active';
-    Object.assign(one, newWatched(one.version, one.settings));
+  async #awaitBegin(freeze: WatchedFreeze): Promise<void> {
+    const wasActive = freeze.state === 'active';
+    Object.assign(freeze, newWatched(freeze.version, freeze.settings));
     if (wasActive) await this.#restrict();
   }
 
-  async #read(one: Watched): Promise<void> {
+  async #read(freeze: WatchedFreeze): Promise<void> {
     const { settle, find } = this.#options;
-    if (one.state === 'scheduled') one.state = 'reading';
-    const { from } = one.settings;
-    const before = this.#options.now() - from + this.#snapshot.retire.quiet;
-    const missing = find && (await settle([one.version], before).catch(reasonOf));
-    const found = missing === undefined ? await this.#find(one) : { kind: 'unknown' as const, reason: missing };
-    if (!this.#isWatched(one)) return;
+    if (freeze.state === 'scheduled') freeze.state = 'reading';
+    const { from } = freeze.settings;
+    const quiet = this.#options.now() - from + this.#snapshot.retire.quiet;
+    const missing = find && (await settle([freeze.version], quiet).catch(reasonOf));
+    const found = missing === undefined ? await this.#find(freeze) : { kind: 'unknown' as const, reason: missing };
+    if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();
-    const wasActive = one.state === 'active';
+    const wasActive = freeze.state === 'active';
     if (found.kind === 'unknown' && wasActive) {
-      one.next = now + newClientsMs;
+      freeze.nextReadAt = now + newClientsMs;
       return;
     }
     if (found.kind === 'unknown') {
-      const isNew = one.reason !== found.reason;
-      Object.assign(one, { state: 'inactive', reason: found.reason, next: now + one.pause });
-      one.pause = Math.min(longestRetryMs, 2 * one.pause);
-      if (isNew) this.#options.notice(freezeInWords(statusOf(one)));
+      const isNew = freeze.reason !== found.reason;
+      Object.assign(freeze, { state: 'inactive', reason: found.reason, nextReadAt: now + freeze.pause });
+      freeze.pause = Math.min(longestRetryMs, 2 * freeze.pause);
+      if (isNew) this.#options.notice(freezeInWords(statusOf(freeze)));
       return;
     }
     // A freeze that only reports needs no names.
-    const clients = one.settings.mode === 'refuse' ? found : { ...found, known: '' };
-    const isSame = one.clients?.count === found.count;
-    Object.assign(one, { state: 'active', reason: undefined, clients, readAt: now, next: now + newClientsMs });
+    const clients = freeze.settings.mode === 'refuse' ? found : { ...found, known: '' };
+    const isSame = freeze.clients?.count === found.count;
+    Object.assign(freeze, { state: 'active', reason: undefined, clients, readAt: now, nextReadAt: now + newClientsMs });
     if (!isSame) {
       await this.#restrict();
-      this.#options.notice(freezeInWords(statusOf(one)));
+      this.#options.notice(freezeInWords(statusOf(freeze)));
     }
-    this.#report(one, found.newClients, !wasActive);
+    this.#report(freeze, found.newClients, !wasActive);
   }
 
-  async #findNewClients(one: Watched): Promise<void> {
-    one.next = this.#options.now() + newClientsMs;
-    const found = await this.#find(one, true);
-    if (found.kind === 'found' && this.#isWatched(one)) this.#report(one, found.newClients, false);
+  async #findNewClients(freeze: WatchedFreeze): Promise<void> {
+    freeze.nextReadAt = this.#options.now() + newClientsMs;
+    const found = await this.#find(freeze, true);
+    if (found.kind === 'found' && this.#isWatched(freeze)) this.#report(freeze, found.newClients, false);
   }
 
   /** `isFirst`: the new clients may include clients of earlier runs of the gateway. */
-  #report({ version, settings, reported }: Watched, newClients: readonly NewClient[], isFirst: boolean): void {
+  #report({ version, settings, reported }: WatchedFreeze, newClients: readonly NewClient[], isFirst: boolean): void {
     const unreported = newClients.filter(({ client }) => !reported.has(client));
     for (const { client } of unreported) reported.add(client);
     if (unreported.length === 0) return;
@@ -191,7 +192,7 @@ export class FreezeWatch {
     if (left > 0) notice(`/${version} has ${plural(left, 'more new client')} in the last seconds`);
   }
 
-  async #find({ version, settings }: Watched, onlyNewClients = false): Promise<FreezeClients> {
+  async #find({ version, settings }: WatchedFreeze, onlyNewClients = false): Promise<FreezeClients> {
     const { find } = this.#options;
     if (find === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
@@ -213,18 +214,25 @@ export class FreezeWatch {
   }
 
   /** False if a reload has removed or changed the freeze meanwhile. */
-  #isWatched(one: Watched): boolean {
-    return !this.#isClosed && this.#watched.values().some((other) => other === one);
+  #isWatched(freeze: WatchedFreeze): boolean {
+    return !this.#isClosed && this.#watched.values().some((other) => other === freeze);
   }
 }
 
-function statusOf({ version, settings: { from, mode }, state, reason, clients, reported }: Watched): FreezeStatus {
+function statusOf({
+  version,
+  settings: { from, mode },
+  state,
+  reason,
+  clients,
+  reported,
+}: WatchedFreeze): FreezeStatus {
   return { version, from, mode, state, reason, known: clients?.count, newClients: reported.size };
 }
 
-function newWatched(version: string, settings: FreezeSettings): Watched {
+function newWatched(version: string, settings: FreezeSettings): WatchedFreeze {
   const unread = { state: 'scheduled', reason: undefined, clients: undefined, readAt: 0 } as const;
-  return { version, settings, ...unread, reported: new Set(), next: 0, pause: firstRetryMs };
+  return { version, settings, ...unread, reported: new Set(), nextReadAt: 0, pause: firstRetryMs };
 }
 
 function reasonOf(error: unknown): string {

@@ -37,7 +37,7 @@ export interface Waived {
 export interface Restriction {
   readonly kind: RestrictionKind;
   /** Undefined: the restriction does not apply to the request. */
-  rule(request: RestrictedRequest): Ruling | undefined;
+  rulingOn(request: RestrictedRequest): Ruling | undefined;
   /** Whether the restriction would refuse the request for some client. For preflights, which do not identify their client. */
   mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean;
 }

@@ -1,9 +1,9 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { inWholeUnits, plural } from '../shared/text.ts';
 import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import type { Remark } from './facts.ts';
-import { secondOf } from './words.ts';
 
 /**
  * What a refused client did after the brownout.
@@ -90,11 +90,11 @@ export async function brownoutReport(
     kind: 'brownout report' as const,
     version,
     successor: successor ?? null,
-    asked_at: secondOf(now),
+    asked_at: rfc3339(now),
     brownouts: known.map((one, index) => ({
       number: index + 1,
-      at: secondOf(one.at),
-      end: secondOf(one.end),
+      at: rfc3339(one.at),
+      end: rfc3339(one.end),
       refused: one.refused,
       clients: one.clients,
       /** `stopped: the reason`; null: it was neither stopped nor skipped. */
@@ -115,10 +115,10 @@ export async function brownoutReport(
       /** Null: the brownout is not over. */
       class: classes.get(one) ?? null,
       refused: one.refused,
-      first: secondOf(one.first),
-      last: secondOf(one.last),
-      last_call: secondOf(one.lastCall),
-      successor_use: one.successorUse >= one.first ? secondOf(one.successorUse) : null,
+      first: rfc3339(one.first),
+      last: rfc3339(one.last),
+      last_call: rfc3339(one.lastCall),
+      successor_use: one.successorUse >= one.first ? rfc3339(one.successorUse) : null,
     })),
     not_refused_count: others.count,
     not_refused: others.clients.map((one) => ({
@@ -207,17 +207,17 @@ async function notesOn(
   if (now < end)
     notes.push({
       code: 'not_over',
-      text: `It ends at ${secondOf(end)}. What clients do after the end is not known yet.`,
+      text: `It ends at ${rfc3339(end)}. What clients do after the end is not known yet.`,
     });
   else if (now < end + moveMs) {
-    const text = `Clients count as moved if they use the successor within ${inWholeUnits(moveMs)} after the end, until ${secondOf(end + moveMs)}.`;
+    const text = `Clients count as moved if they use the successor within ${inWholeUnits(moveMs)} after the end, until ${rfc3339(end + moveMs)}.`;
     notes.push({ code: 'may_change', text: `${text} Later answers may differ.` });
   }
   if (successor === undefined)
     notes.push({ code: 'no_successor', text: `/${version} has no successor, so no client can move.` });
   if (covered === undefined || covered > at) {
     const since =
-      covered === undefined ? 'The ledger is empty' : `The ledger covers only the time since ${secondOf(covered)}`;
+      covered === undefined ? 'The ledger is empty' : `The ledger covers only the time since ${rfc3339(covered)}`;
     notes.push({
       code: 'gap',
       text: `${since}: earlier requests may be missing, and a client that is listed as silent may have called.`,

@@ -106,7 +106,7 @@ export function routesLost(
 }
 
 /** The routes with their clients, and whether the contract of the version has them. */
-export async function inContract(
+export async function routesWithClients(
   routes: readonly CountedRoute[],
   { name, contract }: Version,
   queries: Pick<UsageQueries, 'byRoute'>,

@@ -13,11 +13,11 @@ import {
   type IsIgnored,
   ignoredBy,
   ignoredNames,
-  inContract,
   isUsing,
   type RouteInContract,
   requestsOf,
   routesLost,
+  routesWithClients,
   withOpenRequest,
 } from './countedUsage.ts';
 
@@ -185,8 +185,10 @@ async function factsWithoutProblem(
     ignored: recent.filter(isIgnored).map(withOpenRequest),
     newClients: await newClientsOf(name, dates.deprecation, queries, covered, isIgnored, now),
     trend: await trendWithout(retire.ignoreClients, name, queries, covered, now),
-    lostRoutes: version ? await inContract(routesLost(version, snapshot, routes, now), version, queries, hour) : [],
-    failingRoutes: version ? await inContract(routes.filter(onlyFails), version, queries, hour) : [],
+    lostRoutes: version
+      ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, hour)
+      : [],
+    failingRoutes: version ? await routesWithClients(routes.filter(onlyFails), version, queries, hour) : [],
     // Not known by route. The ledger also has the requests in flight, because every process has just counted them.
     inFlight: route ? 0 : (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
     waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),

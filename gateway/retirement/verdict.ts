@@ -1,18 +1,10 @@
 import { waiverWords } from '../lifecycle/stage.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
-import {
-  clientCount,
-  clientsAndOthers,
-  dayOf,
-  listOf,
-  othersInWords,
-  secondOf,
-  shareInWords,
-  theLast,
-} from './words.ts';
+import { clientCount, clientList, clientsAndOthers, dayOf, othersInWords, shareInWords, theLast } from './words.ts';
 
 const dayMs = 86_400_000;
 const notCounted = 'ignored and failing clients do not count';
@@ -28,7 +20,7 @@ export interface Verdict {
   readonly facts: RetirementFacts;
 }
 
-export function judge(facts: RetirementFacts): Verdict {
+export function retirementVerdict(facts: RetirementFacts): Verdict {
   return { ...answerTo(facts), notes: notesOn(facts), facts };
 }
 
@@ -91,8 +83,8 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     reasons.push({ code: 'ledger_empty', text: 'The usage ledger is empty.' });
   } else if (coveredSince > since) {
     const never = 'it can never cover the quiet period, because usage.retention is shorter';
-    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${secondOf(coveredSince + quiet)}`;
-    reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${secondOf(coveredSince)}; ${then}.` });
+    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${rfc3339(coveredSince + quiet)}`;
+    reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${rfc3339(coveredSince)}; ${then}.` });
   }
   if (problem !== undefined) {
     const text = `The usage ledger has a problem, so requests may be missing in it: ${printableExcerpt(problem, 200)}`;
@@ -114,7 +106,7 @@ function hiddenReasons(facts: RetirementFacts): Remark[] {
 function lostServiceReasons(facts: RetirementFacts): Remark[] {
   const { quiet, lostService, now } = facts;
   if (lostService.length === 0) return [];
-  const clients = listOf(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
+  const clients = clientList(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
   const what = `No client of ${subjectOf(facts)} was served in ${theLast(quiet)}, and requests that worked before are answered 4xx`;
   const remedy = 'Check the backend. If these clients no longer matter, add them to retire.ignore_clients.';
   return [{ code: 'all_fail', text: `${what}: ${clients}. ${remedy}` }];
@@ -124,7 +116,7 @@ function lostServiceReasons(facts: RetirementFacts): Remark[] {
 function infrequentReasons(facts: RetirementFacts): Remark[] {
   const { quiet, infrequent, now } = facts;
   if (infrequent.length === 0) return [];
-  const clients = listOf(infrequent, now, ({ usualPause = 0, requests }) => {
+  const clients = clientList(infrequent, now, ({ usualPause = 0, requests }) => {
     const days = Math.round(usualPause / dayMs);
     return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${plural(requests, 'request')}`;
   });
@@ -172,25 +164,25 @@ function notesOn(facts: RetirementFacts): Remark[] {
   };
   if (stage === 'retired' && facts.refused.length > 0) {
     const refused = plural(refusedOf(facts.refused), 'request');
-    const clients = listOf(facts.refused, now, (one) => `${grouped(one.refused)} refused`);
+    const clients = clientList(facts.refused, now, (one) => `${grouped(one.refused)} refused`);
     add('still_knocking', `${refused} to /${version} refused in ${theLast(quiet)}: ${clients}.`);
   }
   if (facts.failing.length > 0) {
-    const clients = listOf(facts.failing, now, ({ requests }) => plural(requests, 'failed request'));
+    const clients = clientList(facts.failing, now, ({ requests }) => plural(requests, 'failed request'));
     add('failing', `Not counted, because every request was answered 4xx: ${clients}.`);
   }
   if (stage !== 'retired' && facts.gone.length > 0) {
-    add('gone', `Clients that called before ${theLast(quiet)} and not since: ${listOf(facts.gone, now)}.`);
+    add('gone', `Clients that called before ${theLast(quiet)} and not since: ${clientList(facts.gone, now)}.`);
   }
   if (ignored.length > 0) {
     const requests = plural(requestsOf(ignored), 'request');
-    add('ignored', `Ignored (retire.ignore_clients, waivers), ${requests}: ${listOf(ignored, now)}.`);
+    add('ignored', `Ignored (retire.ignore_clients, waivers), ${requests}: ${clientList(ignored, now)}.`);
   }
   add('waived', waivedInWords(facts));
   if (others !== undefined) add('folded', `Not listed: ${othersInWords(others, facts)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
-    add('new_clients', `New clients since the deprecation: ${listOf(newClients, now)}.`);
+    add('new_clients', `New clients since the deprecation: ${clientList(newClients, now)}.`);
   }
   if (lostRoutes.length > 0) {
     add('no_counterpart', `Used routes without a counterpart in the successor: ${routeList(lostRoutes)}.`);

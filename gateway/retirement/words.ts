@@ -25,18 +25,13 @@ export function dayOf(instant: number): string {
   return new Date(instant).toISOString().slice(0, 10);
 }
 
-/** `2026-11-21T10:30:05Z` */
-export function secondOf(instant: number): string {
-  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
-}
-
 /** A client whose only request began before the period and is still open has 0 requests. */
 function requestsInWords(requests: number): string {
   return requests > 0 ? plural(requests, 'request') : 'no new request';
 }
 
 /** Up to five clients in their order: `ios-app (last call 3 h ago, 1,204 requests), …`. Safe to print. */
-export function listOf<Client extends ListedClient>(
+export function clientList<Client extends ListedClient>(
   clients: readonly Client[],
   now: number,
   details: (client: Client) => string = ({ requests }) => requestsInWords(requests),
@@ -68,7 +63,7 @@ export function clientsAndOthers({
 }: Clients & OthersContext & { readonly now: number }): string {
   const rest = others === undefined ? [] : [othersInWords(others, { fleet })];
   const details = (one: ClientUse): string => requestsInWords(requestsOf([one]));
-  return [...(clients.length > 0 ? [listOf(clients, now, details)] : []), ...rest].join('; and ');
+  return [...(clients.length > 0 ? [clientList(clients, now, details)] : []), ...rest].join('; and ');
 }
 
 /** `fleet`: undefined if the gateway is not part of a fleet. Then all tags in the ledger have the same salt. */

@@ -23,13 +23,13 @@ export function segmentPattern(segment: string): SegmentPattern | undefined {
   if (!segment.includes('{')) return undefined;
   const known = patterns.get(segment);
   if (known !== undefined || patterns.has(segment)) return known;
-  const pattern = compile(segment);
+  const pattern = compilePattern(segment);
   if (patterns.size >= maxPatterns) patterns.clear();
   patterns.set(segment, pattern);
   return pattern;
 }
 
-function compile(segment: string): SegmentPattern | undefined {
+function compilePattern(segment: string): SegmentPattern | undefined {
   const names = [...segment.matchAll(parameter)].map(([, name = '']) => name);
   return names.length === 0 ? undefined : { names, literals: segment.split(/\{[^{}]*\}/) };
 }

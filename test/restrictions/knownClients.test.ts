@@ -111,7 +111,7 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     expect(await find(ledger, { limit: 1 })).toEqual({
       kind: 'unknown',
       reason:
-        '/v1 had more than 1 client before it.  Raise usage.max_clients: a freeze keeps four times as many names.',
+        '/v1 had more than 1 client before the freeze.  Raise usage.max_clients: a freeze keeps four times as many names.',
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RetirementFacts } from '../../gateway/retirement/facts.ts';
-import { judge, waitsForCounts } from '../../gateway/retirement/verdict.ts';
+import { retirementVerdict, waitsForCounts } from '../../gateway/retirement/verdict.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -128,7 +128,7 @@ describe('the answer', () => {
       ['retired_already'],
     ],
   ])('%s', (_what, facts, answer, codes) => {
-    const verdict = judge({ ...quiet, ...facts });
+    const verdict = retirementVerdict({ ...quiet, ...facts });
     expect([verdict.answer, verdict.reasons.map(({ code }) => code)]).toEqual([answer, codes]);
   });
 });
@@ -169,18 +169,18 @@ describe('the reasons', () => {
       { inFlight: 2 },
       '/v1 has 2 requests in flight, although no client called it in the last 7 days (ignored and failing clients do not count).',
     ],
-  ])('for %o', (facts, text) => expect(judge({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
+  ])('for %o', (facts, text) => expect(retirementVerdict({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
 
   it('name five clients and count the others', () => {
     const clients = Array.from({ length: 1007 }, (_one, index) => client(`c${index}`, 100));
-    const [reason] = judge({ ...quiet, clients }).reasons;
+    const [reason] = retirementVerdict({ ...quiet, clients }).reasons;
     expect(reason?.text).toMatch(/: c0 \(.+\), c1 .+, c2 .+, c3 .+, c4 \([^)]+\) and 1,002 more\.$/);
   });
 
   it('contain no control characters of a client name', () => {
     const hostile = client(`\x1b[2J\r\n\u202e\u2028${'x'.repeat(5000)}`, 5000);
     const facts = { ...quiet, clients: [hostile], ignored: [hostile], newClients: [hostile], problem: '\x07' };
-    const { reasons, notes } = judge(facts);
+    const { reasons, notes } = retirementVerdict(facts);
     const text = [...reasons, ...notes].map((one) => one.text).join('');
     expect(text).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     expect(text).toContain('\\x1b[2J\\x0d\\x0a\\u{202e}\\u{2028}xxx');
@@ -190,12 +190,16 @@ describe('the reasons', () => {
 
 describe('the notes', () => {
   it.each([[], [ios]])('an adapter does not change the answer', (...clients) => {
-    const [own, adapted] = [judge({ ...quiet, clients }), judge({ ...quiet, clients, adaptedFrom: 'v2' })];
+    const [own, adapted] = [
+      retirementVerdict({ ...quiet, clients }),
+      retirementVerdict({ ...quiet, clients, adaptedFrom: 'v2' }),
+    ];
     expect([adapted.answer, adapted.reasons]).toEqual([own.answer, own.reasons]);
     expect(adapted.notes).toContainEqual({ code: 'adapted', text: '/v1 is served by an adapter from /v2.' });
   });
 
-  const codes = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts }).notes.map(({ code }) => code);
+  const codes = (facts: Partial<RetirementFacts>) =>
+    retirementVerdict({ ...quiet, ...facts }).notes.map(({ code }) => code);
   const lostRoutes = [
     { route: 'GET /old', requests: 2, errors: 0, failing: 0, clients: 1, last: now, inContract: undefined },
   ];
@@ -238,7 +242,7 @@ describe('the notes', () => {
 
   it('count refused requests', () => {
     const clients = [client('served', 1000), client('a', 10, { refused: 6 })];
-    const [note] = judge({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
+    const [note] = retirementVerdict({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
     expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last call 3 h ago, 6 refused).');
   });
 });
@@ -249,17 +253,17 @@ describe('in a fleet', () => {
     code: 'gateway_silent',
     text: 'Gateway gw-3 has not been heard for 40 s; its calls are missing from this ledger.',
   };
-  const salted = (facts: Partial<RetirementFacts>) => judge({ ...quiet, ...facts, fleet });
+  const salted = (facts: Partial<RetirementFacts>) => retirementVerdict({ ...quiet, ...facts, fleet });
 
   it('the answer is not yet while calls may be missing', () => {
-    const { answer, reasons } = judge({ ...quiet, fleet: { ...fleet, gaps: [gap] } });
+    const { answer, reasons } = retirementVerdict({ ...quiet, fleet: { ...fleet, gaps: [gap] } });
     expect({ answer, reasons }).toEqual({ answer: 'not yet', reasons: [gap] });
   });
 
   it('the answer is not yet while counts are on their way, unless they cannot change it', () => {
     const unsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
     const asked = (facts: Partial<RetirementFacts>) => {
-      const verdict = judge({ ...quiet, ...facts, fleet: { ...fleet, unsent } });
+      const verdict = retirementVerdict({ ...quiet, ...facts, fleet: { ...fleet, unsent } });
       return [verdict.answer, verdict.reasons.map(({ code }) => code), waitsForCounts(verdict)];
     };
     expect(asked({})).toEqual(['not yet', ['calls_unsent'], true]);
@@ -271,7 +275,7 @@ describe('in a fleet', () => {
 
   it('the answer stays no for a removed version that is called', () => {
     const removed = { stage: 'removed', clients: [ios], fleet: { ...fleet, gaps: [gap] } } as const;
-    const { answer, reasons } = judge({ ...quiet, ...removed });
+    const { answer, reasons } = retirementVerdict({ ...quiet, ...removed });
     expect({ answer, codes: reasons.map(({ code }) => code) }).toEqual({
       answer: 'no',
       codes: ['removed', 'gateway_silent', 'clients_left'],
@@ -280,7 +284,7 @@ describe('in a fleet', () => {
 
   it('the answer is yes with all gateways, and says how many they are', () => {
     const note = { code: 'gateway_gone', text: 'Gateway gw-4 is gone.' };
-    const { answer, notes } = judge({ ...quiet, fleet: { ...fleet, notes: [note] } });
+    const { answer, notes } = retirementVerdict({ ...quiet, fleet: { ...fleet, notes: [note] } });
     expect(answer).toBe('yes');
     expect(notes).toEqual([
       note,

@@ -11,7 +11,7 @@ import { findFreezeClients, freezeNote, newClientsInWords, newClientsOf } from '
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
 import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedUsage.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
-import { judge, waitsForCounts } from '../../retirement/verdict.ts';
+import { retirementVerdict, waitsForCounts } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
@@ -77,7 +77,7 @@ const answers: {
     const route = await namedRoute(queries, snapshot, version, named);
     if (route !== undefined && 'problem' in route) return route;
     const facts = await gatherFacts({ name: version, route }, { snapshot, queries, report, fleet }, quiet, now);
-    const verdict = judge(facts);
+    const verdict = retirementVerdict(facts);
     // Added after the verdict, so that the results of a brownout never cause a yes.
     const successor = successorName(version, snapshot, now);
     const brownoutNotes = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];

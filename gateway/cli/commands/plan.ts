@@ -10,8 +10,9 @@ import {
   withRetired,
 } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
-import { routesInWords, secondOf } from '../../retirement/words.ts';
+import { routesInWords } from '../../retirement/words.ts';
 import { systemClock } from '../../shared/clock.ts';
+import { rfc3339 } from '../../shared/httpDate.ts';
 import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
 import { type AdminTarget, askForPlan } from '../adminClient.ts';
@@ -170,8 +171,8 @@ function planLines(plan: Plan, paint: Paint): string[] {
 }
 
 function headingOf({ at, since, until }: Plan): string {
-  const instant = at === until ? '' : ` as of ${secondOf(Date.parse(at))}`;
-  return printable(`Plan${instant} for the requests since ${secondOf(Date.parse(since))}`);
+  const instant = at === until ? '' : ` as of ${rfc3339(Date.parse(at))}`;
+  return printable(`Plan${instant} for the requests since ${rfc3339(Date.parse(since))}`);
 }
 
 function versionRows({ versions }: Plan): string[][] {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { mask } from '../../config/fault.ts';
+import { maskUserinfo } from '../../config/fault.ts';
 import { parseYaml, YamlError } from '../../shared/yaml/yamlValue.ts';
 import { CompareError } from '../failure.ts';
 import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, schemeOf } from '../source/source.ts';
@@ -38,7 +38,7 @@ export class ContractFiles {
       return url === undefined ? this.#openLocal(reference, from) : this.#web.get(url);
     } catch (error) {
       if (!(error instanceof SourceError)) throw error;
-      const message = `refers to ${mask(JSON.stringify(reference))}, which ${error.message}`;
+      const message = `refers to ${maskUserinfo(JSON.stringify(reference))}, which ${error.message}`;
       throw new CompareError(place ? addressOf(place) : from.name, message, error.remedy, error);
     }
   }
@@ -147,7 +147,7 @@ class WebDocuments {
         throw new SourceError('exceeds the total size of web documents', 'Keep local copies.');
       this.#results.set(url, this.#parseOnce(finalUrl, bytes));
     } catch (error) {
-      const failure = new SourceError(`cannot be fetched: ${mask(url)}`, 'Try again.');
+      const failure = new SourceError(`cannot be fetched: ${maskUserinfo(url)}`, 'Try again.');
       this.#results.set(url, error instanceof Error ? error : failure);
     }
   }
@@ -156,7 +156,7 @@ class WebDocuments {
   #parseOnce(url: string, bytes: Uint8Array): ContractFile {
     const known = this.#results.get(url);
     if (known && !(known instanceof Error)) return known;
-    const file = parseFile(mask(url), decodeUtf8(bytes));
+    const file = parseFile(maskUserinfo(url), decodeUtf8(bytes));
     this.#results.set(url, file);
     this.#urls.set(file, url);
     return file;

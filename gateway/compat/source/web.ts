@@ -1,4 +1,4 @@
-import { mask } from '../../config/fault.ts';
+import { maskUserinfo } from '../../config/fault.ts';
 import { isWebUrl, SourceError, tooLarge } from './source.ts';
 
 export interface WebLimits {
@@ -45,7 +45,10 @@ export async function fetchDocument(
     throw new SourceError(`redirects more than ${limits.redirects} times`, 'Name the document itself.');
   } catch (error) {
     if (error instanceof SourceError) throw error;
-    throw new SourceError(`cannot be fetched: ${mask(reasonOf(error, signal))}`, 'Try again, or keep a local copy.');
+    throw new SourceError(
+      `cannot be fetched: ${maskUserinfo(reasonOf(error, signal))}`,
+      'Try again, or keep a local copy.',
+    );
   }
 }
 

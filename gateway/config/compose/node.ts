@@ -1,5 +1,5 @@
 import { printable } from '../../shared/text.ts';
-import { type Fault, mask, show } from '../fault.ts';
+import { type Fault, maskUserinfo, quotedValue } from '../fault.ts';
 
 /** A position with its file, because parts of one service may come from several files. */
 export interface FilePosition {
@@ -177,10 +177,10 @@ export function faultIn(
     file: at.file,
     line: at.line,
     column: at.column,
-    path: printable(mask(path.map((key) => brief(key)).join('.'))),
-    value: value === undefined ? undefined : show(value, path),
-    message: printable(mask(message)),
-    remedy: printable(mask(remedy)),
+    path: printable(maskUserinfo(path.map((key) => brief(key)).join('.'))),
+    value: value === undefined ? undefined : quotedValue(value, path),
+    message: printable(maskUserinfo(message)),
+    remedy: printable(maskUserinfo(remedy)),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { HostPort } from '../snapshot.ts';
-import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
+import { optionalOrEmpty, scalar, section, WrongValue } from './scalar.ts';
 import { size, timer } from './units.ts';
 import { filePath, text } from './words.ts';
 
@@ -7,12 +7,12 @@ const storeUrl = scalar({
   accepts: ['string'],
   expected: 'a URL such as postgres://db.internal:5432/gateway',
   json: { type: 'string', pattern: '^postgres(ql)?://' },
-  parse: (input): string | Wrong => {
-    if (!/^postgres(?:ql)?:\/\//.test(input)) return new Wrong('is not a postgres:// URL');
+  parse: (input): string | WrongValue => {
+    if (!/^postgres(?:ql)?:\/\//.test(input)) return new WrongValue('is not a postgres:// URL');
     // The host may be empty: `postgres:///db?host=/run/postgresql` names a Unix socket.
     return URL.canParse(input.replace(/^postgres(?:ql)?:\/\/(?:\/|$)/, 'postgres://socket/'))
       ? input
-      : new Wrong('is not a URL');
+      : new WrongValue('is not a URL');
   },
 });
 
@@ -20,11 +20,11 @@ const membersUrl = scalar({
   accepts: ['string'],
   expected: 'dns://, a host name and the admin port, such as dns://gateways:9901',
   json: { type: 'string', pattern: '^dns://[^\\s:/]+:[0-9]{1,5}$', examples: ['dns://gateways:9901'] },
-  parse: (input): HostPort | Wrong => {
+  parse: (input): HostPort | WrongValue => {
     const [, host, port] = /^dns:\/\/([^\s:/]+):(\d{1,5})$/.exec(input) ?? [];
-    if (host === undefined) return new Wrong('is not a dns:// URL with a port');
+    if (host === undefined) return new WrongValue('is not a dns:// URL with a port');
     const number = Number(port);
-    return number >= 1 && number <= 65_535 ? { host, port: number } : new Wrong('has no port from 1 to 65535');
+    return number >= 1 && number <= 65_535 ? { host, port: number } : new WrongValue('has no port from 1 to 65535');
   },
 });
 

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { HostPort } from '../snapshot.ts';
-import { scalar, Wrong } from './scalar.ts';
+import { scalar, WrongValue } from './scalar.ts';
 
 /** An origin: `http://127.0.0.1:3001`, without a default port and without a trailing slash. */
 function origin(expected: string) {
@@ -8,12 +8,12 @@ function origin(expected: string) {
     accepts: ['string'],
     expected,
     json: { type: 'string', pattern: '^https?://[^/?#@\\s]+/?$' },
-    parse: (input): string | Wrong => {
+    parse: (input): string | WrongValue => {
       const url = parseUrl(input);
-      if (url instanceof Wrong) return url;
-      if (url.pathname !== '/') return new Wrong('has a path', 'Leave out what follows the host and the port.');
+      if (url instanceof WrongValue) return url;
+      if (url.pathname !== '/') return new WrongValue('has a path', 'Leave out what follows the host and the port.');
       return /[?#]/.test(input)
-        ? new Wrong('has a query or a fragment', 'Leave out what follows the host and the port.')
+        ? new WrongValue('has a query or a fragment', 'Leave out what follows the host and the port.')
         : url.origin;
     },
   });
@@ -27,9 +27,9 @@ export const pageUrl = scalar({
   accepts: ['string'],
   expected: 'a URL such as https://example.com/v1-end',
   json: { type: 'string', pattern: '^https?://' },
-  parse: (input): string | Wrong => {
+  parse: (input): string | WrongValue => {
     const url = parseUrl(input);
-    return url instanceof Wrong ? url : url.href;
+    return url instanceof WrongValue ? url : url.href;
   },
 });
 
@@ -38,10 +38,10 @@ export const webhookUrl = scalar({
   accepts: ['string'],
   expected: 'a URL such as https://hooks.example.com/…',
   json: { type: 'string', pattern: '^https?://[^#@\\s]+$' },
-  parse: (input): string | Wrong => {
+  parse: (input): string | WrongValue => {
     const url = parseUrl(input);
-    if (url instanceof Wrong) return url;
-    return url.hash === '' ? url.href : new Wrong('has a fragment', 'Leave out the # and what follows it.');
+    if (url instanceof WrongValue) return url;
+    return url.hash === '' ? url.href : new WrongValue('has a fragment', 'Leave out the # and what follows it.');
   },
 });
 
@@ -50,29 +50,29 @@ export const collectorUrl = scalar({
   accepts: ['string'],
   expected: 'a URL such as http://collector:4318',
   json: { type: 'string', pattern: '^https?://[^?#@\\s]+$', examples: ['http://collector:4318'] },
-  parse: (input): string | Wrong => {
+  parse: (input): string | WrongValue => {
     const url = parseUrl(input);
-    if (url instanceof Wrong) return url;
-    if (/[?#]/.test(input)) return new Wrong('has a query or a fragment', 'Leave out what follows the path.');
+    if (url instanceof WrongValue) return url;
+    if (/[?#]/.test(input)) return new WrongValue('has a query or a fragment', 'Leave out what follows the path.');
     const path = url.pathname.replace(/\/+$/, '');
     const signal = /\/v1\/(?:traces|metrics|logs)$/.exec(path)?.[0];
     return signal === undefined
       ? url.origin + path
-      : new Wrong(`ends with ${signal}`, `Leave out ${signal}: the gateway appends it.`);
+      : new WrongValue(`ends with ${signal}`, `Leave out ${signal}: the gateway appends it.`);
   },
 });
 
-function parseUrl(input: string): URL | Wrong {
-  if (!/^https?:\/\//i.test(input)) return new Wrong('is not an http:// or https:// URL');
+function parseUrl(input: string): URL | WrongValue {
+  if (!/^https?:\/\//i.test(input)) return new WrongValue('is not an http:// or https:// URL');
   const url = URL.parse(input);
   // The URL parser drops an empty user, so the text is checked for `@` too.
   const authority = /^\w+:\/\/([^/?#\\]*)/.exec(input)?.[1] ?? '';
-  if (!url) return new Wrong('is not a URL');
+  if (!url) return new WrongValue('is not a URL');
   if (url.username !== '' || url.password !== '' || authority.includes('@')) {
-    return new Wrong('has a user or a password', 'Remove the user, the password and the @.');
+    return new WrongValue('has a user or a password', 'Remove the user, the password and the @.');
   }
-  if (/[\s\\]/.test(input)) return new Wrong('has a blank or a backslash');
-  return url.port === '0' ? new Wrong('has port 0', 'Write the port that the server listens on.') : url;
+  if (/[\s\\]/.test(input)) return new WrongValue('has a blank or a backslash');
+  return url.port === '0' ? new WrongValue('has port 0', 'Write the port that the server listens on.') : url;
 }
 
 /** An address to listen on. The host of `:8080` is empty, which means every interface. */
@@ -84,20 +84,20 @@ export const hostPort = scalar({
     pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/\\[\\]]*):[0-9]{1,5}$',
     examples: ['127.0.0.1:8080', ':8080'],
   },
-  parse: (input): HostPort | Wrong => {
+  parse: (input): HostPort | WrongValue => {
     if (/^\d+$/.test(String(input)))
-      return new Wrong('has no host', `Write 127.0.0.1:${input}, or :${input} for every interface.`);
+      return new WrongValue('has no host', `Write 127.0.0.1:${input}, or :${input} for every interface.`);
     const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^\s:/[\]@]*)):(\d{1,5})$/.exec(String(input)) ?? [];
     if (digits === undefined) {
       return ipaddr.IPv6.isValid(String(input))
-        ? new Wrong('has no port, or no brackets')
-        : new Wrong('is not host:port');
+        ? new WrongValue('has no port, or no brackets')
+        : new WrongValue('is not host:port');
     }
-    if (Number(digits) > 65_535) return new Wrong('has a port above 65535');
+    if (Number(digits) > 65_535) return new WrongValue('has a port above 65535');
     if (bracketed !== undefined && !ipaddr.IPv6.isValid(bracketed))
-      return new Wrong('has no IPv6 address in its brackets');
+      return new WrongValue('has no IPv6 address in its brackets');
     if (plain !== undefined && /^[\d.]+$/.test(plain) && !isIPv4(plain))
-      return new Wrong('has no IPv4 address before its port');
+      return new WrongValue('has no IPv4 address before its port');
     return { host: bracketed ?? plain ?? '', port: Number(digits) };
   },
 });
@@ -118,15 +118,15 @@ export const network = scalar({
   accepts: ['string'],
   expected: 'a network such as 10.0.0.0/8 or 192.0.2.7, or loopback or private',
   json: { type: 'string', examples: ['loopback', 'private', '10.0.0.0/8'] },
-  parse: (input): readonly string[] | Wrong => {
+  parse: (input): readonly string[] | WrongValue => {
     const group = Object.hasOwn(groups, input) ? groups[input] : undefined;
     if (group) return group;
     const [address = '', bits, ...more] = input.split('/');
     const isV6 = address.includes(':') && !address.includes('%') && ipaddr.IPv6.isValid(address);
-    if (!isV6 && !isIPv4(address)) return new Wrong('is not a network');
+    if (!isV6 && !isIPv4(address)) return new WrongValue('is not a network');
     const length = isV6 ? 128 : 32;
     if (more.length > 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > length))) {
-      return new Wrong(`has a prefix length other than 0 to ${length}`);
+      return new WrongValue(`has a prefix length other than 0 to ${length}`);
     }
     const cidr = `${address}/${bits ?? length}`;
     const start = isV6 ? ipaddr.IPv6.networkAddressFromCIDR(cidr) : ipaddr.IPv4.networkAddressFromCIDR(cidr);
@@ -144,12 +144,13 @@ export const basePath = scalar({
   accepts: ['string'],
   expected: 'a path such as / or /api',
   json: { type: 'string', pattern: '^/', examples: ['/', '/api'] },
-  parse: (input): string | Wrong => {
-    if (!input.startsWith('/')) return new Wrong('does not begin with /');
-    if (!/^\/[\w.~!$&'()*+,;=:@/-]*$/.test(input)) return new Wrong('has a character that is not allowed in a path');
+  parse: (input): string | WrongValue => {
+    if (!input.startsWith('/')) return new WrongValue('does not begin with /');
+    if (!/^\/[\w.~!$&'()*+,;=:@/-]*$/.test(input))
+      return new WrongValue('has a character that is not allowed in a path');
     const path = input.replace(/\/$/, '');
-    if (path.includes('//')) return new Wrong('has an empty segment');
-    return /(^|\/)\.{1,2}(\/|$)/.test(path) ? new Wrong('has a dot segment') : path;
+    if (path.includes('//')) return new WrongValue('has an empty segment');
+    return /(^|\/)\.{1,2}(\/|$)/.test(path) ? new WrongValue('has a dot segment') : path;
   },
 });
 
@@ -158,12 +159,12 @@ export const probePath = scalar({
   accepts: ['string'],
   expected: 'a path such as /healthz, or off',
   json: { type: 'string', pattern: '^(off|/.*)$', examples: ['off', '/healthz'] },
-  parse: (input): string | undefined | Wrong => {
+  parse: (input): string | undefined | WrongValue => {
     if (input === 'off') return undefined;
-    if (!input.startsWith('/')) return new Wrong('does not begin with /');
+    if (!input.startsWith('/')) return new WrongValue('does not begin with /');
     return /^[!-~]+$/.test(input) && !input.includes('#')
       ? input
-      : new Wrong('has a character that is not allowed in a path');
+      : new WrongValue('has a character that is not allowed in a path');
   },
 });
 
@@ -171,5 +172,5 @@ export const hostName = scalar({
   accepts: ['string'],
   expected: 'a host name such as api.internal',
   json: { type: 'string', pattern: '^[A-Za-z0-9_.-]+$' },
-  parse: (input) => (/^[A-Za-z0-9_.-]+$/.test(input) ? input : new Wrong('is not a host name')),
+  parse: (input) => (/^[A-Za-z0-9_.-]+$/.test(input) ? input : new WrongValue('is not a host name')),
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { notifyEvents } from '../notifySettings.ts';
 import { webhookUrl } from './network.ts';
-import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
+import { optionalOrEmpty, scalar, section, WrongValue } from './scalar.ts';
 import { oneOf } from './words.ts';
 
 // Standard Webhooks: keys have 24 to 64 bytes.
@@ -13,13 +13,13 @@ const signingSecret = scalar({
   expected:
     'whsec_ and 24 to 64 random bytes as base64, such as the output of: echo "whsec_$(openssl rand -base64 32)"',
   json: { type: 'string', pattern: '^(whsec_)?[A-Za-z0-9+/]+={0,2}$' },
-  parse: (input): string | Wrong => {
+  parse: (input): string | WrongValue => {
     const text = input.replace(/^whsec_/, '');
     const bytes = Buffer.from(text, 'base64');
     // Buffer skips characters that are not base64.
-    if (bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) return new Wrong('is not base64');
-    if (bytes.length < minKeyBytes) return new Wrong(`has fewer than ${minKeyBytes} bytes`);
-    return bytes.length > maxKeyBytes ? new Wrong(`has more than ${maxKeyBytes} bytes`) : text;
+    if (bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) return new WrongValue('is not base64');
+    if (bytes.length < minKeyBytes) return new WrongValue(`has fewer than ${minKeyBytes} bytes`);
+    return bytes.length > maxKeyBytes ? new WrongValue(`has more than ${maxKeyBytes} bytes`) : text;
   },
 });
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { adapter } from './adapter.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
-import { scalar, section, Wrong, withoutExpansion } from './scalar.ts';
+import { scalar, section, WrongValue, withoutExpansion } from './scalar.ts';
 import { drift, shadow } from './shadow.ts';
 import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
@@ -153,7 +153,7 @@ const template = z.union(
       accepts: ['string'],
       expected: 'a path template such as /cocktails/{id}, or null',
       json: { type: 'string', pattern: '^/' },
-      parse: (input) => (input === '' ? new Wrong('is empty') : input),
+      parse: (input) => (input === '' ? new WrongValue('is empty') : input),
     }),
   ],
   { error: 'a path template such as /cocktails/{id}, or null' },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Expanded } from '../expand.ts';
 
 /** Why a scalar is wrong: a predicate that follows the value, such as `has no unit`, and what to write instead. */
-export class Wrong {
+export class WrongValue {
   readonly predicate: string;
   readonly remedy: string | undefined;
 
@@ -31,17 +31,17 @@ export interface ScalarKind<Name extends keyof ScalarTypes, Value> {
   readonly expected: string;
   /** Keywords of the JSON Schema for editors: type, pattern, enum, examples. */
   readonly json: Readonly<Record<string, unknown>>;
-  readonly parse: (input: ScalarTypes[Name]) => Value | Wrong;
+  readonly parse: (input: ScalarTypes[Name]) => Value | WrongValue;
 }
 
 /** A schema for one scalar. It accepts `unknown`, so that zod adds no messages of its own. */
 export function scalar<Name extends keyof ScalarTypes, Value>(kind: ScalarKind<Name, Value>) {
   return z
     .unknown()
-    .transform((input, context): Exclude<Value, Wrong> => {
+    .transform((input, context): Exclude<Value, WrongValue> => {
       const typed = asAccepted(kind.accepts, input);
-      const result = typed === undefined ? new Wrong(mismatch(input)) : kind.parse(typed);
-      if (!(result instanceof Wrong)) return result as Exclude<Value, Wrong>;
+      const result = typed === undefined ? new WrongValue(mismatch(input)) : kind.parse(typed);
+      if (!(result instanceof WrongValue)) return result as Exclude<Value, WrongValue>;
       const params: ScalarIssue = {
         predicate: result.predicate,
         remedy: result.remedy ?? `Write ${kind.expected}.`,

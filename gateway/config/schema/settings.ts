@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LogSettings } from '../snapshot.ts';
 import { basePath, collectorUrl, hostPort, network, publicOrigin } from './network.ts';
-import { optionalOrEmpty, scalar, section, Wrong } from './scalar.ts';
+import { optionalOrEmpty, scalar, section, WrongValue } from './scalar.ts';
 import { instant, period, periodOrOff, share, size, timerOrOff } from './units.ts';
 import { filePath, flag, identifier, integer, oneOf, tagKey, text, token, workers } from './words.ts';
 
@@ -82,10 +82,10 @@ const destination = scalar({
   accepts: ['string'],
   expected: 'off, stdout, stderr, or a file such as ./access.log',
   json: { type: 'string', pattern: '^(off|stdout|stderr|[^\\u0000]*[./][^\\u0000]*)$' },
-  parse: (input): LogSettings['access'] | Wrong => {
+  parse: (input): LogSettings['access'] | WrongValue => {
     const word = destinationWords.find((one) => one === input);
     if (word !== undefined) return word;
-    return /^[^\0]*[./][^\0]*$/.test(input) ? { file: input } : new Wrong('is neither an allowed word nor a file');
+    return /^[^\0]*[./][^\0]*$/.test(input) ? { file: input } : new WrongValue('is neither an allowed word nor a file');
   },
 });
 
@@ -181,7 +181,8 @@ const refusalStatus = scalar({
   accepts: ['number'],
   expected: '503 or 410',
   json: { enum: [503, 410] },
-  parse: (input): 503 | 410 | Wrong => (input === 503 || input === 410 ? input : new Wrong('is not 503 or 410')),
+  parse: (input): 503 | 410 | WrongValue =>
+    input === 503 || input === 410 ? input : new WrongValue('is not 503 or 410'),
 });
 
 /**
@@ -253,7 +254,7 @@ const ruleId = scalar({
   accepts: ['string'],
   expected: 'the id of a rule: version-gateway compat --rules lists them',
   json: { enum: compatRuleIds },
-  parse: (input) => compatRuleIds.find((id) => id === input) ?? new Wrong('is not a rule'),
+  parse: (input) => compatRuleIds.find((id) => id === input) ?? new WrongValue('is not a rule'),
 });
 
 const exemption = section({

@@ -1,4 +1,4 @@
-import { scalar, Wrong } from './scalar.ts';
+import { scalar, WrongValue } from './scalar.ts';
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
@@ -23,18 +23,22 @@ function duration({ off, maximum }: DurationRange) {
       pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${off ? '|off' : ''})$`,
       examples: ['500ms', '3s', '24h'],
     },
-    parse: (input): number | Wrong => {
+    parse: (input): number | WrongValue => {
       if (input === 'off' && off) return 0;
-      if (typeof input === 'boolean') return new Wrong('is a boolean');
-      if (typeof input === 'number' || /^[0-9.]+$/.test(input)) return new Wrong('has no unit', withUnit(input, off));
+      if (typeof input === 'boolean') return new WrongValue('is a boolean');
+      if (typeof input === 'number' || /^[0-9.]+$/.test(input))
+        return new WrongValue('has no unit', withUnit(input, off));
       const parts = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(input) ? input.matchAll(/([\d.]+)(ms|[smhd])/g) : [];
       let total = -1;
       for (const [, amount, unit] of parts)
         total = Math.max(total, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
-      if (total < 0) return new Wrong('is not a duration');
+      if (total < 0) return new WrongValue('is not a duration');
       if (total < 1)
-        return new Wrong('is too short', off ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.');
-      return total > maximum ? new Wrong('is too long', `Write at most ${maximum / dayMs}d.`) : Math.round(total);
+        return new WrongValue(
+          'is too short',
+          off ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.',
+        );
+      return total > maximum ? new WrongValue('is too long', `Write at most ${maximum / dayMs}d.`) : Math.round(total);
     },
   });
 }
@@ -72,12 +76,12 @@ export const size = scalar({
     minimum: 1,
     examples: ['16KiB', '10MiB'],
   },
-  parse: (input): number | Wrong => {
+  parse: (input): number | WrongValue => {
     const [, amount, unit] = /^(\d+(?:\.\d+)?)\s?(B|[kK]B|KiB|MB|MiB|GB|GiB|)$/.exec(String(input)) ?? [];
-    if (amount === undefined) return new Wrong('is not a size');
+    if (amount === undefined) return new WrongValue('is not a size');
     const bytes = Number(amount) * (unitBytes[unit ?? ''] ?? 1);
-    if (!Number.isSafeInteger(bytes)) return new Wrong('is not a whole number of bytes');
-    return bytes < 1 ? new Wrong('is less than one byte') : bytes;
+    if (!Number.isSafeInteger(bytes)) return new WrongValue('is not a whole number of bytes');
+    return bytes < 1 ? new WrongValue('is less than one byte') : bytes;
   },
 });
 
@@ -86,11 +90,11 @@ export const share = scalar({
   accepts: ['string', 'number'],
   expected: 'a percentage from 0% to 100%, such as 20%',
   json: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?%$', examples: ['20%', '0.1%'] },
-  parse: (input): number | Wrong => {
-    if (typeof input === 'number') return new Wrong('has no percent sign');
+  parse: (input): number | WrongValue => {
+    if (typeof input === 'number') return new WrongValue('has no percent sign');
     const percent = /^(\d+(?:\.\d+)?)\s?%$/.exec(input)?.[1];
-    if (percent === undefined) return new Wrong('is not a percentage');
-    return Number(percent) > 100 ? new Wrong('is more than 100%') : Number(percent) / 100;
+    if (percent === undefined) return new WrongValue('is not a percentage');
+    return Number(percent) > 100 ? new WrongValue('is more than 100%') : Number(percent) / 100;
   },
 });
 
@@ -99,10 +103,10 @@ export const rate = scalar({
   accepts: ['string', 'number'],
   expected: 'a rate such as 3/s or 90/m',
   json: { type: 'string', pattern: '^[0-9]+(\\.[0-9]+)?/[sm]$', examples: ['3/s'] },
-  parse: (input): number | Wrong => {
-    if (typeof input === 'number') return new Wrong('has no unit', `Write ${input}/s.`);
+  parse: (input): number | WrongValue => {
+    if (typeof input === 'number') return new WrongValue('has no unit', `Write ${input}/s.`);
     const [, count, unit] = /^(\d+(?:\.\d+)?)\/([sm])$/.exec(input) ?? [];
-    if (count === undefined) return new Wrong('is not a rate');
+    if (count === undefined) return new WrongValue('is not a rate');
     return unit === 'm' ? Number(count) / 60 : Number(count);
   },
 });
@@ -130,26 +134,27 @@ export const timeOfDay = scalar({
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})$',
     examples: ['2028-06-30T14:00Z', '2028-06-30T16:00+02:00'],
   },
-  parse: (input): number | Wrong => {
+  parse: (input): number | WrongValue => {
     const [, day, minute, second = ':00', zone = ''] =
       /^([\d-]+)(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/.exec(String(input)) ?? [];
     if (day !== undefined && minute === undefined)
-      return new Wrong('has no time of day', `Write ${day}T14:00Z, with the time and zone of the start.`);
+      return new WrongValue('has no time of day', `Write ${day}T14:00Z, with the time and zone of the start.`);
     return parseInstant(minute === undefined ? String(input) : `${day}T${minute}${second}${zone}`, String(input));
   },
 });
 
 /** `written`: the text that a remedy quotes. */
-function parseInstant(input: string, written = input): number | Wrong {
+function parseInstant(input: string, written = input): number | WrongValue {
   const match = datePattern.exec(input);
-  if (!match) return new Wrong('is not a date');
+  if (!match) return new WrongValue('is not a date');
   const [, year, month, day, hour, minute, second, zone] = match;
-  if (!isCalendarDay(Number(year), Number(month), Number(day))) return new Wrong('is not a day of the calendar');
+  if (!isCalendarDay(Number(year), Number(month), Number(day))) return new WrongValue('is not a day of the calendar');
   if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
-  if (zone === undefined) return new Wrong('has no time zone', `Write ${written.replace(' ', 'T')}Z, or another zone.`);
+  if (zone === undefined)
+    return new WrongValue('has no time zone', `Write ${written.replace(' ', 'T')}Z, or another zone.`);
   const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone.toUpperCase()}`);
   // Date.parse accepts 24:00:00, RFC 3339 does not.
-  return Number.isNaN(at) || Number(hour) > 23 ? new Wrong('is not a valid time') : at;
+  return Number.isNaN(at) || Number(hour) > 23 ? new WrongValue('is not a valid time') : at;
 }
 
 function isCalendarDay(year: number, month: number, day: number): boolean {

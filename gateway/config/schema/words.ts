@@ -1,5 +1,5 @@
 import type { Identifier } from '../snapshot.ts';
-import { scalar, Wrong } from './scalar.ts';
+import { scalar, WrongValue } from './scalar.ts';
 
 export function oneOf<const Word extends string>(words: readonly Word[]) {
   const expected = words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
@@ -7,7 +7,7 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
     accepts: ['string'],
     expected,
     json: { enum: words },
-    parse: (input) => words.find((word) => word === input) ?? new Wrong('is not one of the allowed words'),
+    parse: (input) => words.find((word) => word === input) ?? new WrongValue('is not one of the allowed words'),
   });
 }
 
@@ -25,9 +25,9 @@ export function integer(minimum: number, maximum: number) {
     expected: `a whole number from ${minimum} to ${maximum}`,
     json: { type: 'integer', minimum, maximum },
     parse: (input) => {
-      if (!Number.isInteger(input)) return new Wrong('is not a whole number');
-      if (input < minimum) return new Wrong(`is less than ${minimum}`);
-      return input > maximum ? new Wrong(`is more than ${maximum}`) : input;
+      if (!Number.isInteger(input)) return new WrongValue('is not a whole number');
+      if (input < minimum) return new WrongValue(`is less than ${minimum}`);
+      return input > maximum ? new WrongValue(`is more than ${maximum}`) : input;
     },
   });
 }
@@ -36,10 +36,10 @@ export const workers = scalar({
   accepts: ['number', 'string'],
   expected: 'a number of processes from 1 to 1024, or auto',
   json: { anyOf: [{ type: 'integer', minimum: 1, maximum: 1024 }, { const: 'auto' }] },
-  parse: (input): number | 'auto' | Wrong => {
+  parse: (input): number | 'auto' | WrongValue => {
     if (input === 'auto') return 'auto';
     const fits = typeof input === 'number' && Number.isInteger(input) && input >= 1 && input <= 1024;
-    return fits ? input : new Wrong('is not a number of processes');
+    return fits ? input : new WrongValue('is not a number of processes');
   },
 });
 
@@ -49,7 +49,7 @@ export function text(expected: string) {
     accepts: ['string'],
     expected,
     json: { type: 'string', minLength: 1 },
-    parse: (input) => (input.trim() === '' ? new Wrong('is empty') : input),
+    parse: (input) => (input.trim() === '' ? new WrongValue('is empty') : input),
   });
 }
 
@@ -57,7 +57,7 @@ export const versionName = scalar({
   accepts: ['string'],
   expected: 'a version of this file, such as /v2',
   json: { type: 'string', pattern: '^/v(0|[1-9][0-9]*)$' },
-  parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new Wrong('is not a version')),
+  parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new WrongValue('is not a version')),
 });
 
 export const filePath = scalar({
@@ -65,8 +65,8 @@ export const filePath = scalar({
   expected: 'the path of a file',
   json: { type: 'string', minLength: 1 },
   parse: (input) => {
-    if (input.trim() === '') return new Wrong('is empty');
-    return input.includes('\0') ? new Wrong('has a null character') : input;
+    if (input.trim() === '') return new WrongValue('is empty');
+    return input.includes('\0') ? new WrongValue('has a null character') : input;
   },
 });
 
@@ -76,8 +76,8 @@ export const token = scalar({
   expected: 'a token of visible ASCII characters, without blanks',
   json: { type: 'string', pattern: '^[!-~]+$' },
   parse: (input) => {
-    if (input === '') return new Wrong('is empty');
-    return /^[!-~]+$/.test(input) ? input : new Wrong('has a blank or a character outside ASCII');
+    if (input === '') return new WrongValue('is empty');
+    return /^[!-~]+$/.test(input) ? input : new WrongValue('has a blank or a character outside ASCII');
   },
 });
 
@@ -88,7 +88,7 @@ export const tagKey = scalar({
   accepts: ['string'],
   expected: `a key of at least ${shortestKey} characters`,
   json: { type: 'string', minLength: shortestKey },
-  parse: (input) => (input.length < shortestKey ? new Wrong(`has fewer than ${shortestKey} characters`) : input),
+  parse: (input) => (input.length < shortestKey ? new WrongValue(`has fewer than ${shortestKey} characters`) : input),
 });
 
 export const identifier = scalar({
@@ -99,11 +99,11 @@ export const identifier = scalar({
     pattern: "^(header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|jwt:.+|user-agent|address)$",
     examples: ['header:x-client-id', 'jwt:sub', 'user-agent', 'address'],
   },
-  parse: (input): Identifier | Wrong => {
+  parse: (input): Identifier | WrongValue => {
     if (input === 'user-agent' || input === 'address') return { by: input };
     const header = /^header:([!#$%&'*+.^_`|~0-9A-Za-z-]+)$/.exec(input)?.[1];
     if (header !== undefined) return { by: 'header', name: header.toLowerCase() };
     const claim = /^jwt:(\S+)$/.exec(input)?.[1];
-    return claim === undefined ? new Wrong('is not an identifier of clients') : { by: 'jwt', claim };
+    return claim === undefined ? new WrongValue('is not an identifier of clients') : { by: 'jwt', claim };
   },
 });
