@@ -1,7 +1,7 @@
 // node bench/grease.ts: measures how long it takes to add unknown members to bodies of 1, 12 and 124 KiB, with one in every object
 // of a list. Prints microseconds of JSON.parse alone, which checks the body first, and of the whole. The two alternate, so that a busy
 // machine slows both.
-import { planOf } from '../gateway/grease/plan.ts';
+import { planOf } from '../gateway/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../gateway/grease/splice.ts';
 
 const text = { type: 'string' };

@@ -113,8 +113,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * A number whose text is kept (`JSON.rawJSON`) is an object, which a validator rejects. So the validator gets the value that is parsed
- * from `text`.
+ * A number whose text is kept (`JSON.rawJSON`) is an object, which a validator rejects. So the validator gets the value that is
+ * parsed from `text`.
  */
 function violationIn(
   value: JsonValue,

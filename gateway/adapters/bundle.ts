@@ -32,8 +32,8 @@ const leftOut: ReadonlySet<string> = new Set(
 );
 
 /**
- * The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a `$ref` to a named schema.
- * `readOnly` fields are never required in requests, and `writeOnly` fields never in responses.
+ * The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a `$ref` to a named
+ * schema. `readOnly` fields are never required in requests, and `writeOnly` fields never in responses.
  */
 export class Bundle {
   /** By name. */

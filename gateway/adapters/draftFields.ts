@@ -52,8 +52,8 @@ export interface FieldRename {
 type Fields = ReadonlyMap<string, Field>;
 
 /**
- * Pairs the fields that only one side has: first the known pairs, then fields with similar names, then fields that are the only ones
- * of their kind.
+ * Pairs the fields that only one side has: first the known pairs, then fields with similar names, then fields that are the only
+ * ones of their kind.
  */
 export function renamesFor(
   fields: Fields,

@@ -32,8 +32,9 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
 }
 
 /**
- * The schema, in which constants, listed values and converted values have the format of `expected` if all of them match this format.
- * Without it, a constant date would differ from the date that the contract describes. `named`: the schemas that `expected` refers to.
+ * The schema, in which constants, listed values and converted values have the format of `expected` if all of them match this
+ * format. Without it, a constant date would differ from the date that the contract describes. `named`: the schemas that
+ * `expected` refers to.
  */
 export function withFormats(schema: SubSchema, expected: SubSchema, named: Named): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;

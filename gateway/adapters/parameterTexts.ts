@@ -34,8 +34,8 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
 }
 
 /**
- * Whether both versions write the parameter in the same way, so that its bytes can be kept. Without a form they are kept, too, because
- * the contract may not describe the parameter.
+ * Whether both versions write the parameter in the same way, so that its bytes can be kept. Without a form they are kept, too,
+ * because the contract may not describe the parameter.
  */
 function isWrittenAlike(known: ReceivedParameter, value: JsonValue, form: ParameterForm | undefined): boolean {
   if (Array.isArray(known.value) !== Array.isArray(value)) return false;

@@ -161,8 +161,8 @@ function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
 }
 
 /**
- * Generates parameters, writes them as a client does, and adapts them. Returns a message about the first result that the other version
- * would not accept.
+ * Generates parameters, writes them as a client does, and adapts them. Returns a message about the first result that the other
+ * version would not accept.
  */
 export function writingFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
   const { route, own, other, validators, samples } = request;

@@ -33,9 +33,10 @@ function samplesAtLoad(routes: number): number {
 }
 
 /**
- * Compares both contracts of each adapter. The responses of the other version, after the operations, must be allowed by the contract of
- * the adapted version. The requests of the adapted version must be accepted by the other version. Adds the faults, the warnings and
- * `AdapterSettings.prepared`. `samples`: generated values for each kind of message of a route; undefined: as many as at a load.
+ * Compares both contracts of each adapter. The responses of the other version, after the operations, must be allowed by the
+ * contract of the adapted version. The requests of the adapted version must be accepted by the other version. Adds the faults,
+ * the warnings and `AdapterSettings.prepared`. `samples`: generated values for each kind of message of a route; undefined: as
+ * many as at a load.
  */
 export async function verifyAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   const { snapshot, source } = result;

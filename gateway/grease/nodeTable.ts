@@ -2,10 +2,10 @@ import { listOf, type Named, propertiesOf, type SubSchema, valuesOf } from '../a
 import { type PlainSchema, refPrefix } from '../adapters/bundle.ts';
 import type { PlanNode } from './splice.ts';
 
-/** The schemas that a value satisfies together. */
+/** Schemas that one value satisfies at the same time, such as the parts of an `allOf`. */
 type Alternative = readonly PlainSchema[];
 
-/** A value satisfies one of them. Undefined: too many, or not known; nothing in such a value is changed. */
+/** A value satisfies one of them. Undefined: there are too many, or they are not known, so nothing in the value is changed. */
 type Alternatives = readonly Alternative[] | undefined;
 
 const maxAlternatives = 64;
@@ -21,14 +21,14 @@ interface MutableNode {
   items: number;
 }
 
-/** The nodes of a plan. Places with the same alternatives share a node, so a recursive schema has an end. */
+/** The nodes of a plan. Places with the same alternatives share a node, so a recursive schema has a limited number of nodes. */
 export class NodeTable {
   readonly #named: Named;
   readonly #schemaIds = new Map<unknown, number>();
   readonly #ids = new Map<string, number>();
   readonly #alternatives: (readonly Alternative[])[] = [];
   readonly #nodes: MutableNode[] = [];
-  #keptIds: readonly number[] = [];
+  #prunedIndexes: readonly number[] = [];
 
   constructor(named: Named) {
     this.#named = named;
@@ -39,7 +39,7 @@ export class NodeTable {
     return product(schemas.map((schema) => this.#alternativesOf(schema, seen)));
   }
 
-  /** -1 if nothing is known. */
+  /** The id of the node for these alternatives. -1: nothing is known about the value. */
   idOf(alternatives: Alternatives): number {
     if (alternatives === undefined || alternatives.length === 0) return -1;
     const keys = alternatives.map((schemas) => [...new Set(schemas.map((one) => this.#schemaId(one)))].sort().join());
@@ -52,26 +52,27 @@ export class NodeTable {
     return id;
   }
 
-  /** Makes the nodes of all places that were asked for, and of those below them. */
+  /** Makes the nodes for all ids that `idOf` has returned, and for the places below them. */
   build(): void {
     for (let id = this.#nodes.length; id < this.#alternatives.length; id += 1) {
       this.#nodes.push(this.#nodeOf(this.#alternatives[id] ?? []));
     }
     const useful = usefulNodes(this.#nodes);
     let count = 0;
-    this.#keptIds = this.#nodes.map((_node, id) => (useful[id] ? count++ : -1));
+    this.#prunedIndexes = this.#nodes.map((_node, id) => (useful[id] ? count++ : -1));
   }
 
-  kept(id: number): number {
-    return this.#keptIds[id] ?? -1;
+  /** The index of a node in `prunedNodes`. -1: nothing changes at the node or below it. */
+  prunedIndexOf(id: number): number {
+    return this.#prunedIndexes[id] ?? -1;
   }
 
-  /** The nodes below which something changes. */
-  pruned(): PlanNode[] {
+  /** The nodes at or below which something changes. */
+  prunedNodes(): PlanNode[] {
     return this.#nodes.flatMap(({ greases, members, others, items }, id) => {
-      if (this.kept(id) === -1) return [];
-      const below = members.map(([name, child]): [string, number] => [name, this.kept(child)]);
-      return [{ greases, members: below, others: this.kept(others), items: this.kept(items) }];
+      if (this.prunedIndexOf(id) === -1) return [];
+      const below = members.map(([name, child]): [string, number] => [name, this.prunedIndexOf(child)]);
+      return [{ greases, members: below, others: this.prunedIndexOf(others), items: this.prunedIndexOf(items) }];
     });
   }
 
@@ -108,7 +109,7 @@ export class NodeTable {
       ([, one]) => typeof one === 'object' && listOf(one['allOf']).some(refersToBase),
     );
     const refs = names.map(([name]) => `${refPrefix}${name}`);
-    // The value is known to be this subtype.
+    // One of the subtypes has led here, so the value is known to be this subtype.
     if (refs.some((ref) => seen.includes(ref))) return [[]];
     const own = `${refPrefix}${base}`;
     return union([
@@ -138,8 +139,9 @@ export class NodeTable {
   }
 
   /**
-   * The node of a value within values of `alternatives`. -1 (nothing is known) if an alternative does not describe it. Alternatives
-   * for which `leavesOut` is true are skipped, because their values are assumed not to contain it.
+   * The id of the node for a member or an item of a value with `alternatives`. -1 (nothing is known) if an alternative does not
+   * describe this member or item. An alternative for which `leavesOut` is true is skipped: its values are assumed not to contain
+   * it.
    */
   #below(
     alternatives: readonly Alternative[],
@@ -160,7 +162,7 @@ export class NodeTable {
   }
 }
 
-/** A list: one of them applies. */
+/** A schema, or a list of schemas of which one applies. */
 type Below = SubSchema | readonly SubSchema[];
 
 function memberSchemas(schema: PlainSchema, name: string): readonly Below[] {
@@ -172,7 +174,7 @@ function additionalSchemas(schema: PlainSchema): readonly Below[] {
   return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isSubSchema);
 }
 
-/** The items of a tuple count as alternatives of each other. */
+/** The schemas of the items of an array. The items of a tuple are treated as alternatives of each other. */
 function itemSchemas(schema: PlainSchema): readonly Below[] {
   const { items, prefixItems, additionalItems, unevaluatedItems } = schema;
   const first = [...listOf(prefixItems), ...listOf(items)];

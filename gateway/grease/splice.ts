@@ -5,7 +5,7 @@ export interface GreasePlan {
   /** The names in the contract that look like those of unknown members. */
   readonly taken: readonly string[];
   readonly nodes: readonly PlanNode[];
-  /** The `GET` routes: the template, then by status (`200`, `2XX`, `default`) and media type the node of the body. */
+  /** The GET routes. For each path template, by status (`200`, `2XX`, `default`) and media type: the node of the body. */
   readonly routes: readonly (readonly [template: string, byStatus: readonly StatusPlan[]])[];
 }
 
@@ -16,13 +16,13 @@ export interface PlanNode {
   /** Whether an object at this place gets a member. */
   readonly greases: boolean;
   readonly members: readonly (readonly [name: string, node: number])[];
-  /** Of members that `members` does not name. */
+  /** The node of the members that `members` does not name. */
   readonly others: number;
-  /** Of the items of an array. */
+  /** The node of the items of an array. */
   readonly items: number;
 }
 
-/** A node with its neighbours. Undefined: nothing below changes. */
+/** A node with the nodes below it, instead of their indexes. Undefined: nothing below changes. */
 export interface LinkedNode {
   readonly greases: boolean;
   /** By the UTF-8 bytes of the name, as latin1 text. */
@@ -89,7 +89,7 @@ function isJsonText(body: Buffer): boolean {
   }
 }
 
-/** Random, so that clients do not learn the name. Undefined if all names are taken. */
+/** A random name, so that clients cannot rely on it. Undefined: all names are taken. */
 function freeName(taken: ReadonlySet<string>): string | undefined {
   const first = Math.floor(Math.random() * nameCount);
   for (let step = 0; step < nameCount; step += 1) {
@@ -108,7 +108,10 @@ interface Scanned {
 
 const [quote, comma, openBrace, openBracket, closeBrace, closeBracket] = [0x22, 0x2c, 0x7b, 0x5b, 0x7d, 0x5d];
 
-/** Without recursion: a recursive schema allows any depth. `text`: valid JSON, its UTF-8 bytes as latin1. */
+/**
+ * Finds the places for members. Not recursive, because a recursive schema allows any depth. `text`: valid JSON, its UTF-8 bytes
+ * as latin1.
+ */
 function scan(text: string, root: LinkedNode): Scanned {
   const places: number[] = [];
   const names: string[] = [];
@@ -183,7 +186,7 @@ function afterValue(text: string, from: number): number {
       if (depth === 0) return at + 1;
     } else if (code === openBrace || code === openBracket) depth += 1;
     else if (isClosing(code)) {
-      // The end of a number or of a literal is that of its container.
+      // A number or a literal ends where its container ends.
       if (depth === 0) return at;
       depth -= 1;
       if (depth === 0) return at + 1;

@@ -65,7 +65,7 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   const { snapshot } = active;
   const path = originForm.slice(0, pathEnd);
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
-  if (context.selfService?.isAt(path, snapshot)) return { kind: 'ownUsage' };
+  if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const versions = snapshot.byMajor.map((version) => ({
     version: version.name,

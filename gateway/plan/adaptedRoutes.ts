@@ -13,7 +13,7 @@ import type { PlannedAnswer } from './plan.ts';
  */
 export type RouteAnswer = 'served' | 'not_adapted' | 'unknown';
 
-/** Routes of a version that the candidate answers alike, and the running configuration alike. */
+/** Routes of a version that get the same answer from the candidate, and the same answer from the running configuration. */
 export interface RouteGroup {
   readonly candidate: RouteAnswer;
   readonly running: RouteAnswer;
@@ -28,7 +28,7 @@ interface Configurations {
   readonly running: Snapshot | undefined;
 }
 
-/** By version: its routes that are not served for certain, because an adapter serves the version. */
+/** By version that an adapter serves: the groups of routes that are not served, or that may not be served. */
 export async function routeGroups(
   queries: Pick<UsageQueries, 'routes' | 'ofRoutes'>,
   { candidate, running }: Configurations,
@@ -60,7 +60,7 @@ export interface UsePart {
   readonly group: RouteGroup | undefined;
 }
 
-/** Divides the requests of a client by groups of routes. Their sums stay the same. */
+/** Divides the requests of a client by groups of routes. The sums over all parts equal those of `use`. */
 export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
   const { version, client } = use;
   const own = groups.flatMap((group) => {
@@ -71,7 +71,7 @@ export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = [
   // No request began in the period, so an earlier one is still open. It belongs to one route.
   if (use.requests === 0) return [{ use, group: own[0]?.group }];
   const parts = own.filter((part) => part.use.requests > 0);
-  const left = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>
+  const remaining = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>
     Math.max(
       0,
       parts.reduce((rest, part) => rest - part.use[count], use[count]),
@@ -79,11 +79,11 @@ export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = [
   const named = new Set(parts.flatMap(({ group }) => group?.routes ?? []));
   const rest = {
     ...use,
-    requests: left('requests'),
-    errors: left('errors'),
-    served: left('served'),
-    failing: left('failing'),
-    refused: left('refused'),
+    requests: remaining('requests'),
+    errors: remaining('errors'),
+    served: remaining('served'),
+    failing: remaining('failing'),
+    refused: remaining('refused'),
     topRoutes: use.topRoutes.filter(({ route }) => !named.has(route)),
   };
   return rest.requests === 0 ? parts : [{ use: rest, group: undefined }, ...parts];
@@ -142,13 +142,14 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
     const space = route.indexOf(' ');
     const [method, path] = [route.slice(0, space), route.slice(space + 1)];
     if (methods.has(path)) return answer(path, method);
-    // The contract has no such path, or had none when the request was counted. Then its ids were replaced by `{}`.
+    // The name is a template of another contract, or no contract had the path when the request was counted. In the second case
+    // the ledger has `{}` instead of ids.
     const segments = segmentsOf(path);
     const answers = new Set(
-      templates.filter((one) => mayName(one, segments)).map((one) => answer(one.template, method)),
+      templates.filter((one) => mayMatch(one, segments)).map((one) => answer(one.template, method)),
     );
-    // The path may match a template and still be none of the contract's paths.
-    if (!templates.some((one) => namesAll(one, segments))) answers.add('not_adapted');
+    // Some paths with this name may match no template.
+    if (!templates.some((one) => alwaysMatches(one, segments))) answers.add('not_adapted');
     const [first = 'not_adapted', ...others] = answers;
     return others.length > 0 ? 'unknown' : first;
   };
@@ -160,26 +161,29 @@ interface FoldedTemplate {
   readonly folded: readonly string[];
 }
 
-/** Whether a folded path, or a template of another contract, may stand for a path of the template. */
-function mayName({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
+/**
+ * Whether a path in the ledger (with `{}` instead of ids, or a template of another contract) may stand for a path of the
+ * template.
+ */
+function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
   const written = segmentsOf(template);
   const mayBe = (segment: string, at: number): boolean => {
     // A parameter is never empty.
     if (folded[at] === segment || segment === '') return folded[at] === segment;
     const pattern = segmentPattern(written[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
-    // An id of any form, or a parameter of the other contract.
+    // `{}` stands for any id, and a name in braces is a parameter of another contract.
     return segment.includes('{') && (pattern !== undefined || segment !== '{}');
   };
   return folded.length === path.length && path.every(mayBe);
 }
 
-/** Whether each path that is counted as `path` is one of the template. */
-function namesAll(one: FoldedTemplate, path: readonly string[]): boolean {
+/** Whether every path that the ledger counts as `path` matches the template. */
+function alwaysMatches(one: FoldedTemplate, path: readonly string[]): boolean {
   const written = segmentsOf(one.template);
   const isWhole = (segment: string): boolean => segmentPattern(segment)?.literals.every((text) => text === '') ?? false;
   return (
-    mayName(one, path) &&
+    mayMatch(one, path) &&
     written.length === path.length &&
     written.every((segment, at) => isWhole(segment) || segment === path[at])
   );

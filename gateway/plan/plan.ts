@@ -7,8 +7,8 @@ import { versionSegment } from '../routing/requestTarget.ts';
 import { otherClients } from '../usage/usageRow.ts';
 
 /**
- * The ways in which a configuration answers a request that names a version. `heading`: the heading of its column. To
- * add another way, such as a refusal of some clients, add it here and to `plannedAnswer`.
+ * The ways in which a configuration answers a request that names a version. `heading`: the heading of the column in tables. A new
+ * way, such as a refusal of some clients, must be added here and to `plannedAnswer`.
  */
 export const plannedAnswers = {
   served: { heading: 'served', words: 'stays served', isRefusal: false },
@@ -40,10 +40,11 @@ export interface PlannedRequest {
 
 /**
  * Returns how a gateway with `snapshot` answers the request at the instant `at` (epoch ms). It uses the functions that the
- * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides. A client
- * with a waiver passes.
+ * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides.
+ * Retirement, freeze and brownout do not refuse a client with a waiver.
  *
- * `basePath` is the base path under which the requests were recorded. `newClients`: by version, those that its freeze refuses.
+ * `basePath` is the base path under which the requests were recorded. `newClients`: by version, the clients that its freeze
+ * refuses.
  */
 export function plannedAnswer(
   { version: name, client = '', isAdapted = true }: PlannedRequest,
@@ -57,18 +58,18 @@ export function plannedAnswer(
   const isWaived = version.waivers.some(({ clients, until }) => at < until && clients.includes(client));
   const isRetired = stageOf(version, at) === 'retired';
   if (isRetired && !isWaived) return 'retired';
-  const accepted = !isAdapted ? 'not_adapted' : isRetired ? 'waived' : 'served';
-  if (isWaived) return accepted;
+  const unrefused = !isAdapted ? 'not_adapted' : isRetired ? 'waived' : 'served';
+  if (isWaived) return unrefused;
   if (newClients.get(version.name)?.has(client)) return 'frozen';
   const window = brownoutAt(version.brownouts, at);
-  if (window === undefined) return accepted;
-  // It is not known which clients the other clients are. A request without a client stands for all of them.
-  if (client === otherClients) return window.clients > 0 ? 'brownout' : accepted;
-  if (client === '') return window.clients === 1 ? 'brownout' : accepted;
-  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client) ? 'brownout' : accepted;
+  if (window === undefined) return unrefused;
+  // `other clients` are unknown, so any brownout may refuse them. A request without a client stands for all clients.
+  if (client === otherClients) return window.clients > 0 ? 'brownout' : unrefused;
+  if (client === '') return window.clients === 1 ? 'brownout' : unrefused;
+  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client) ? 'brownout' : unrefused;
 }
 
-/** The configuration with `retired: true` for one version; undefined if it does not have this version. */
+/** The configuration with `retired: true` for one version. Undefined: it does not have this version. */
 export function withRetired(snapshot: Snapshot, name: string): Snapshot | undefined {
   const version = snapshot.versions.get(name);
   if (version === undefined) return undefined;
@@ -96,9 +97,9 @@ export interface PlannedCounts {
   readonly requests: number;
   /** Requests that a backend answered. */
   readonly served: number;
-  /** `served`, and the requests that were refused because of their version, by the answer of the candidate. */
+  /** By the answer of the candidate: the requests in `served`, and those that were refused because of their version. */
   readonly answers: Readonly<Record<PlannedAnswer, number>>;
-  /** The rest: the gateway answered them for another reason, such as 400 or 503, which does not depend on the version. */
+  /** All other requests. The gateway answered them itself for a reason that does not depend on the version, such as 400 or 503. */
   readonly other: number;
   /** Requests that a backend answered, that the candidate refuses, and that the running configuration does not refuse. */
   readonly lost: number;
@@ -108,10 +109,10 @@ export interface PlannedCounts {
 export interface PlannedVersion extends PlannedCounts {
   /** The path segment: `v1`. */
   readonly version: string;
-  /** Under the candidate. */
+  /** Its stage under the candidate. */
   readonly stage: Stage | 'removed';
   readonly answer: PlannedAnswer;
-  /** True if the running configuration refuses it, too. */
+  /** True if the running configuration already refuses the version. */
   readonly already: boolean;
   /** The number of clients, without `other clients`. */
   readonly clients: number;
@@ -130,7 +131,9 @@ export interface PlannedClient extends PlannedCounts {
   readonly top_routes: readonly { readonly version: string; readonly route: string; readonly requests: number }[];
 }
 
-/** Who would lose what if the candidate were applied. The body of `POST /api/plan`. Instants as RFC 3339. */
+/**
+ * Which clients would lose requests if the candidate were applied. The response body of `POST /api/plan`. Instants are RFC 3339.
+ */
 export interface Plan {
   readonly kind: 'plan';
   readonly at: string;
@@ -141,8 +144,8 @@ export interface Plan {
   /** The exact sums over all clients that are not ignored. */
   readonly total: PlannedCounts;
   /**
-   * Further requests that may be lost: the ledger counts them under names of several routes, of which an adapter serves some. They
-   * count as served.
+   * Further requests that may be lost: the ledger counts them under a name that stands for several routes, and an adapter serves
+   * only some of these. They count as served.
    */
   readonly may_lose: number;
   /** Lowest major first. Ignored clients are not counted. */
@@ -152,7 +155,7 @@ export interface Plan {
   readonly losing_count: number;
   /** True if `other clients` lose something: they are an unknown number of clients. */
   readonly others_lose: boolean;
-  /** The largest loss first, then most requests. At most 100. */
+  /** By loss, then by requests, in descending order. At most 100. */
   readonly clients: readonly PlannedClient[];
   /** The clients of `retire.ignore_clients`. They do not count as losing. */
   readonly ignored: readonly PlannedClient[];

@@ -26,6 +26,7 @@ const maxListed = 100;
 
 interface Row extends VersionClientUse {
   readonly answer: PlannedAnswer;
+  /** The requests that are lost. */
   readonly lost: number;
   /** Requests that may be lost; see `Plan.may_lose`. */
   readonly mayLose: number;
@@ -50,12 +51,12 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   };
   const isLost = (request: PlannedRequest, group?: RouteGroup): boolean =>
     plannedAnswers[answerOf(request, group)].isRefusal && !isRefusedAlready(request, group);
-  // Before the sums over all routes, which then include each request of a group.
+  // Read before the sums over all routes, so that the sums include every request of a group.
   const groups = await routeGroups(queries, query, since);
   const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
   const covered = await queries.coveredSince();
   const unseen = await unseenWaivers(queries, candidate, at);
-  // Read last: a query that failed returned no rows, as if no client had called.
+  // Checked last. A query that fails returns no rows, which would look as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
     partsOf(one, groups.get(one.version)).map(({ use: part, group }): Row => {
@@ -111,7 +112,10 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   return { ...facts, ...listed, summary: planSummary(facts), notes };
 }
 
-/** By version: the clients that the freezes of a configuration refuse. Before a freeze begins, no client in the ledger is new. */
+/**
+ * By version: the clients that the freezes of a configuration refuse. A freeze that has not begun refuses no client of the
+ * ledger.
+ */
 async function plannedFreezes(
   queries: UsageQueries,
   { byMajor, retire, usage }: PlanQuery['candidate'],
@@ -135,7 +139,7 @@ async function plannedFreezes(
   return { newClients, remarks };
 }
 
-/** A remark for each waiver whose client the ledger does not know: the name may be misspelt, or the tag made with another salt. */
+/** A remark for each waiver whose client is not in the ledger: its name may be misspelt, or its tag was made with another salt. */
 async function unseenWaivers(
   queries: UsageQueries,
   { byMajor }: PlanQuery['candidate'],
@@ -193,7 +197,7 @@ function largestLossFirst(clients: readonly PlannedClient[]): readonly PlannedCl
 
 const maxNamed = 5;
 
-/** With all clients. */
+/** Here `clients` and `ignored` have all clients. */
 type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
 
 /** The result in one sentence. Safe to print. */

@@ -12,6 +12,6 @@ export async function withAdapters(result: ConfigResult, samples?: number): Prom
     checked = await verifyAdapters(checked, samples);
   }
   if (!checked.snapshot?.byMajor.some(({ grease }) => grease !== undefined)) return checked;
-  const { withGreasePlans } = await import('../grease/plan.ts');
+  const { withGreasePlans } = await import('../grease/greasePlan.ts');
   return withGreasePlans(checked);
 }

@@ -8,8 +8,9 @@ const periodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
- * The JSON of `GET /versions/me`: the calls of one client in the last 30 days. It lists the versions whose deprecation is announced, and
- * the single routes that end. Undefined: no backend has ever accepted the client. `now`: epoch ms.
+ * The JSON of `GET /versions/me`: the calls of one client in the last 30 days. It lists the called versions that are not in the
+ * stage active, and of active versions the called routes whose end is announced. Undefined: no backend has ever accepted the
+ * client. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse'>,
@@ -62,7 +63,7 @@ function versionJson(version: Version, snapshot: Snapshot, uses: readonly Ending
   };
 }
 
-/** `2026-06-30T00:00:00Z` */
+/** An instant in seconds: `2026-06-30T00:00:00Z`. */
 function secondOf(instant: number | undefined): string | undefined {
   return instant === undefined ? undefined : new Date(instant).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -4,27 +4,28 @@ import { networkOf } from '../shared/network.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
 
 const windowMs = 60_000;
+// Requests in a window.
 const maxPerNetwork = 10;
-// Also bounds the memory: only networks of answered requests are remembered.
+// Also limits the memory, because only the networks of admitted requests are kept.
 const maxPerWindow = 120;
 const maxPending = 8;
 const defaultTimeoutMs = 5_000;
 const retryAfterS = 30;
 
-/** The operating side's answer about one client. `failed`: the ledger cannot be read. */
+/** What the ledger has about one client. `unknown`: no backend has accepted the client. `failed`: the ledger cannot be read. */
 export type OwnUsageAnswer =
   | { readonly kind: 'accepted'; readonly body: string }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'failed' };
 
-/** Asks the operating side about a client, by its name in the ledger. */
+/** Asks the process that reads the ledger about a client. `client`: its name in the ledger. */
 export type AskOwnUsage = (client: string) => Promise<OwnUsageAnswer>;
 
 /** A request to `/versions/me`. */
 interface OwnUsageRequest {
   readonly method: string;
   readonly rawHeaders: readonly string[];
-  /** Of the client, without proxies. */
+  /** The address of the client, not of a proxy in between. */
   readonly address: string;
   readonly identification: ClientIdentification;
   /** Epoch ms. */
@@ -34,15 +35,15 @@ interface OwnUsageRequest {
 const path = '/versions/me';
 
 /**
- * Answers `GET /versions/me` in a process that serves clients. A client that no backend has accepted gets the same answer as one
- * that is not in the ledger, and the ledger is asked about both.
+ * Answers `GET /versions/me` in a process that serves clients. A client that no backend has accepted gets the same answer as a
+ * client that is not in the ledger. The ledger is asked in both cases, so that the time of the answer does not tell them apart.
  */
 export class SelfService {
   readonly #ask: AskOwnUsage;
   readonly #timeoutMs: number;
   #window = 0;
-  #answered = 0;
-  #answeredByNetwork = new Map<string, number>();
+  #admitted = 0;
+  #admittedByNetwork = new Map<string, number>();
   #pending = 0;
 
   constructor(ask: AskOwnUsage, timeoutMs = defaultTimeoutMs) {
@@ -50,8 +51,8 @@ export class SelfService {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether it answers requests to this path. */
-  isAt(requestPath: string, { gateway: { basePath, selfService } }: Snapshot): boolean {
+  /** Whether requests to this path are answered here. */
+  answersPath(requestPath: string, { gateway: { basePath, selfService } }: Snapshot): boolean {
     return selfService === 'on' && requestPath === basePath + path;
   }
 
@@ -61,30 +62,30 @@ export class SelfService {
     if (method !== 'GET' && method !== 'HEAD') return { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', 'GET, HEAD'] };
     const client = identification.secretClientOf(rawHeaders);
     if (client === undefined) return unknown;
-    if (!this.#admits(networkOf(address), now)) return tooMany(windowMs - (now % windowMs));
+    if (!this.#admit(networkOf(address), now)) return tooMany(windowMs - (now % windowMs));
     if (this.#pending >= maxPending) return unanswered;
     this.#pending += 1;
     const asked = this.#ask(client).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
     void asked.then(() => {
       this.#pending -= 1;
     });
-    const answer = await within(this.#timeoutMs, asked);
+    const answer = await withTimeout(this.#timeoutMs, asked);
     if (answer.kind === 'accepted') return answer.body;
     return answer.kind === 'unknown' ? unknown : unanswered;
   }
 
-  /** Counts a request that the ledger is asked about. */
-  #admits(network: string, now: number): boolean {
+  /** Counts a request about which the ledger is asked. False: too many were asked in this window. */
+  #admit(network: string, now: number): boolean {
     const window = Math.floor(now / windowMs);
     if (window !== this.#window) {
       this.#window = window;
-      this.#answered = 0;
-      this.#answeredByNetwork = new Map();
+      this.#admitted = 0;
+      this.#admittedByNetwork = new Map();
     }
-    const answered = this.#answeredByNetwork.get(network) ?? 0;
-    if (this.#answered >= maxPerWindow || answered >= maxPerNetwork) return false;
-    this.#answered += 1;
-    this.#answeredByNetwork.set(network, answered + 1);
+    const admitted = this.#admittedByNetwork.get(network) ?? 0;
+    if (this.#admitted >= maxPerWindow || admitted >= maxPerNetwork) return false;
+    this.#admitted += 1;
+    this.#admittedByNetwork.set(network, admitted + 1);
     return true;
   }
 }
@@ -100,7 +101,7 @@ function tooMany(waitMs: number): Problem {
   return { code: 'TOO_MANY_QUESTIONS', fields: ['Retry-After', String(Math.ceil(waitMs / 1000))] };
 }
 
-async function within(timeoutMs: number, asked: Promise<OwnUsageAnswer>): Promise<OwnUsageAnswer> {
+async function withTimeout(timeoutMs: number, asked: Promise<OwnUsageAnswer>): Promise<OwnUsageAnswer> {
   const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
   const timer = setTimeout(() => resolve({ kind: 'failed' }), timeoutMs).unref();
   const answer = await Promise.race([asked, promise]);

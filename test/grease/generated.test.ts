@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planOf } from '../../gateway/grease/plan.ts';
+import { planOf } from '../../gateway/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../gateway/grease/splice.ts';
 import { cases } from '../support/cases.ts';
 

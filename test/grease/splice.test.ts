@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { prefersGrease } from '../../gateway/grease/greasedExchange.ts';
-import { planOf } from '../../gateway/grease/plan.ts';
+import { planOf } from '../../gateway/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../gateway/grease/splice.ts';
 import { contract, loadGreased } from './greasedVersion.ts';
 

@@ -46,7 +46,7 @@ export async function planTextOf(file: string, version: string): Promise<string>
 
 type Responses = ReadonlyMap<string, PlainPart>;
 
-/** `routes`: templates with their responses by status. */
+/** `routes`: path templates with their responses by status. */
 export function planOf(
   routes: readonly (readonly [template: string, responses: Responses])[],
   named: Named,
@@ -69,10 +69,10 @@ export function planOf(
   const names = JSON.stringify([named, routes.map(([, responses]) => [...responses])]).match(/x_grease_[0-9a-f]{4}/g);
   return {
     taken: [...new Set(names)],
-    nodes: nodes.pruned(),
+    nodes: nodes.prunedNodes(),
     routes: rows.map(([template, byStatus]) => [
       template,
-      byStatus.map(([status, types]) => [status, types.map(([type, id]) => [type, nodes.kept(id)])]),
+      byStatus.map(([status, types]) => [status, types.map(([type, id]) => [type, nodes.prunedIndexOf(id)])]),
     ]),
   };
 }
