@@ -42,7 +42,7 @@ export const metricTable = {
   version_gateway_failures_total: {
     type: 'counter',
     labels: ['version', 'fault'],
-    help: 'Requests without a complete response, by the side that caused it: client, gateway or target. A client that disconnects from a text/event-stream is not a failure.',
+    help: 'Requests without a complete response, by the side at fault: client, gateway or target. A client that disconnects from a text/event-stream is not a failure.',
   },
   version_gateway_problems_total: {
     type: 'counter',

@@ -230,7 +230,7 @@ export function parseFile(name: string, text: string): ContractFile {
   throw new CompareError(`${name}:${line}:${column}`, parsed.message, parsed.remedy);
 }
 
-/** Parses JSON, or YAML in flow style. If it is neither, the problem that occurs later in the text is reported. */
+/** Parses JSON, or YAML in flow style. If the text is neither, the problem that occurs later in the text is reported. */
 function parseBraces(text: string): ParsedText | ParseProblem {
   try {
     return { root: JSON.parse(text) };

@@ -34,7 +34,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
     this.#haveSameDialect = old.isOpenApi30 === now.isOpenApi30;
   }
 
-  /** False also for identical maps that only a full comparison can recognize. */
+  /** May be false for identical maps: some of them can be recognized only by a full comparison. */
   areIdentical(old: Located, now: Located): boolean {
     if (!this.#haveSameDialect || !isMap(old.value) || !isMap(now.value)) return false;
     const pair = this.#pairOf(old, now);

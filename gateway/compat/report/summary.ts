@@ -8,7 +8,7 @@ export interface CompatSummary {
   readonly errors: number;
   readonly warnings: number;
   readonly infos: number;
-  /** Changes between majors, which are allowed to break clients. */
+  /** Changes between majors. They may break clients, so they do not decide the result. */
   readonly between_majors: number;
   readonly exempted: number;
   readonly stale: number;

@@ -163,7 +163,7 @@ function withNull(schema: Record<string, unknown>): unknown {
   };
 }
 
-/** Many contracts of OpenAPI 3.0 and 3.1 allow null by the type, and forget it in the `enum`. */
+/** Adds null if the types allow it: many contracts allow null by the type, and omit it from the `enum` by mistake. */
 function valuesWithNull(values: readonly unknown[], types: readonly unknown[]): unknown[] {
   const distinct = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
   return types.includes('null') && !distinct.includes(null) ? [...distinct, null] : distinct;

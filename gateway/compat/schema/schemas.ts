@@ -84,7 +84,7 @@ export class Schemas implements SchemaLookup {
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[] {
     const list = below(part.located, keyword);
     const own = itemsOf(list).filter((one) => !this.isNull(one));
-    // A single alternative is a part of the schema.
+    // `#collect` merges a single alternative into the schema.
     return own.length < 2 ? own : flattened(list, keyword).filter((one) => !this.isNull(one));
   }
 
@@ -196,7 +196,7 @@ class DiscriminatorSubtypes {
     return direct;
   }
 
-  /** Undefined for a broken `$ref`. It is reported where the comparison reads it. */
+  /** Undefined for a broken `$ref`. The comparison reports the error when it follows this `$ref`. */
   #target(located: Located): Located | undefined {
     try {
       return this.#documents.resolve(located);
