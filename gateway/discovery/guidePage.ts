@@ -98,14 +98,14 @@ function badgeOf(route: GuideRoute): [style: string, label: string] {
 }
 
 function routeArticle(route: GuideRoute): Html {
-  const { anchor, old, new: now, summary, requestLine, topics, shared } = route;
+  const { anchor, old, new: newOperation, summary, requestLine, topics, shared } = route;
   const newName = newNameOf(route);
   const arrow = newName === undefined ? undefined : html` is now <code>${printable(newName)}</code>`;
   const heading = html`<code>${old ? printable(nameOf(route)) : ''}</code>${arrow}`;
   const { shown, more } = firstItems(shared.filter(({ topic }) => hasChanges(topic)));
   return article(anchor, heading, [
     summary ? html`<p class="purpose">${printable(summary)}</p>` : undefined,
-    now === undefined ? html`<p>${withCode(removalInWords(route))}</p>` : undefined,
+    newOperation === undefined ? html`<p>${withCode(removalInWords(route))}</p>` : undefined,
     requestLine && samples(requestLine),
     shown.length > 0 ? html`<p>Changes shared with other routes: ${shown.map(sharedLink)}${more}.</p>` : undefined,
     ...topics.filter(hasChanges).map((topic) => html`<h4>${withCode(topic.subject)}</h4>${topicBody(topic)}`),

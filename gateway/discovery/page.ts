@@ -68,7 +68,7 @@ ${newest}
 <p class="summary">${summaries[stage](overview)}</p>
 ${axis && timeline(overview, axis, now)}
 ${facts(overview, now)}
-${adapted(overview)}
+${adapterNote(overview)}
 ${overview.grease && html`<p class="extra">Test whether your client ignores unknown fields: <code>${overview.grease}</code></p>`}
 ${links(overview)}
 </article></li>`;
@@ -112,8 +112,8 @@ function facts({ version, brownouts, stage, successor }: VersionOverview, now: n
 
 const routesShown = 20;
 
-/** The routes that an adapter does not serve. */
-function adapted({ version, adaptation }: VersionOverview): Html | undefined {
+/** The version whose backend serves this one, and the routes that the adapter does not serve. */
+function adapterNote({ version, adaptation }: VersionOverview): Html | undefined {
   if (adaptation === undefined) return undefined;
   const { from, unavailable } = adaptation;
   const served = html`${version.name} is served from ${from.name} through an adapter.`;

@@ -166,12 +166,12 @@ class RouteRows {
 
   statuses(): ResponseDifference[] {
     const rows = this.#rows.filter(({ what }) => what === 'status');
-    const gone = rows.filter((row) => isOneSided(row, 'oldMore'));
+    const lessFrequent = rows.filter((row) => isOneSided(row, 'oldMore'));
     return rows.flatMap((counted) => {
       const row = { ...counted, pairs: this.#pairs };
       const { detail: status, newMore, oldMore, declares } = row;
       if (newMore === 0) return [];
-      const former = gone.filter((one) => one !== counted);
+      const former = lessFrequent.filter((one) => one !== counted);
       const detail = `${former.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
       if (!isOneSided(row, 'newMore')) {
         const isInBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
@@ -179,7 +179,7 @@ class RouteRows {
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       const [before, after] = declares.split(' → ');
-      const isDropped = former.some((one) => one.declares === 'optional → unlisted');
+      const isFormerUnlisted = former.some((one) => one.declares === 'optional → unlisted');
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -187,7 +187,7 @@ class RouteRows {
             ? [true, 'the new contract requires another parameter']
             : after !== 'optional'
               ? [false, 'the new contract does not list the status']
-              : before === 'unlisted' || isDropped
+              : before === 'unlisted' || isFormerUnlisted
                 ? [true, 'only one of the contracts lists the status']
                 : [false, 'the contracts do not state it'];
       return [difference(row, ['status', detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];

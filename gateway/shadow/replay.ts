@@ -107,7 +107,9 @@ class Replay {
   readonly #answered = { old: false, new: false };
   readonly #failuresInRow = { old: 0, new: 0 };
   #nextAt = 0;
+  /** A server that answered at first, and then failed too often in a row. */
   #gone: SilentSide | undefined;
+  /** A server that failed too often in a row and has never answered. */
   silent: SilentSide | undefined;
 
   constructor(options: ReplayOptions) {
@@ -124,7 +126,8 @@ class Replay {
 
   async send(): Promise<void> {
     const rounds = this.#rounds();
-    const sendNext = async (): Promise<void> => {
+    // All workers take requests from the same generator.
+    const runWorker = async (): Promise<void> => {
       for (const [request, round] of rounds) {
         if (this.silent ?? this.#gone) return;
         if (request.failures >= mostFailures) continue;
@@ -132,7 +135,7 @@ class Replay {
         await this.#sendPair(request, round);
       }
     };
-    await Promise.all(Array.from({ length: mostInFlight }, sendNext));
+    await Promise.all(Array.from({ length: mostInFlight }, runWorker));
     this.#senders.old.close();
     this.#senders.new.close();
   }
@@ -140,7 +143,7 @@ class Replay {
   get outcome(): ReplayOutcome {
     const failed = [...this.#uncompared].flatMap(([route, reasons]) => [...reasons].map((why) => ({ route, why })));
     // Two equal error responses prove nothing about the responses that clients need.
-    const refused = [...this.#statuses].flatMap(([route, statuses]) => {
+    const onlyErrors = [...this.#statuses].flatMap(([route, statuses]) => {
       const all = [...statuses].sort((a, b) => a - b);
       const why = `the old version answered only ${all.join(', ')}`;
       return all.some((status) => status < 400) ? [] : [{ route, why }];
@@ -149,7 +152,7 @@ class Replay {
       rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
       sent: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
       hasSuccess: [...this.#statuses.values()].some((statuses) => [...statuses].some((status) => status < 400)),
-      uncompared: [...this.#unsent, ...failed, ...refused],
+      uncompared: [...this.#unsent, ...failed, ...onlyErrors],
       gone: this.#gone,
     };
   }
@@ -158,8 +161,8 @@ class Replay {
   *#rounds(): Generator<readonly [PlannedRequest, number], void> {
     const byRoute = Map.groupBy(this.#planned, ({ route }) => route);
     const timesOf = ({ route }: PlannedRequest): number => this.#options.repeat ?? repeatFor(byRoute.get(route) ?? []);
-    const most = Math.max(0, ...this.#planned.map(timesOf));
-    for (let round = 0; round < most; round += 1)
+    const mostRounds = Math.max(0, ...this.#planned.map(timesOf));
+    for (let round = 0; round < mostRounds; round += 1)
       for (const request of this.#planned) if (round < timesOf(request)) yield [request, round];
   }
 

@@ -33,12 +33,12 @@ interface Copy {
   readonly sample: ShadowSample;
   readonly address: CopyAddress;
   /** Whether the response is compared without an adapter. */
-  readonly isPlain: boolean;
+  readonly isComparedUnadapted: boolean;
   /** Set if the response is also compared after this route of the adapter has changed it. */
   readonly adaptedBy: CompiledRoute | undefined;
   /** The response of the version, decoded. */
   readonly old: ComparedResponse;
-  /** Monotonic ms. */
+  /** When the copy was queued, monotonic ms. */
   readonly since: number;
 }
 
@@ -86,17 +86,19 @@ export class ShadowQueue {
     }
     const copied = { sample, old: { status, contentType, body }, since: performance.now() };
     const adapted = this.#adaptedRequest(sample);
-    const isSame = sample.hasCounterpart && adapted?.path === sample.to.path;
+    // One copy is enough for both comparisons if the adapter requests the same path.
+    const isSamePath = sample.hasCounterpart && adapted?.path === sample.to.path;
     if (sample.hasCounterpart) {
-      const adaptedBy = isSame ? adapted?.route : undefined;
-      this.#enqueue({ kind: 'shadow', address: sample.to, isPlain: true, adaptedBy, ...copied });
+      const adaptedBy = isSamePath ? adapted?.route : undefined;
+      this.#enqueue({ kind: 'shadow', address: sample.to, isComparedUnadapted: true, adaptedBy, ...copied });
     }
-    if (adapted && !isSame) {
+    if (adapted && !isSamePath) {
       const address = { ...sample.to, path: adapted.path };
-      this.#enqueue({ kind: 'shadow', address, isPlain: false, adaptedBy: adapted.route, ...copied });
+      this.#enqueue({ kind: 'shadow', address, isComparedUnadapted: false, adaptedBy: adapted.route, ...copied });
     }
     if (!sample.hasCounterpart && !adapted) this.#sink.drop('no-counterpart');
-    if (control) this.#enqueue({ kind: 'control', address: control, isPlain: true, adaptedBy: undefined, ...copied });
+    if (control)
+      this.#enqueue({ kind: 'control', address: control, isComparedUnadapted: true, adaptedBy: undefined, ...copied });
     this.#run();
   }
 
@@ -110,10 +112,10 @@ export class ShadowQueue {
     this.#senders.control.close();
   }
 
-  #pass({ kind, sample, old, isPlain, adaptedBy }: Copy, response: ComparedResponse): void {
+  #passPairs({ kind, sample, old, isComparedUnadapted, adaptedBy }: Copy, response: ComparedResponse): void {
     const { method, template, toTemplate, at } = sample;
     const pair = { method, template, old, withoutCredentials: this.#settings.credentials === 'drop', at };
-    if (isPlain) this.#sink.pair({ ...pair, kind, toTemplate, new: response });
+    if (isComparedUnadapted) this.#sink.pair({ ...pair, kind, toTemplate, new: response });
     if (this.#adapter === undefined || adaptedBy === undefined) return;
     const adapted = method === 'HEAD' ? response : this.#adaptedResponse(this.#adapter, adaptedBy, response);
     // An adapted response has to satisfy the contract of the version itself.
@@ -191,7 +193,7 @@ export class ShadowQueue {
     this.#inFlight -= 1;
     this.#breakers[kind].record(result, performance.now());
     this.#sink.copy(kind, typeof result === 'string' ? result : 'compared');
-    if (typeof result !== 'string') this.#pass(copy, result);
+    if (typeof result !== 'string') this.#passPairs(copy, result);
     this.#run();
   }
 }

@@ -50,7 +50,7 @@ export class ResponseValidator {
   }
 
   /**
-   * Replaces the errors of all alternatives of a choice by those of the alternative that fits best. A validator lists the errors
+   * Replaces the errors of all alternatives of a choice with those of the best alternative. A validator lists the errors
    * of the alternatives directly before the error of the choice.
    */
   #withoutAlternatives(errors: readonly ErrorObject[], depth: number): ErrorObject[] {
@@ -79,7 +79,7 @@ export class ResponseValidator {
     try {
       return validate === undefined || validate(value) === true ? [] : (validate.errors ?? []);
     } catch (error) {
-      // A schema that is its own alternative never ends.
+      // Validation with a schema that is its own alternative would not end.
       if (!(error instanceof RangeError)) throw error;
       if (name !== undefined) this.#compiled.set(name, undefined);
       return [];
