@@ -409,7 +409,7 @@ describe('replay', () => {
       '--config names the contracts already',
     ],
     ['a missing contract', ['--contract-v1', 'a.yaml'], 'a.yaml: cannot be read: there is no such file.'],
-    ['no rate', ['--rate', '0'], 'Write a number from 0.1'],
+    ['no rate', ['--rate', '0'], 'Write a number above 0 and up to 10000'],
   ])('refuses options with %s', async (_name, args, message) => {
     const result = await replayIn({ 'r.json': ok }, [
       'r.json',
