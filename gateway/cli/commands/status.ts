@@ -98,7 +98,10 @@ async function waitUntilSafe(
     const isAdapted = !hasEnded && version.adapter?.mode === 'serve';
     if (!isAdapted && !hasEnded) return end(1, stillServed(version), version);
     if (isAdapted && status.fleet)
-      return end(1, `${adaptedInWords(version)} here. Other gateways of the fleet may still use its own backend.`);
+      return end(
+        1,
+        `${adaptedInWords(version)} here. Other gateways of the fleet may still use the backend of ${printable(`/${name}`)}.`,
+      );
     const waived = waivedClients(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
     if (isAdapted && isBackendIdle(status, version))
@@ -123,11 +126,11 @@ function adaptedInWords({ version, adapter }: RunningVersion): string {
 }
 
 function backendInWords(version: RunningVersion): string {
-  return `${plural(openToBackend(version), 'request')} in flight to its own backend`;
+  return `${plural(requestsToOwnBackend(version), 'request')} in flight to its own backend`;
 }
 
 function isBackendIdle(status: RunningStatus, version: RunningVersion): boolean {
-  return openToBackend(version) === 0 && unresponsiveWorkers(status).length === 0;
+  return requestsToOwnBackend(version) === 0 && unresponsiveWorkers(status).length === 0;
 }
 
 /**
@@ -135,7 +138,7 @@ function isBackendIdle(status: RunningStatus, version: RunningVersion): boolean 
  * for them. Its own targets are reported as `removed` while they have open requests; the other targets belong to the version
  * whose backend now answers.
  */
-function openToBackend({ waiting, targets }: RunningVersion): number {
+function requestsToOwnBackend({ waiting, targets }: RunningVersion): number {
   const own = targets.filter(({ health }) => health === 'removed');
   return own.reduce((sum, target) => sum + target.in_flight, waiting);
 }
