@@ -130,7 +130,7 @@ export interface RetrySettings {
   readonly attempts: number;
   /** A share of requests, 0 to 1. */
   readonly budget: number;
-  /** Retries per second that the budget always grants. */
+  /** Retries per second that are allowed in addition to the budget. */
   readonly budgetMin: number;
 }
 

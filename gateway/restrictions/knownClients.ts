@@ -133,7 +133,7 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
   if (naming.id !== query.naming || naming.since > from - quiet) {
     const at = naming.id === query.naming ? ` at ${rfc3339(naming.since)}` : '';
     const change = `The salt of the client tags or usage.identify was changed${at}`;
-    return { kind: 'unknown', reason: `${change}, so clients from before have other names.  ${later}` };
+    return { kind: 'unknown', reason: `${change}, so clients have other names than before.  ${later}` };
   }
   if (!before.every(isSingleClient)) {
     const what = 'Before the freeze, clients were counted together as other clients, so their names are not known.';

@@ -83,7 +83,7 @@ export function withOpenRequest<Use extends Pick<ClientUse, 'requests' | 'served
 }
 
 export interface RouteInContract extends RouteUse {
-  /** Whether the version's contract has this path; undefined: there is no contract. */
+  /** Whether the version's contract has this path; undefined: there is no contract, or the route has no path. */
   readonly inContract: boolean | undefined;
 }
 

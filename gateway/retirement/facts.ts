@@ -34,9 +34,9 @@ export interface RetirementFacts extends CountedClients {
   readonly stage: Stage | 'removed';
   readonly deprecation: number | undefined;
   readonly sunset: number | undefined;
-  /** The required length of the quiet period, in which no client uses the version. */
+  /** The required length of the quiet period. */
   readonly quiet: number;
-  /** The start of the quiet period. It is the start of an hour, because the ledger counts by hours. */
+  /** The start of the quiet period: the start of an hour, because the ledger counts by hours, unless `quiet` is shorter. */
   readonly since: number;
   /** `retire.max_share`: the share of all requests that may be lost, 0 to 1. */
   readonly maxShare: number;
@@ -57,7 +57,7 @@ export interface RetirementFacts extends CountedClients {
   readonly infrequent: readonly PastClient[];
   /** The other clients that used the version before the quiet period and not since; the latest first. */
   readonly gone: readonly PastClient[];
-  /** The clients of `retire.ignore_clients` that sent requests. */
+  /** The clients that sent requests, but do not count because of `retire.ignore_clients` or a waiver. */
   readonly ignored: readonly ClientUse[];
   /** Clients first seen after the deprecation; undefined before it, or if the ledger does not go back that far. */
   readonly newClients: readonly ClientCounts[] | undefined;
@@ -66,7 +66,7 @@ export interface RetirementFacts extends CountedClients {
   readonly lostRoutes: readonly RouteInContract[];
   /** Routes on which every request failed. */
   readonly failingRoutes: readonly RouteInContract[];
-  /** In the whole fleet. */
+  /** Requests in flight and waiting requests, in the whole fleet. */
   readonly inFlight: number;
   readonly waiting: number;
   /** The clients that are still served after the retirement, each until its waiver ends. */

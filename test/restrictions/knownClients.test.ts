@@ -122,7 +122,7 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     expect(await find(fill(opened))).toEqual({
       kind: 'unknown',
       reason:
-        'The salt of the client tags or usage.identify was changed at 2026-11-21T12:00:01Z, so clients from before have other names.  Move `from` to 2026-11-28T12:00:01Z or later.',
+        'The salt of the client tags or usage.identify was changed at 2026-11-21T12:00:01Z, so clients have other names than before.  Move `from` to 2026-11-28T12:00:01Z or later.',
     });
     expect(await find(opened.ledger, { from: from + hourMs })).toMatchObject({ kind: 'found' });
   });

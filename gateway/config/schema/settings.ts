@@ -163,8 +163,14 @@ export const usage = section({
 
 /** When a version counts as unused. */
 export const retire = section({
-  quiet: period.prefault('7d').describe('The time without calls after which a version may be retired.'),
-  max_share: share.prefault('0.1%').describe('A version may be retired if its share of all calls is at most this.'),
+  quiet: period
+    .prefault('7d')
+    .describe('The period whose calls the verdict counts. A version without calls in this time may be retired.'),
+  max_share: share
+    .prefault('0.1%')
+    .describe(
+      'A version that clients still call may be retired if its share of all calls within `quiet` is at most this.',
+    ),
   rhythm: oneOf(['on', 'off'])
     .prefault('on')
     .describe(
@@ -205,7 +211,7 @@ export const brownout = section({
   unnamed: share
     .prefault('5%')
     .describe(
-      'A brownout is skipped if clients without a name in `usage.names` made a larger share of the requests to the version in the last week, because nobody could inform these clients.',
+      'A brownout is skipped if clients without a name in `usage.names` made a larger share of the requests to the version in the last week. Nobody could inform these clients.',
     ),
   max_share: share
     .prefault('20%')
