@@ -30,7 +30,8 @@ export interface ContractComparison {
 }
 
 /**
- * Finds all changes between two contracts.
+ * Finds all changes between two contracts. In this folder and the others of `compat/`, the new side of a comparison is called
+ * `now`, because `new` is a reserved word.
  * @param severityOf rates changes: alternatives are paired so that the fewest breaking changes result
  * @param identical finds the parts of the contracts that need no comparison
  * @throws CompareError for a `$ref` without a target, and for schemas nested too deeply

@@ -51,53 +51,55 @@ export class IdenticalSubtrees implements SubtreeEquality {
 
   /** Compares a pair and all pairs that it refers to. A circle of references is identical unless a difference is found in it. */
   #comparePairs(first: MapPair): void {
-    const open = new Set([first]);
+    const pending = new Set([first]);
     // The set grows during the loop.
-    for (const pair of open) if (!this.#isSame(pair, open)) markDifferent(pair);
-    for (const pair of open) pair.isIdentical ??= true;
+    for (const pair of pending) if (!this.#isSame(pair, pending)) markDifferent(pair);
+    for (const pair of pending) pair.isIdentical ??= true;
   }
 
-  #isSame(pair: MapPair, open: Set<MapPair>): boolean {
+  #isSame(pair: MapPair, pending: Set<MapPair>): boolean {
     if (pair.isIdentical === false) return false;
-    return this.#areSame(pair.old.value, pair.new.value, pair, open);
+    return this.#areSame(pair.old.value, pair.new.value, pair, pending);
   }
 
   /** Compares two values within `pair`. */
-  #areSame(a: unknown, b: unknown, pair: MapPair, open: Set<MapPair>): boolean {
+  #areSame(a: unknown, b: unknown, pair: MapPair, pending: Set<MapPair>): boolean {
     if (isList(a)) {
-      return isList(b) && a.length === b.length && a.every((item, index) => this.#areSame(item, b[index], pair, open));
+      return (
+        isList(b) && a.length === b.length && a.every((item, index) => this.#areSame(item, b[index], pair, pending))
+      );
     }
     if (!isMap(a)) return a === b;
     if (!isMap(b)) return false;
-    if (this.#areSameMaps(a, b, pair, open)) return true;
+    if (this.#areSameMaps(a, b, pair, pending)) return true;
     // The caller asks about each nested level next. Without this result, each call would walk the whole subtree again.
     const inner = { value: a, place: pair.old.place };
     markDifferent(this.#pairOf(inner, { value: b, place: pair.new.place }));
     return false;
   }
 
-  #areSameMaps(a: JsonMap, b: JsonMap, pair: MapPair, open: Set<MapPair>): boolean {
+  #areSameMaps(a: JsonMap, b: JsonMap, pair: MapPair, pending: Set<MapPair>): boolean {
     const keys = Object.keys(a);
     if (keys.length !== Object.keys(b).length) return false;
     for (const key of keys) {
-      if (!Object.hasOwn(b, key) || !this.#areSame(a[key], b[key], pair, open)) return false;
+      if (!Object.hasOwn(b, key) || !this.#areSame(a[key], b[key], pair, pending)) return false;
     }
     // A discriminator selects schemas that may be anywhere in the contract.
     if (a['discriminator'] !== undefined) return false;
     // A `$ref` below an `$id` is relative to this `$id`, so its target depends on the place of the map.
     if (a['$id'] !== undefined && a !== pair.old.value) return false;
-    return refOf(a) === undefined || this.#haveSameTarget(pair, a, b, open);
+    return refOf(a) === undefined || this.#haveSameTarget(pair, a, b, pending);
   }
 
   /** False if the targets are known to differ; otherwise they are compared later. */
-  #haveSameTarget(pair: MapPair, a: JsonMap, b: JsonMap, open: Set<MapPair>): boolean {
+  #haveSameTarget(pair: MapPair, a: JsonMap, b: JsonMap, pending: Set<MapPair>): boolean {
     const old = targetOf(this.#old, { value: a, place: pair.old.place });
     const now = targetOf(this.#new, { value: b, place: pair.new.place });
     if (!old || !now) return false;
     const target = this.#pairOf(old, now);
     if (target.isIdentical !== undefined) return target.isIdentical;
     target.referrers.push(pair);
-    open.add(target);
+    pending.add(target);
     return true;
   }
 }
