@@ -18,7 +18,7 @@ export interface FreezeSettings {
   readonly allow: readonly string[];
 }
 
-/** A period in which requests of some clients are refused, so that these clients notice the end of the version. Instants in epoch ms. */
+/** A period in which some clients are refused, so that they notice the end of the version. Instants in epoch ms. */
 export interface BrownoutWindow {
   readonly at: number;
   /** The first instant after the window. */

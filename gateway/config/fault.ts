@@ -2,7 +2,7 @@ import { UnsuitableFileError } from '../shared/fileSystem.ts';
 import { printable } from '../shared/text.ts';
 import { Expanded } from './expand.ts';
 
-/** A problem in a routes.yaml: a fault, with which the file is not used, or a warning, with which it is used. */
+/** A fault or a warning about a routes.yaml. A file with a fault is not used; a file that only has warnings is used. */
 export interface Fault {
   /** As the caller named the file; undefined for a document given as an object. */
   readonly file: string | undefined;

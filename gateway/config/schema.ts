@@ -97,7 +97,8 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
 - Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
 - \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
   default is a fault.
-- Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, they are resolved from the folder of its target.
+- Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, they are
+  resolved from the folder of its target.
 - A route may contain the keys of \`defaults\`. In a route they apply to that version only.
 `;
 

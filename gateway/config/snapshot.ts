@@ -8,7 +8,7 @@ import type { DriftSettings, ShadowSettings } from './shadowSettings.ts';
 export interface Snapshot {
   /** Equal for two files with the same settings, even if their comments, order or notation differ. */
   readonly fingerprint: string;
-  /** When routes.yaml or a file that it refers to was last changed; without files, when it was loaded. Epoch ms, never in the future. */
+  /** When routes.yaml or a file that it names was last changed; without files, when it was loaded. Epoch ms, not in the future. */
   readonly revised: number;
   /** By path segment, `v1`. */
   readonly versions: ReadonlyMap<string, Version>;

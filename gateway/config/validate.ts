@@ -88,7 +88,7 @@ function contextOf(source: Source, { draft, accepted }: TypeCheck, parsed?: Pars
     const file = resolve(source.folder, contract.file);
     return [[key, readContract(file, contract.publish, name, files, parsed)] as const];
   });
-  // To build the schema takes a tenth of the CPU time of a start.
+  // Building the schema takes a tenth of the CPU time of a start.
   const schema = accepted ? undefined : jsonSchema();
   return { source, schema, draft, entries, files, contracts: new Map(contracts) };
 }
@@ -112,7 +112,7 @@ const unspecificIssue: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct i
 function checkTypes(source: Source): TypeCheck {
   const faults: Fault[] = [];
   let tree = source.tree;
-  // Each round removes a part of the document, so this ends; the limit is a safeguard.
+  // Each round removes a part of the document, so the loop ends; the limit is a safeguard.
   for (let round = 0; round < 1000; round += 1) {
     // zod would compile the schema to functions, which does not pay off for one file.
     const result = routesFile.safeParse(tree, { jitless: true });

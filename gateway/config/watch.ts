@@ -146,7 +146,7 @@ class FileWatch implements Watch {
     }
   }
 
-  /** Checks the file within `ms`, and not more often than every `checkEveryMs`. */
+  /** Schedules a check of the file in `ms`, but not less than `checkEveryMs` after the last check. */
   #checkIn(ms: number): void {
     const dueAt = Math.max(performance.now() + ms, this.#checkedAt + checkEveryMs);
     if (this.#isClosed || dueAt >= this.#dueAt) return;

@@ -269,7 +269,7 @@ export class BrownoutControl {
     return true;
   }
 
-  /** Tells the processes which brownouts may refuse, if that has changed. Never rejects. Checks do not await it: a process may be slow. */
+  /** Tells the processes which brownouts may refuse clients. Never rejects. Not awaited, because a process may be slow. */
   async #publish(): Promise<void> {
     const now = this.#options.clock.now();
     const keys = this.#nearBrownouts(now)

@@ -62,7 +62,7 @@ export function freezeInWords({ version, from, mode, state, reason, known = 0 }:
   return `/${version} is frozen: ${plural(known, 'client')} known from before ${since}; other clients are ${action}`;
 }
 
-/** The names of new clients that a process keeps. Each may be a forged key, so their number is bounded. */
+/** How many names of new clients a process keeps. The number is bounded, because each new client may be a forged key. */
 export const maxNewClients = 10_000;
 const maxListed = 5;
 // As read from the ledger. Clients that cannot be new are removed afterwards.
@@ -74,8 +74,8 @@ export function knownLimit({ maxClients }: { readonly maxClients: number }): num
 }
 
 /**
- * Whether a client can be new to a freeze. A client that is identified only by its user agent or address is never new: many
- * clients share one, and an update changes the user agent of a client, as a move changes its address.
+ * Whether a client can be new to a freeze. A client that is identified only by its user agent or address is never new, because
+ * many clients share a user agent or an address, and an update or a move of a client changes it.
  */
 export function canBeNew(client: string): boolean {
   // A name without a kind stands for several clients: `unknown`, or the sum of those above a limit.
@@ -90,7 +90,7 @@ export interface KnownClients {
   readonly lines: ReadonlyMap<string, string>;
 }
 
-/** The key of a freeze in `RestrictionState.known`. It contains the date of the freeze, because that decides which clients are known. */
+/** The key of a freeze in `RestrictionState.known`. The key contains the date, which decides which clients are known. */
 export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>): string {
   return `${version} ${from}`;
 }
@@ -115,7 +115,7 @@ export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<st
   return sets;
 }
 
-/** Finds the clients that a version had before its freeze. The ledger must have all calls of that time, with the names of the clients. */
+/** Finds the clients that a version had before its freeze. The ledger must have all calls of that time with their clients. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
   const { version, from, quiet, limit, onlyNewClients = false } = query;
   const covered = await queries.coveredSince(quiet, from);

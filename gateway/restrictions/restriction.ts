@@ -33,7 +33,7 @@ export interface Waived {
   readonly sunset: string;
 }
 
-/** A rule of a version that refuses some of its clients. It is not applied to a retired version. */
+/** A rule that refuses some clients of a version. It is not applied to a retired version. */
 export interface Restriction {
   readonly kind: RestrictionKind;
   /** Undefined: the restriction does not apply to the request. */

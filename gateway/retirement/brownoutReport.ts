@@ -125,7 +125,7 @@ export async function brownoutReport(
       client: one.client,
       name: one.name ?? null,
       requests: one.requests,
-      /** Whether the configuration spares it now. */
+      /** Whether the configuration spares the client now. */
       spared: one.spared,
     })),
     notes,

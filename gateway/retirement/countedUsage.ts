@@ -32,7 +32,7 @@ export function shareOf(counted: CountedClients): number {
   return counted.allRequests === 0 ? 0 : requestsOf(countedUses(counted)) / counted.allRequests;
 }
 
-/** The clients whose calls do not keep a version from being retired: those of `retire.ignore_clients` and its waivers. */
+/** The clients whose calls do not keep a version from being retired: those of `retire.ignore_clients` and of its waivers. */
 export function ignoredNames(
   { retire, versions }: Pick<Snapshot, 'retire' | 'versions'>,
   version: string,
@@ -45,7 +45,7 @@ export function ignoredNames(
 export type IsIgnored = (client: Pick<ClientUse, 'client' | 'name'>) => boolean;
 
 /**
- * Whether a client is in `retire.ignore_clients`. The list may contain a client's name in the ledger
+ * Returns a function that tells whether `names` contains a client. The list may contain a client's name in the ledger
  * (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or its name in `usage.names`.
  */
 export function ignoredBy(names: readonly string[]): IsIgnored {

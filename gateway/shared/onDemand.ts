@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 /**
- * A listener that is loaded by its first request, so that the start of the gateway does not load its modules. If it cannot be loaded, for
- * example because the package was removed from the disk, the connection is closed and the next request tries again.
+ * A listener that is loaded by its first request, so that the start of the gateway does not load its modules. If it cannot be
+ * loaded, for example because the package was removed from the disk, the connection is closed and the next request tries again.
  * `notice` gets the reason of the first failure.
  */
 export function loadedOnDemand(load: () => Promise<RequestListener>, notice: (line: string) => void): RequestListener {

@@ -21,7 +21,7 @@ export const unknownValue = 'value-that-is-still-to-be-set';
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 const variableName = /^[A-Za-z_]\w*/;
-// The deepest nesting of defaults. Real files are far below it, and it is far from a stack overflow.
+// The deepest nesting of defaults. Real files nest less deeply, and this depth is far from a stack overflow.
 const maxDepth = 50;
 
 /**

@@ -90,7 +90,7 @@ export const orphanStillRuns: ComposeRule = (context) => {
       message,
       `${steps}; if another file has the service, name that file too.`,
     );
-    // It has no line in these files.
+    // An orphan has no line in these files.
     return warningFinding({ ...fault, line: undefined, column: undefined });
   });
 };
@@ -131,9 +131,9 @@ export const serviceUnreached: ComposeRule = (context) => {
 };
 
 /**
- * A retired version needs no service, because its requests are answered 410. A version that an adapter serves needs none of its
- * own. This is a warning and not a fault, because the service must run until the requests have ended that were in flight when the
- * version was retired.
+ * A retired version needs no service, because its requests are answered 410. A version that an adapter serves uses the
+ * service of another version. This is a warning and not a fault, because the service must run until the requests in flight at
+ * the retirement have ended.
  */
 export const retiredStillRuns: ComposeRule = (context) =>
   [...unneededServices(context)].flatMap(([service, { name: version, from }]): ComposeFinding[] => {

@@ -45,7 +45,7 @@ function kindOf(identifier: Identifier): string {
   return identifier.by === 'jwt' ? `jwt-${identifier.claim}` : identifier.by;
 }
 
-/** A waiver begins when its version is retired, so it must end later. */
+/** A waiver begins when its version is retired, so it must end after the sunset, or after the deprecation without a sunset. */
 export const waiversEndLater: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route: { waivers, deprecation, sunset } }) =>
     waivers.flatMap(({ until }, index) => {
@@ -171,7 +171,7 @@ export const brownoutRoutes: ConfigRule = ({ source, entries, contracts }) =>
     );
   });
 
-/** Warns about brownouts ahead whose start conditions cannot be met. */
+/** Warns about a future brownout whose start conditions cannot be met. */
 export const brownoutCannotStart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;

@@ -116,7 +116,7 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
     return [faultAt(context.source, ['routes', key, 'contract'], message, remedy)];
   });
 
-/** The contract says which objects get unknown members. */
+/** Without a contract, the gateway does not know which objects may get unknown members. */
 export const greaseWithoutContract: WarningRule = (context) =>
   context.entries
     .filter(({ key, route }) => route.grease === 'request' && !context.contracts.has(key))
