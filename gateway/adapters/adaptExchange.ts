@@ -12,8 +12,8 @@ export interface AdaptedRequest {
 }
 
 /**
- * `path`: below the version. `query`: with its question mark; '' for none. Returns a text if the request cannot be adapted: the
- * reason.
+ * `path`: below the version. `query`: with its question mark; '' for none. If the request cannot be adapted, returns
+ * the reason as a text.
  */
 export function adaptRequest(
   adapter: CompiledAdapter,

@@ -34,7 +34,7 @@ const codings: Readonly<Record<string, (bytes: Buffer, options: { maxOutputLengt
   zstd: zstdDecompressSync,
 };
 
-// A list of more codings has no use, and each costs a pass over the body.
+// More codings have no use, and each of them costs a pass over the body.
 const maxCodings = 2;
 
 /**

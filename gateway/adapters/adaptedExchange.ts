@@ -250,8 +250,8 @@ export class ActiveAdapter {
   }
 
   /**
-   * `method`: '' finds an adapted route of any method. `path`: without version and query. Returns a text if the route is not
-   * adapted: the reason, or '' if the adapter does not list the route.
+   * `method`: '' finds an adapted route of any method. `path`: without version and query. If the route is not adapted,
+   * returns the reason as a text: '' if the adapter does not list the route.
    */
   routeFor(method: string, path: string): CompiledRoute | string {
     const { compiled } = this.#adapter;

@@ -75,9 +75,8 @@ export interface BodyRequest {
 
 export type BodyReply = { readonly number: number } & ({ readonly bytes: Uint8Array } | { readonly fault: BodyFault });
 
-// The size of a body is limited, so a job takes milliseconds. A thread that takes longer hangs, for example in a regular
-// expression,
-// and is ended.
+// The size of a body is limited, so a job takes milliseconds. A thread that takes this long hangs, for example in a regular
+// expression, and is ended.
 const longestJobMs = 10_000;
 // An idle thread is ended. Node 26 frees its memory at a later garbage collection, not at once.
 const idleMs = 30_000;

@@ -128,7 +128,7 @@ export function constantSchema(value: unknown): PlainSchema {
   return { type: 'object', properties, required: Object.keys(value) };
 }
 
-/** A schema that allows only these values, which are not arrays or objects. */
+/** A schema that allows only these values. `values`: no arrays and no objects. */
 export function valuesSchema(values: readonly unknown[]): PlainSchema {
   const distinct = [...new Set(values)];
   return { type: oneOrAll([...new Set(distinct.map(typeOf))]), enum: distinct };
@@ -223,7 +223,7 @@ export function withField(object: PlainSchema, name: string, schema: SubSchema, 
   return { ...withFieldSchema(object, name, schema), required: isRequired ? [...others, name] : others };
 }
 
-/** Undefined: the object has no such field. */
+/** The object after its field `name` was renamed. Undefined: the object has no such field. */
 export function withRenamedField(object: PlainSchema, name: string, to: string): PlainSchema | undefined {
   const field = fieldOf(object, name);
   const rest = withoutField(object, name);

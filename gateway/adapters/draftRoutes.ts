@@ -86,7 +86,7 @@ export class Counterparts {
     return { gone: isKnown ? `${name} has no ${method} for this route` : `${name} has no counterpart of this route` };
   }
 
-  /** The path after the `moved` tables, which may leave it as it is. Undefined: the tables list it as removed. */
+  /** The new path by the `moved` tables, or the same path if they do not list it. Undefined: they list it as removed. */
   #movedPath(path: string): string | undefined {
     let current = path;
     for (const table of this.#tables) {

@@ -1,6 +1,6 @@
 import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
 
-// ES2026; the library of TypeScript does not declare them yet.
+// Functions of ES2026 that the library of TypeScript does not declare yet.
 declare global {
   interface JSON {
     rawJSON(text: string): JsonMembers;

@@ -47,7 +47,7 @@ export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<
   return new Map([...receivedIn(query, forms, new Map())].map(([name, { value }]) => [name, value]));
 }
 
-/** `spelling`: for each decoded text, its bytes are added. */
+/** Adds the received bytes of each decoded text to `spelling`. */
 function receivedIn(
   query: string,
   forms: ParameterForms['own'],
@@ -165,7 +165,7 @@ function textsOf(value: JsonValue, what: string): string[] {
 
 /**
  * The texts after the equals sign, one for each time that the parameter is written.
- * @throws Error if an item contains the separator and no escape could tell them apart
+ * @throws Error if an item contains the separator: an escaped space or `|` would be read as a separator, too
  */
 export function writtenValues(
   texts: readonly string[],

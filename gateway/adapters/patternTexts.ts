@@ -151,7 +151,7 @@ export function pick<Value>(values: readonly Value[], random: Random): Value {
 
 const parsedPatterns = new Map<string, Part | undefined>();
 
-/** A random text that matches a pattern. Undefined: the pattern is not supported, or the text does not match by chance. */
+/** A random text that matches a pattern. Undefined: the pattern is not supported, or the generated text does not match. */
 export function textFor(pattern: string, random: Random): string | undefined {
   if (!parsedPatterns.has(pattern)) {
     if (parsedPatterns.size > 1000) parsedPatterns.clear();
@@ -178,7 +178,7 @@ function parsed(pattern: string): Part | undefined {
  */
 export function textsFor(pattern: string): string[] | undefined {
   const random = randomFrom(1);
-  // The first and the last of all choices give the shortest and the longest text.
+  // The first and the last of all choices usually give the shortest and the longest text.
   const sources = [() => 0, () => 0.999_999, ...Array.from({ length: 60 }, () => random)];
   const texts = sources.map((source) => textFor(pattern, source)).filter((text) => text !== undefined);
   if (texts.length === 0) return undefined;

@@ -16,7 +16,7 @@ import { decimalOf } from './conversions.ts';
 import { setMember } from './exactJson.ts';
 import { pick, type Random, randomFrom, regExpOf, textFor } from './patternTexts.ts';
 
-/** The values of a schema cannot be generated, for example because it is recursive without an end or has an unsupported pattern. */
+/** The values of a schema cannot be generated, for example because of recursion without an end or an unsupported pattern. */
 class Unsampled extends Error {}
 
 const deepest = 12;

@@ -74,7 +74,7 @@ export class ActiveGrease {
   }
 }
 
-/** A response with one of these fields stays as it is, because they sign or describe its exact body, or announce trailers. */
+/** Fields that sign or describe the exact body, or announce trailers. A response with one of them stays as it is. */
 const unchangedIfPresent = [
   'digest',
   'repr-digest',
@@ -227,7 +227,7 @@ function withIdentityCoding(lines: string): string {
   return ['Accept-Encoding: identity', ...kept, ''].join('\r\n');
 }
 
-/** Whether a request asks for unknown members, and for nothing that excludes them: a part of the body, or an unchanged one. */
+/** Whether a request asks for unknown members, and does not ask for a part of the body or for an unchanged body. */
 function wantsUnknownMembers(rawHeaders: readonly string[]): boolean {
   let preferences = '';
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -243,7 +243,7 @@ function wantsUnknownMembers(rawHeaders: readonly string[]): boolean {
 // A part of a list: a text in quotes, a separator, or other text.
 const listPart = /"(?:[^"\\]|\\.)*"?|[,;=]|[^",;=]+/gs;
 
-/** Whether a list of preferences has `grease` without a value (RFC 7240 §2). Only the first one of a name counts. */
+/** Whether a list of preferences has `grease` without a value (RFC 7240 §2). Only the first preference with a name counts. */
 export function prefersGrease(list: string): boolean {
   let name = '';
   let value = '';

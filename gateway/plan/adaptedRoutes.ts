@@ -44,11 +44,16 @@ export async function routeGroups(
     const used = (await queries.routes(version.name, since)).map(({ route }) => route);
     const byAnswers = Map.groupBy(used, (route) => `${answerOf(route)} ${answerBefore?.(route) ?? 'served'}`);
     for (const [answers, routes] of byAnswers) {
-      const [now, then] = answers.split(' ') as [RouteAnswer, RouteAnswer];
-      if (now === 'served' || (now === 'unknown' && isSame)) continue;
+      const [planned, current] = answers.split(' ') as [RouteAnswer, RouteAnswer];
+      if (planned === 'served' || (planned === 'unknown' && isSame)) continue;
       const uses = await (await queries.ofRoutes(routes)).byClient(version.name, since);
-      const own = { candidate: now, running: then, routes, uses: new Map(uses.map((use) => [use.client, use])) };
-      groups.set(version.name, [...(groups.get(version.name) ?? []), own]);
+      const group = {
+        candidate: planned,
+        running: current,
+        routes,
+        uses: new Map(uses.map((use) => [use.client, use])),
+      };
+      groups.set(version.name, [...(groups.get(version.name) ?? []), group]);
     }
   }
   return groups;
@@ -97,12 +102,12 @@ export function routeRemarks(
   rows: readonly { readonly version: string; readonly answer: PlannedAnswer; readonly mayLose: number }[],
 ): Remark[] {
   return [...groups].flatMap(([version, own]) => {
-    const named = (answer: RouteAnswer): string => {
+    const routesInWords = (answer: RouteAnswer): string => {
       const routes = own.filter(({ candidate }) => candidate === answer).flatMap((group) => group.routes);
       const more = routes.length > maxNamed ? ` and ${routes.length - maxNamed} more` : '';
       return printable(routes.slice(0, maxNamed).join(', ') + more);
     };
-    const [gone, unclear] = [named('not_adapted'), named('unknown')];
+    const [gone, unclear] = [routesInWords('not_adapted'), routesInWords('unknown')];
     const refuses = rows.some((row) => row.version === version && row.answer === 'not_adapted');
     const mayLose = rows.reduce((sum, row) => sum + (row.version === version ? row.mayLose : 0), 0);
     const remarks: Remark[] = [];
