@@ -8,7 +8,7 @@ export interface AdaptedRequest {
   readonly route: CompiledRoute;
   readonly method: string;
   /** Path and query below the version: `/cocktails/7?limit=5`. */
-  readonly target: string;
+  readonly requestTarget: string;
 }
 
 /**
@@ -25,8 +25,8 @@ export function adaptRequest(
   if (route === undefined) return 'the adapter does not list the route';
   if ('gone' in route) return route.gone;
   try {
-    const target = route.targetOf(path, query);
-    return { route, method: method === 'HEAD' ? 'HEAD' : route.settings.to.method, target };
+    const requestTarget = route.requestTargetOf(path, query);
+    return { route, method: method === 'HEAD' ? 'HEAD' : route.settings.to.method, requestTarget };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -29,7 +29,7 @@ interface AdapterParts {
 /** One exchange whose backend serves another version. */
 export class AdaptedExchange implements ExchangeAdaptation {
   readonly route: CompiledRoute;
-  readonly greases = false;
+  readonly mayHaveUnknownMembers = false;
   /** The method for the backend. */
   readonly method: string;
   /** The adapted request body, as latin1 text. */
@@ -131,12 +131,12 @@ export class AdaptedExchange implements ExchangeAdaptation {
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
     const { status, contentLength } = head;
     // The request has no Range, so a part of a body was not asked for.
-    if (status === 206 && this.method !== 'HEAD' && this.#changes(200)) {
+    if (status === 206 && this.method !== 'HEAD' && this.#changesBody(200)) {
       return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
     }
     // Redirects and errors often have no body, even if the contract describes one.
     const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
-    if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changes(status)) {
+    if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesBody(status)) {
       if (this.#expected > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
       this.#countBytes(0, this.#kept);
       return 'pass';
@@ -153,7 +153,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     const { hash } = this.#adapter.compiled;
     // A 304 has the fields that the 200 would have (RFC 9110 §15.4.5).
     const describedStatus = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
-    const isChanged = describedStatus !== undefined && this.#changes(describedStatus);
+    const isChanged = describedStatus !== undefined && this.#changesBody(describedStatus);
     return adaptedHead(head, hash, length ?? (isChanged ? 'unknown' : 'same'));
   }
 
@@ -205,8 +205,8 @@ export class AdaptedExchange implements ExchangeAdaptation {
   }
 
   /** Whether a body of a response with this status would be changed or checked. */
-  #changes(status: number): boolean {
-    return status >= 200 && this.method !== 'OPTIONS' && this.#adapter.changes(this.route, status);
+  #changesBody(status: number): boolean {
+    return status >= 200 && this.method !== 'OPTIONS' && this.#adapter.changesBody(this.route, status);
   }
 }
 
@@ -264,9 +264,9 @@ export class ActiveAdapter {
   }
 
   /** Path and query for the backend. Undefined: a value of the client has no counterpart. */
-  targetOf(route: CompiledRoute, path: string, query: string): string | undefined {
+  requestTargetOf(route: CompiledRoute, path: string, query: string): string | undefined {
     try {
-      return this.#prefix + route.targetOf(path, query);
+      return this.#prefix + route.requestTargetOf(path, query);
     } catch {
       return undefined;
     }

@@ -41,7 +41,7 @@ export class BodyAdapter {
   }
 
   /** Whether the bodies of a response are changed or checked. */
-  changes(route: CompiledRoute, status: number): boolean {
+  changesBody(route: CompiledRoute, status: number): boolean {
     const row = route.rowFor(status);
     return row !== undefined && (!row.isEmpty || this.#validator?.hasSchema(route.name, status) === true);
   }

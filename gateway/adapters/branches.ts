@@ -4,7 +4,7 @@ import { type PlainSchema, refPrefix } from './bundle.ts';
 export type SubSchema = PlainSchema | boolean;
 
 /** The named schemas of a bundle. */
-export type Named = Readonly<Record<string, SubSchema>>;
+export type NamedSchemas = Readonly<Record<string, SubSchema>>;
 
 const mostBranches = 64;
 
@@ -18,7 +18,7 @@ export class TooManyBranches extends Error {
  * one of them. A constraint that cannot be merged is left out, so the branches may allow more than the schema.
  * @throws TooManyBranches
  */
-export function branchesOf(schema: SubSchema, named: Named, seen: readonly string[] = []): PlainSchema[] {
+export function branchesOf(schema: SubSchema, named: NamedSchemas, seen: readonly string[] = []): PlainSchema[] {
   if (schema === false) return [];
   if (schema === true) return [{}];
   const { $ref, allOf, oneOf, anyOf, ...own } = schema;
@@ -248,7 +248,7 @@ export function kindInWords(branches: readonly PlainSchema[]): string {
 }
 
 /** Whether every valid value has the field at `keys`. */
-export function isAlwaysPresent(schema: SubSchema, keys: readonly string[], named: Named): boolean {
+export function isAlwaysPresent(schema: SubSchema, keys: readonly string[], named: NamedSchemas): boolean {
   const [key, ...rest] = keys;
   if (key === undefined) return true;
   return branchesOf(schema, named).every((branch) => {
@@ -260,6 +260,6 @@ export function isAlwaysPresent(schema: SubSchema, keys: readonly string[], name
 }
 
 /** Whether no valid value is an empty array. */
-export function hasFirstItem(schema: SubSchema, named: Named): boolean {
+export function hasFirstItem(schema: SubSchema, named: NamedSchemas): boolean {
   return branchesOf(schema, named).every((branch) => !hasType(branch, 'array') || Number(branch['minItems'] ?? 0) > 0);
 }

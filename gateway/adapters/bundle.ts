@@ -20,12 +20,12 @@ const schemaKeys: ReadonlySet<string> = new Set(
   `items additionalProperties unevaluatedItems unevaluatedProperties propertyNames contains contentSchema not if then
   else additionalItems`.split(/\s+/),
 );
-const none: ReadonlySet<string> = new Set();
+const noNames: ReadonlySet<string> = new Set();
 const partKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
 const listKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
 const mapKeys: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 // Names by which references were resolved, and keywords without an effect on values.
-const leftOut: ReadonlySet<string> = new Set(
+const omittedKeywords: ReadonlySet<string> = new Set(
   '$id $anchor $dynamicAnchor $schema $defs definitions nullable example examples description xml externalDocs'.split(
     ' ',
   ),
@@ -59,7 +59,7 @@ export class Bundle {
 
   /** @throws CompareError for a `$ref` without a target */
   schema(located: Located): PlainSchema | boolean {
-    return this.#schema(located, none);
+    return this.#schema(located, noNames);
   }
 
   /** `absent`: fields that messages do not have, by a schema of which this one is a part (`allOf`, `anyOf`, `oneOf`). */
@@ -111,13 +111,13 @@ export class Bundle {
   #converted(located: Located, value: JsonMap, absent: ReadonlySet<string>): PlainSchema {
     const result: Record<string, unknown> = {};
     const hasParts = [...partKeys].some((key) => isList(value[key]));
-    const all = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : none;
+    const all = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : noNames;
     for (const key of Object.keys(value)) {
-      if (leftOut.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
+      if (omittedKeywords.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
       if (!isUsable(key, value[key])) continue;
       const inner = below(located, key);
       if (listKeys.has(key) && isList(inner.value)) {
-        result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? all : none));
+        result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? all : noNames));
       } else if (key === 'required' && isList(inner.value)) {
         result[key] = inner.value.filter((name) => !all.has(String(name)));
       } else if (mapKeys.has(key)) result[key] = this.#map(inner);

@@ -128,16 +128,16 @@ export class CompiledRoute {
    * Path and query of the other version. `query`: with its question mark; '' for none.
    * @throws AdaptationError if an operation does not fit a value; Error if the other version has no path or query for the values
    */
-  targetOf(path: string, query: string): string {
+  requestTargetOf(path: string, query: string): string {
     return this.pathOf(path) + this.queryOf(query);
   }
 
-  /** @throws as `targetOf` */
+  /** @throws as `requestTargetOf` */
   queryOf(query: string): string {
     return this.#transformQuery ? transformedQuery(query, this.#transformQuery, this.#forms) : query;
   }
 
-  /** @throws as `targetOf` */
+  /** @throws as `requestTargetOf` */
   pathOf(path: string): string {
     const { settings } = this;
     const { path: from, to } = settings;

@@ -103,7 +103,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
       return { ...decimalTexts(digits), ...maxLengthOf(branch, digits) };
     case 'date':
     case 'date_time': {
-      const [least, most] = rangeIn(branch);
+      const [least, most] = rangeOfBranch(branch);
       if (least >= firstSecond && most <= lastSecond)
         return { type: 'string', ...(to === 'date' ? { format: 'date', maxLength: 10 } : { format: 'date-time' }) };
       const message = 'The number may be outside the years 0 to 9999, which cannot be written as a date.';
@@ -116,7 +116,12 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
 }
 
 /** The least and the largest number of a branch. Infinite without a limit. */
-function rangeIn({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: PlainSchema): [least: number, most: number] {
+function rangeOfBranch({
+  minimum,
+  exclusiveMinimum,
+  maximum,
+  exclusiveMaximum,
+}: PlainSchema): [least: number, most: number] {
   const limitOf = (keywords: readonly unknown[], strictest: (...limits: number[]) => number): number =>
     strictest(...keywords.filter((limit) => typeof limit === 'number'));
   return [limitOf([minimum, exclusiveMinimum], Math.max), limitOf([maximum, exclusiveMaximum], Math.min)];
@@ -127,7 +132,7 @@ const decimalText = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
 
 /** The `maxLength` of the text of a number with so many decimals. Empty: the text may be of any length. */
 function maxLengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
-  const range = rangeIn(branch);
+  const range = rangeOfBranch(branch);
   if (!range.every((limit) => Math.abs(limit) < 1e15)) return {};
   // Rounded up to a whole number: 9.999 with two decimals is written as 10.00.
   const wholes = range.map((limit) => String(Math.ceil(Math.abs(limit))).length + (limit < 0 ? 1 : 0));
@@ -161,7 +166,7 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
       `The text has up to ${longest} decimals, and ${digits} are kept.`,
       `Write decimal_string(${longest}).`,
     );
-  return textResult(conversion, limitsLength(String(pattern)) ? rangeOf(texts) : {});
+  return textResult(conversion, limitsLength(String(pattern)) ? rangeOfTexts(texts) : {});
 }
 
 /** The schema of converted texts. `range`: the limits of the numbers. */
@@ -174,7 +179,7 @@ function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
 }
 
 /** The limits of the numbers in sample texts of a pattern. If one sample is negative, any of the numbers may be negative. */
-function rangeOf(texts: readonly string[]): PlainSchema {
+function rangeOfTexts(texts: readonly string[]): PlainSchema {
   const numbers = texts.map(Number);
   const maximum = Math.max(...numbers.map(Math.abs));
   return { minimum: numbers.some((number) => number < 0) ? -maximum : Math.min(...numbers), maximum };

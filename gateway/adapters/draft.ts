@@ -118,15 +118,15 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
     gone: undefined,
     to: `${target.method} ${target.path}`,
     note,
-    request: requestOf(route, counterpart, own, other, toOther),
-    responses: responsesIn(route, target, own, other, toOwn),
+    request: requestOperations(route, counterpart, own, other, toOther),
+    responses: responseOperations(route, target, own, other, toOwn),
   };
   return withoutRejected(row, (tried) => openFaults(tried, route, target, own, other));
 }
 
 const idPrefix = 'draft:';
 
-function requestOf(
+function requestOperations(
   route: Route,
   { route: target, path }: Extract<Counterpart, { route: Route }>,
   own: DraftSide,
@@ -155,7 +155,7 @@ function requestOf(
   return new Map(lists.filter(([, list]) => list.length > 0));
 }
 
-function responsesIn(
+function responseOperations(
   route: Route,
   target: Route,
   own: DraftSide,

@@ -9,7 +9,7 @@ import {
   kindOf,
   likenessOf,
   likenessOfNames,
-  type NamedPair,
+  type NamedSchemasPair,
 } from './draftValues.ts';
 
 /** A named field of an object. */
@@ -58,7 +58,7 @@ type Fields = ReadonlyMap<string, Field>;
 export function renamesFor(
   fields: Fields,
   wanted: Fields,
-  context: NamedPair & { readonly receiver: string },
+  context: NamedSchemasPair & { readonly receiver: string },
   known: ReadonlyMap<string, string> = new Map(),
 ): FieldRename[] {
   const spare = new Map([...fields].filter(([name]) => !wanted.has(name)));
@@ -86,7 +86,7 @@ export function renamesFor(
 function similarFields(
   spare: Fields,
   missing: Fields,
-  context: NamedPair,
+  context: NamedSchemasPair,
 ): { from: string; to: string; nameLikeness: number }[] {
   const pairs = [...spare].flatMap(([from, field]) =>
     [...missing].flatMap(([to, other]) => {
@@ -105,7 +105,7 @@ function onlyField(
   to: string,
   spare: Fields,
   missing: Fields,
-  context: NamedPair & { readonly receiver: string },
+  context: NamedSchemasPair & { readonly receiver: string },
 ): FieldRename | undefined {
   const target = missing.get(to);
   if (!target) return undefined;
@@ -132,13 +132,13 @@ function onlyField(
 }
 
 /** Whether one of the two fields is an object that contains a field with the name of the other, and so probably wraps it. */
-function isEnvelope(field: Field, other: Field, { from, to }: NamedPair): boolean {
-  const has = ({ schema }: Field, named: NamedPair['from'], name = ''): boolean =>
+function isEnvelope(field: Field, other: Field, { from, to }: NamedSchemasPair): boolean {
+  const has = ({ schema }: Field, named: NamedSchemasPair['from'], name = ''): boolean =>
     alternativesOf(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
   return has(field, from, other.keys.at(-1)) || has(other, to, field.keys.at(-1));
 }
 
-function isList({ schema }: Field, named: NamedPair['from']): boolean {
+function isList({ schema }: Field, named: NamedSchemasPair['from']): boolean {
   return alternativesOf(schema, named).some((one) => typesOf(one)?.join() === 'array');
 }
 
@@ -156,7 +156,7 @@ export interface FieldMove {
 export function movedFields(
   spare: readonly SpareField[],
   missing: readonly Field[],
-  context: NamedPair,
+  context: NamedSchemasPair,
 ): { readonly moves: FieldMove[]; readonly missing: Field[]; readonly spare: SpareField[] } {
   const sources = spare.flatMap((field) => withInner(field, context.from));
   const targets = missing.flatMap((field) => withInner(field, context.to));
@@ -201,7 +201,7 @@ function leastNested(fields: readonly Field[]): Field[] {
 }
 
 /** The field and the named fields within it. */
-function withInner(field: Field, named: NamedPair['from'], depth = 0): Field[] {
+function withInner(field: Field, named: NamedSchemasPair['from'], depth = 0): Field[] {
   const branches = alternativesOf(field.schema, named);
   if (depth > 3 || branches.length !== 1 || !branches.every(isObject)) return [field];
   const inner = [...fieldsOf(branches, field.keys).values()].map((one) => ({

@@ -19,7 +19,7 @@ import {
   isObject,
   likenessOf,
   mappingFor,
-  type NamedPair,
+  type NamedSchemasPair,
   unknownValue,
   valuesInWords,
 } from './draftValues.ts';
@@ -34,7 +34,7 @@ export interface DraftedOperation {
   readonly inner: readonly DraftedOperation[];
 }
 
-export interface DraftContext extends NamedPair {
+export interface DraftContext extends NamedSchemasPair {
   readonly direction: 'request' | 'response';
   /** `/v1` */
   readonly receiver: string;
@@ -43,7 +43,7 @@ export interface DraftContext extends NamedPair {
   readonly renamed?: ReadonlyMap<string, string>;
 }
 
-type Change = Operation extends infer One ? (One extends Operation ? Omit<One, 'place'> : never) : never;
+type UnplacedOperation = Operation extends infer One ? (One extends Operation ? Omit<One, 'place'> : never) : never;
 
 const deepest = 12;
 // If schemas share parts, each part may be reached on many paths.
@@ -82,7 +82,12 @@ class ValueDraft {
     return [...this.#drafted, ...this.#wraps];
   }
 
-  #add(change: Change, certainty: Certainty = 'certain', note = '', inner: readonly DraftedOperation[] = []): void {
+  #add(
+    change: UnplacedOperation,
+    certainty: Certainty = 'certain',
+    note = '',
+    inner: readonly DraftedOperation[] = [],
+  ): void {
     const list = change.kind === 'wrap' ? this.#wraps : this.#drafted;
     list.push({ operation: { ...change, place: [this.#context.nextId()] }, certainty, note, inner });
   }

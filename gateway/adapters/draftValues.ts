@@ -3,7 +3,7 @@ import { isEqual } from '../compat/schema/keywords.ts';
 import type { conversions, JsonValue } from '../config/adapterSettings.ts';
 import {
   branchesOf,
-  type Named,
+  type NamedSchemas,
   propertiesOf,
   type SubSchema,
   TooManyBranches,
@@ -22,7 +22,7 @@ import { mapKey } from './transform.ts';
 export type Certainty = 'certain' | 'guess' | 'decision';
 
 /** The alternatives of a schema without null. Empty: there are none, or too many to be followed. */
-export function alternativesOf(schema: SubSchema, named: Named): PlainSchema[] {
+export function alternativesOf(schema: SubSchema, named: NamedSchemas): PlainSchema[] {
   try {
     return branchesOf(schema, named)
       .map(withoutNull)
@@ -41,7 +41,7 @@ export function isObject(branch: PlainSchema): boolean {
 export type Likeness = 'same' | 'convertible' | undefined;
 
 /** Compares the kinds of two values. Recursive schemas are followed for a few levels only. */
-export function likenessOf(from: SubSchema, to: SubSchema, named: NamedPair, depth = 0): Likeness {
+export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPair, depth = 0): Likeness {
   const [own, ...others] = alternativesOf(from, named.from);
   const [target, ...more] = alternativesOf(to, named.to);
   if (!own || !target || others.length > 0 || more.length > 0) return undefined;
@@ -65,9 +65,9 @@ export function likenessOf(from: SubSchema, to: SubSchema, named: NamedPair, dep
 }
 
 /** The named schemas of the sending and of the receiving contract. */
-export interface NamedPair {
-  readonly from: Named;
-  readonly to: Named;
+export interface NamedSchemasPair {
+  readonly from: NamedSchemas;
+  readonly to: NamedSchemas;
 }
 
 function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
@@ -267,7 +267,11 @@ export function isSimilar(name: string, other: string): boolean {
 }
 
 /** The default or the first example of a schema, from the first of its alternatives that has one. */
-export function annotationOf(schema: SubSchema, named: Named, keyword: 'default' | 'example'): JsonValue | undefined {
+export function annotationOf(
+  schema: SubSchema,
+  named: NamedSchemas,
+  keyword: 'default' | 'example',
+): JsonValue | undefined {
   for (const branch of alternativesOf(schema, named)) {
     if (Object.hasOwn(branch, keyword)) return branch[keyword] as JsonValue;
     const [first] = keyword === 'example' && Array.isArray(branch['examples']) ? branch['examples'] : [];
@@ -277,7 +281,7 @@ export function annotationOf(schema: SubSchema, named: Named, keyword: 'default'
 }
 
 /** `string`, `date-time`, `array` */
-export function kindOf(schema: SubSchema, named: Named): string {
+export function kindOf(schema: SubSchema, named: NamedSchemas): string {
   const [branch] = alternativesOf(schema, named);
   const kind = branch && (branch['format'] ?? typesOf(branch)?.join(' or '));
   return typeof kind === 'string' ? kind : 'value';

@@ -2,7 +2,7 @@ import {
   branchesOf,
   fieldOf,
   listOf,
-  type Named,
+  type NamedSchemas,
   propertiesOf,
   type SubSchema,
   TooManyBranches,
@@ -36,7 +36,7 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
  * format. Without it, a constant date would differ from the date that the contract describes. `named`: the schemas that
  * `expected` refers to.
  */
-export function withFormats(schema: SubSchema, expected: SubSchema, named: Named): SubSchema {
+export function withFormats(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
   const targets = branchesOrNone(expected, named);
   const inner = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
@@ -58,7 +58,7 @@ export function withFormats(schema: SubSchema, expected: SubSchema, named: Named
   return format === undefined ? result : { ...result, format };
 }
 
-function branchesOrNone(schema: PlainSchema, named: Named): PlainSchema[] {
+function branchesOrNone(schema: PlainSchema, named: NamedSchemas): PlainSchema[] {
   try {
     return branchesOf(schema, named);
   } catch (error) {

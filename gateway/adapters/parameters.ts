@@ -2,7 +2,7 @@ import type { AdaptedRoute, Operation, ParameterForm, ParameterForms } from '../
 import {
   branchesOf,
   listOf,
-  type Named,
+  type NamedSchemas,
   propertiesOf,
   requiredOf,
   type SubSchema,
@@ -19,7 +19,7 @@ export type ParameterPlace = 'path' | 'query';
 /** The parameters of an operation by place and name, and the named schemas that their schemas refer to. */
 export interface ParameterParts {
   readonly parameters: ReadonlyMap<string, PlainPart>;
-  readonly named: Named;
+  readonly named: NamedSchemas;
 }
 
 /**
@@ -138,7 +138,11 @@ const separatorOf: Readonly<Record<string, ParameterForm['separator']>> = {
  * How a parameter is written. `opaque`: one text that operations cannot read, such as an object or JSON. `parts`: an object whose
  * fields are parameters of their own. `schema`: a property of a `parameterObject`.
  */
-export function formOf(schema: SubSchema, where: ParameterPlace, named: Named): ParameterForm | 'opaque' | 'parts' {
+export function formOf(
+  schema: SubSchema,
+  where: ParameterPlace,
+  named: NamedSchemas,
+): ParameterForm | 'opaque' | 'parts' {
   if (typeof schema === 'boolean') return { separator: undefined, type: 'text' };
   const { 'x-parameter': _parameter, ...values } = schema;
   const { content, style: written, explode: isWritten } = xParameterOf(schema);
@@ -158,7 +162,7 @@ export function formOf(schema: SubSchema, where: ParameterPlace, named: Named): 
 /** The types of the values except null, and the types of the items of arrays. Undefined: the schema has too many alternatives. */
 function typesIn(
   schema: SubSchema,
-  named: Named,
+  named: NamedSchemas,
 ): { readonly types: ReadonlySet<string>; readonly items: ReadonlySet<string> } | undefined {
   try {
     const branches = branchesOf(schema, named);

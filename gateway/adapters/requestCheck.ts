@@ -7,7 +7,7 @@ import type {
   ParameterForms,
 } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
-import { type Named, propertiesOf, requiredOf } from './branches.ts';
+import { type NamedSchemas, propertiesOf, requiredOf } from './branches.ts';
 import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, formsOf, type ParameterPlace, parameterObject, parametersOfPath } from './parameters.ts';
@@ -91,7 +91,7 @@ function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] 
 
 type Form = ReturnType<typeof formOf>;
 
-function formsByName(from: PlainSchema, where: ParameterPlace, named: Named): Map<string, Form> {
+function formsByName(from: PlainSchema, where: ParameterPlace, named: NamedSchemas): Map<string, Form> {
   return new Map(Object.entries(propertiesOf(from)).map(([name, schema]) => [name, formOf(schema, where, named)]));
 }
 
@@ -247,7 +247,7 @@ function pathOrQueryWith(
     readonly from: PlainSchema;
     readonly where: ParameterPlace;
     readonly template: string;
-    readonly named: Named;
+    readonly named: NamedSchemas;
     readonly forms: ParameterForms;
   },
 ): string | undefined {

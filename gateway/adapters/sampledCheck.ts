@@ -1,5 +1,5 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
-import type { Named } from './branches.ts';
+import type { NamedSchemas } from './branches.ts';
 import type { Passage } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import { AdaptationError, compileOperations } from './transform.ts';
@@ -11,7 +11,7 @@ import type { SchemaValidator } from './validator.ts';
  */
 export function sampleFault(
   { what, from, operations, to, direction }: Passage,
-  named: Named,
+  named: NamedSchemas,
   validators: { readonly from: SchemaValidator; readonly to: SchemaValidator },
   samples: number,
 ): string | undefined {

@@ -3,7 +3,7 @@ import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
 import {
   branchesOf,
   listOf,
-  type Named,
+  type NamedSchemas,
   propertiesOf,
   requiredOf,
   type SubSchema,
@@ -31,7 +31,7 @@ const largestOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64:
 
 /** Generates values of schemas. The same seed gives the same values. */
 export class SchemaSampler {
-  readonly #named: Named;
+  readonly #named: NamedSchemas;
   readonly #branches = new Map<SubSchema, readonly PlainSchema[]>();
   readonly #random: Random;
   readonly #absenceKeyword: 'readOnly' | 'writeOnly';
@@ -40,7 +40,7 @@ export class SchemaSampler {
   #parts = 0;
 
   /** Fields that are `readOnly` are left out of requests, and `writeOnly` ones out of responses. */
-  constructor(named: Named, seed: number, direction: 'request' | 'response') {
+  constructor(named: NamedSchemas, seed: number, direction: 'request' | 'response') {
     this.#named = named;
     this.#random = randomFrom(seed);
     this.#absenceKeyword = direction === 'request' ? 'readOnly' : 'writeOnly';

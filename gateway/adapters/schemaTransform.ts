@@ -10,7 +10,7 @@ import {
   isAlwaysPresent,
   joined,
   kindInWords,
-  type Named,
+  type NamedSchemas,
   propertiesOf,
   requiredOf,
   type SubSchema,
@@ -35,18 +35,18 @@ export interface OperationProblem {
   readonly isWarning: boolean;
 }
 
-type Change = (branch: PlainSchema) => SubSchema;
+type SchemaChange = (branch: PlainSchema) => SubSchema;
 
 /**
  * Applies operations to schemas as `compileOperations` does to values. The new schema allows all values that the operations make.
  */
 export class SchemaTransform {
   readonly problems: OperationProblem[] = [];
-  readonly #named: Named;
+  readonly #named: NamedSchemas;
   readonly #isValid: (schema: SubSchema, value: JsonValue) => boolean;
 
   /** `isValid`: whether a value satisfies a schema of `named`. */
-  constructor(named: Named, isValid: (schema: SubSchema, value: JsonValue) => boolean) {
+  constructor(named: NamedSchemas, isValid: (schema: SubSchema, value: JsonValue) => boolean) {
     this.#named = named;
     this.#isValid = isValid;
   }
@@ -60,7 +60,7 @@ export class SchemaTransform {
         result = this.#applyOne(result, operation);
       } catch (error) {
         if (!(error instanceof TooManyBranches)) throw error;
-        this.#wrong(operation, 'The schema has too many alternatives to be followed.', 'Write gone: with the reason.');
+        this.#fault(operation, 'The schema has too many alternatives to be followed.', 'Write gone: with the reason.');
       }
       // Operations after a faulty one are skipped: most of their faults would only follow from it.
       if (this.problems.slice(before).some(({ isWarning }) => !isWarning)) return true;
@@ -82,7 +82,7 @@ export class SchemaTransform {
           withField(object, name, constantSchema(operation.value)),
         );
       case 'default':
-        if (at.length === 0) return this.#wrong(operation, 'The whole value is never absent.', 'Name a field.');
+        if (at.length === 0) return this.#fault(operation, 'The whole value is never absent.', 'Name a field.');
         return this.#inParent(schema, at, operation, (object, name) => this.#defaulted(object, name, operation));
       default:
         return this.#valueAt(schema, operation);
@@ -129,7 +129,7 @@ export class SchemaTransform {
     if (objects.length === 0) {
       const isArray = branches.some((branch) => hasType(branch, 'array'));
       const remedy = isArray ? 'Use each for the items of an array.' : 'Name a field of an object.';
-      return this.#wrong(
+      return this.#fault(
         operation,
         `${name || 'The value'} is looked up in ${kindInWords(branches)}, which has no fields.`,
         remedy,
@@ -145,7 +145,7 @@ export class SchemaTransform {
     const known = [...new Set(objects.flatMap((object) => Object.keys(propertiesOf(object))))];
     const best = nearest(name, known);
     const list = known.length === 0 ? 'It names no fields.' : `It has ${known.slice(0, 12).join(', ')}.`;
-    return this.#wrong(
+    return this.#fault(
       operation,
       `The contract has no field ${name} here.`,
       best === undefined ? list : `Did you mean ${best}?`,
@@ -216,7 +216,7 @@ export class SchemaTransform {
   }
 
   #reportTaken(operation: Operation, name: string): true {
-    return this.#wrong(operation, `The contract has a field ${name} here already.`, 'Drop or rename that field first.');
+    return this.#fault(operation, `The contract has a field ${name} here already.`, 'Drop or rename that field first.');
   }
 
   /** Puts a field into an object, which is created if it does not exist. */
@@ -224,7 +224,7 @@ export class SchemaTransform {
     const [key = '', ...rest] = to;
     const branches = branchesOf(schema, this.#named);
     if (!branches.some((branch) => hasType(branch, 'object')))
-      return this.#wrong(
+      return this.#fault(
         operation,
         `${key} cannot be added to ${kindInWords(branches)}.`,
         'Name a field of an object.',
@@ -273,7 +273,7 @@ export class SchemaTransform {
     );
   }
 
-  #changeOf(operation: Operation): Change {
+  #changeOf(operation: Operation): SchemaChange {
     const report: Report = (message, remedy, isWarning = false) => {
       this.problems.push({ operation, message, remedy, isWarning });
       return true;
@@ -292,7 +292,7 @@ export class SchemaTransform {
     }
   }
 
-  #wrong(operation: Operation, message: string, remedy: string): true {
+  #fault(operation: Operation, message: string, remedy: string): true {
     this.problems.push({ operation, message, remedy, isWarning: false });
     return true;
   }

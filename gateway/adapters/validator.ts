@@ -1,7 +1,7 @@
 import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import type { JsonValue } from '../config/adapterSettings.ts';
-import type { Named, SubSchema } from './branches.ts';
+import type { NamedSchemas, SubSchema } from './branches.ts';
 import { refPrefix } from './bundle.ts';
 import { textFormats } from './formats.ts';
 import { schemaRegExp } from './patternTexts.ts';
@@ -21,7 +21,7 @@ export class SchemaValidator {
   readonly #compiled = new Map<SubSchema, ValidateFunction | undefined>();
 
   /** More names may be added to `named` later. Each is compiled once, for all schemas that refer to it. */
-  constructor(named: Named) {
+  constructor(named: NamedSchemas) {
     this.#ajv.addSchema({ components: { schemas: named } }, bundleId);
   }
 
@@ -80,7 +80,7 @@ function withBundle(schema: unknown): unknown {
  * The named schemas that a part of a contract refers to, directly or indirectly. To compare all schemas of a large contract would
  * take long.
  */
-export function usedBy(part: unknown, named: Named): Named {
+export function usedBy(part: unknown, named: NamedSchemas): NamedSchemas {
   const used: Record<string, SubSchema> = {};
   const waiting: unknown[] = [part];
   while (waiting.length > 0) {

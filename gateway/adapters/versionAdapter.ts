@@ -23,8 +23,8 @@ export class VersionAdapter {
   }
 
   /** Whether the bodies of a response are changed or checked. */
-  changes(route: CompiledRoute, status: number): boolean {
-    return this.#bodies.changes(route, status);
+  changesBody(route: CompiledRoute, status: number): boolean {
+    return this.#bodies.changesBody(route, status);
   }
 
   /** Never throws or rejects. */

@@ -180,8 +180,8 @@ export interface ExchangeAdaptation extends Adaptation {
   readonly bodyLimit: number;
   /** `GET /drinks/{id}`. Undefined if the backend serves the version of the request. */
   readonly adaptedRoute: string | undefined;
-  /** Whether the response may have unknown members. */
-  readonly greases: boolean;
+  /** True: the client asks for unknown members, so the exchange is not copied to another version. */
+  readonly mayHaveUnknownMembers: boolean;
   /** The request is in flight now. */
   enter(): void;
   /** The exchange has ended. Safe to call twice. */

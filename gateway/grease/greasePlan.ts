@@ -1,4 +1,4 @@
-import type { Named, SubSchema } from '../adapters/branches.ts';
+import type { NamedSchemas, SubSchema } from '../adapters/branches.ts';
 import { Bundle, isJsonType, type PlainPart, responsesOf } from '../adapters/bundle.ts';
 import { routesOf } from '../compat/diff/routes.ts';
 import { openContract } from '../compat/document/open.ts';
@@ -49,7 +49,7 @@ type Responses = ReadonlyMap<string, PlainPart>;
 /** `routes`: path templates with their responses by status. */
 export function planOf(
   routes: readonly (readonly [template: string, responses: Responses])[],
-  named: Named,
+  named: NamedSchemas,
 ): GreasePlan {
   const nodes = new NodeTable(named);
   const rows = routes.map(([template, responses]) => {
@@ -59,13 +59,13 @@ export function planOf(
       const bodies = types.flatMap(([type, { schema }]): [string, number][] => {
         const bare = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
         const isSpliced = isJsonType(bare) && bare !== 'application/problem+json' && schema !== undefined;
-        return [[bare, isSpliced ? nodes.idOf(nodes.expanded([schema])) : -1]];
+        return [[bare, isSpliced ? nodes.idOf(nodes.alternativesForAll([schema])) : -1]];
       });
       return [status, bodies];
     });
     return [template, byStatus] as const;
   });
-  nodes.build();
+  nodes.buildNodes();
   const names = JSON.stringify([named, routes.map(([, responses]) => [...responses])]).match(/x_grease_[0-9a-f]{4}/g);
   return {
     taken: [...new Set(names)],

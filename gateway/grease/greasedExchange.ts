@@ -93,7 +93,7 @@ interface GreasedParts {
 
 /** One exchange whose client asks for unknown members. If anything prevents them, the response is passed on unchanged. */
 export class GreasedExchange implements ExchangeAdaptation {
-  readonly greases = true;
+  readonly mayHaveUnknownMembers = true;
   readonly #grease: ActiveGrease;
   readonly #statuses: readonly StatusPlan[];
   readonly #parts: GreasedParts;

@@ -1,4 +1,4 @@
-import { listOf, type Named, propertiesOf, type SubSchema, valuesOf } from '../adapters/branches.ts';
+import { listOf, type NamedSchemas, propertiesOf, type SubSchema, valuesOf } from '../adapters/branches.ts';
 import { type PlainSchema, refPrefix } from '../adapters/bundle.ts';
 import type { PlanNode } from './splice.ts';
 
@@ -15,7 +15,7 @@ const maxNodes = 50_000;
 const opaqueKeys = 'not if then else dependentSchemas patternProperties enum const contains contentSchema'.split(' ');
 
 interface MutableNode {
-  greases: boolean;
+  getsMember: boolean;
   members: [name: string, node: number][];
   others: number;
   items: number;
@@ -23,19 +23,19 @@ interface MutableNode {
 
 /** The nodes of a plan. Places with the same alternatives share a node, so a recursive schema has a limited number of nodes. */
 export class NodeTable {
-  readonly #named: Named;
+  readonly #named: NamedSchemas;
   readonly #schemaIds = new Map<unknown, number>();
   readonly #ids = new Map<string, number>();
   readonly #alternatives: (readonly Alternative[])[] = [];
   readonly #nodes: MutableNode[] = [];
   #prunedIndexes: readonly number[] = [];
 
-  constructor(named: Named) {
+  constructor(named: NamedSchemas) {
     this.#named = named;
   }
 
   /** The alternatives of a value that is valid for all of `schemas`. */
-  expanded(schemas: readonly SubSchema[], seen: readonly string[] = []): Alternatives {
+  alternativesForAll(schemas: readonly SubSchema[], seen: readonly string[] = []): Alternatives {
     return product(schemas.map((schema) => this.#alternativesOf(schema, seen)));
   }
 
@@ -53,7 +53,7 @@ export class NodeTable {
   }
 
   /** Makes the nodes for all ids that `idOf` has returned, and for the places below them. */
-  build(): void {
+  buildNodes(): void {
     for (let id = this.#nodes.length; id < this.#alternatives.length; id += 1) {
       this.#nodes.push(this.#nodeOf(this.#alternatives[id] ?? []));
     }
@@ -69,10 +69,10 @@ export class NodeTable {
 
   /** The nodes at or below which something changes. */
   prunedNodes(): PlanNode[] {
-    return this.#nodes.flatMap(({ greases, members, others, items }, id) => {
+    return this.#nodes.flatMap(({ getsMember, members, others, items }, id) => {
       if (this.prunedIndexOf(id) === -1) return [];
       const below = members.map(([name, child]): [string, number] => [name, this.prunedIndexOf(child)]);
-      return [{ greases, members: below, others: this.prunedIndexOf(others), items: this.prunedIndexOf(items) }];
+      return [{ getsMember, members: below, others: this.prunedIndexOf(others), items: this.prunedIndexOf(items) }];
     });
   }
 
@@ -90,7 +90,7 @@ export class NodeTable {
     if (typeof $ref === 'string' && !seen.includes($ref)) {
       parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seen, $ref]));
     }
-    if (allOf !== undefined) parts.push(this.expanded(listOf(allOf), seen));
+    if (allOf !== undefined) parts.push(this.alternativesForAll(listOf(allOf), seen));
     for (const choice of [oneOf, anyOf]) if (choice !== undefined) parts.push(this.#oneOf(listOf(choice), seen));
     if (discriminator !== undefined && oneOf === undefined && anyOf === undefined)
       parts.push(this.#subtypes(schema, seen));
@@ -125,10 +125,10 @@ export class NodeTable {
     const objects = alternatives.filter((schemas) => allows(schemas, 'object'));
     const arrays = alternatives.filter((schemas) => allows(schemas, 'array'));
     const isOpaque = [...objects, ...arrays].flat().some((schema) => opaqueKeys.some((key) => hasKey(schema, key)));
-    if (isOpaque) return { greases: false, members: [], others: -1, items: -1 };
+    if (isOpaque) return { getsMember: false, members: [], others: -1, items: -1 };
     const names = new Set(objects.flat().flatMap((schema) => Object.keys(propertiesOf(schema))));
     return {
-      greases: objects.length > 0 && objects.every(isDescribedAndOpen),
+      getsMember: objects.length > 0 && objects.every(isDescribedAndOpen),
       members: [...names].map((name) => [
         name,
         this.#below(objects, (schema) => memberSchemas(schema, name), isDescribed),
@@ -158,7 +158,7 @@ export class NodeTable {
   }
 
   #alternativesBelow(one: Below): Alternatives {
-    return Array.isArray(one) ? this.#oneOf(one, []) : this.expanded([one as SubSchema]);
+    return Array.isArray(one) ? this.#oneOf(one, []) : this.alternativesForAll([one as SubSchema]);
   }
 }
 
@@ -238,7 +238,7 @@ function usefulNodes(nodes: readonly MutableNode[]): readonly boolean[] {
   for (const [id, { members, others, items }] of nodes.entries()) {
     for (const child of [...members.map(([, node]) => node), others, items]) parents[child]?.push(id);
   }
-  const useful = nodes.map(({ greases }) => greases);
+  const useful = nodes.map(({ getsMember }) => getsMember);
   const waiting = [...useful.keys()].filter((id) => useful[id]);
   for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
     for (const parent of parents[id] ?? []) {

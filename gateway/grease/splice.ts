@@ -14,7 +14,7 @@ export type StatusPlan = readonly [status: string, byType: readonly (readonly [t
 /** What is done with values at one place of a body. Numbers are indexes of `GreasePlan.nodes`; -1: nothing below changes. */
 export interface PlanNode {
   /** Whether an object at this place gets a member. */
-  readonly greases: boolean;
+  readonly getsMember: boolean;
   readonly members: readonly (readonly [name: string, node: number])[];
   /** The node of the members that `members` does not name. */
   readonly others: number;
@@ -24,7 +24,7 @@ export interface PlanNode {
 
 /** A node with the nodes below it, instead of their indexes. Undefined: nothing below changes. */
 export interface LinkedNode {
-  readonly greases: boolean;
+  readonly getsMember: boolean;
   /** By the UTF-8 bytes of the name, as latin1 text. */
   readonly members: ReadonlyMap<string, LinkedNode | undefined>;
   others: LinkedNode | undefined;
@@ -32,10 +32,10 @@ export interface LinkedNode {
 }
 
 export function linkedNodes({ nodes }: GreasePlan): readonly LinkedNode[] {
-  const linked = nodes.map(({ greases }) => {
+  const linked = nodes.map(({ getsMember }) => {
     const members = new Map<string, LinkedNode | undefined>();
     return {
-      greases,
+      getsMember,
       members,
       others: undefined as LinkedNode | undefined,
       items: undefined as LinkedNode | undefined,
@@ -65,7 +65,7 @@ const nameCount = 0x10000;
 export function withUnknownMembers(body: Buffer, root: LinkedNode, taken: readonly string[]): Buffer | undefined {
   if (!isJsonText(body)) return undefined;
   const text = body.toString('latin1');
-  const { places, names } = scan(text, root);
+  const { places, names } = scanBody(text, root);
   const name = places.length === 0 ? undefined : freeName(new Set([...taken, ...names]));
   if (name === undefined) return undefined;
   let result = '';
@@ -99,7 +99,7 @@ function freeName(taken: ReadonlySet<string>): string | undefined {
   return undefined;
 }
 
-interface Scanned {
+interface ScannedBody {
   /** Where members are inserted, in the order of the text; negative in an empty object. */
   readonly places: readonly number[];
   /** The names in the body that look like those of unknown members. */
@@ -112,7 +112,7 @@ const [quote, comma, openBrace, openBracket, closeBrace, closeBracket] = [0x22, 
  * Finds the places for members. Not recursive, because a recursive schema allows any depth. `text`: valid JSON, its UTF-8 bytes
  * as latin1.
  */
-function scan(text: string, root: LinkedNode): Scanned {
+function scanBody(text: string, root: LinkedNode): ScannedBody {
   const places: number[] = [];
   const names: string[] = [];
   const open: LinkedNode[] = [];
@@ -158,7 +158,7 @@ function scan(text: string, root: LinkedNode): Scanned {
         enter(parent, isObject);
         break;
       }
-      if (isObject && parent.greases) places.push(at === emptyAt ? -at : at);
+      if (isObject && parent.getsMember) places.push(at === emptyAt ? -at : at);
       open.pop();
       isOpenObject.pop();
       at += 1;

@@ -156,7 +156,7 @@ function resume(exchange: Exchange, admitted: boolean): void {
 
 function forward(exchange: Exchange): void {
   // A response with unknown members says nothing about how versions differ.
-  if (!exchange.adaptation?.greases) exchange.observer = exchange.context.shadow?.observe(exchange);
+  if (!exchange.adaptation?.mayHaveUnknownMembers) exchange.observer = exchange.context.shadow?.observe(exchange);
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
   exchange.activeVersion?.use.enter(exchange);

@@ -58,7 +58,7 @@ function adaptRequest(exchange: Exchange): StepOutcome | undefined {
 }
 
 function forwardTo(exchange: Exchange, adapter: ActiveAdapter, route: CompiledRoute): StepOutcome | undefined {
-  const target = adapter.targetOf(route, exchange.resource, exchange.originForm.slice(exchange.pathEnd));
+  const target = adapter.requestTargetOf(route, exchange.resource, exchange.originForm.slice(exchange.pathEnd));
   if (target === undefined) {
     const detail =
       'A parameter of the path or of the query has a value that the contract of this version does not allow.';

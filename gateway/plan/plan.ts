@@ -58,15 +58,17 @@ export function plannedAnswer(
   const isWaived = version.waivers.some(({ clients, until }) => at < until && clients.includes(client));
   const isRetired = stageOf(version, at) === 'retired';
   if (isRetired && !isWaived) return 'retired';
-  const unrefused = !isAdapted ? 'not_adapted' : isRetired ? 'waived' : 'served';
-  if (isWaived) return unrefused;
+  const answerIfNotRefused = !isAdapted ? 'not_adapted' : isRetired ? 'waived' : 'served';
+  if (isWaived) return answerIfNotRefused;
   if (newClients.get(version.name)?.has(client)) return 'frozen';
   const window = brownoutAt(version.brownouts, at);
-  if (window === undefined) return unrefused;
+  if (window === undefined) return answerIfNotRefused;
   // `other clients` are unknown, so any brownout may refuse them. A request without a client stands for all clients.
-  if (client === otherClients) return window.clients > 0 ? 'brownout' : unrefused;
-  if (client === '') return window.clients === 1 ? 'brownout' : unrefused;
-  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client) ? 'brownout' : unrefused;
+  if (client === otherClients) return window.clients > 0 ? 'brownout' : answerIfNotRefused;
+  if (client === '') return window.clients === 1 ? 'brownout' : answerIfNotRefused;
+  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client)
+    ? 'brownout'
+    : answerIfNotRefused;
 }
 
 /** The configuration with `retired: true` for one version. Undefined: it does not have this version. */

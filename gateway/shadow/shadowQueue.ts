@@ -126,7 +126,7 @@ export class ShadowQueue {
   #adaptedRequest({ method, resource, query }: ShadowSample) {
     const adapted = this.#adapter && adaptRequest(this.#adapter, method, resource, query);
     if (typeof adapted !== 'object' || !/^(?:GET|HEAD)$/.test(adapted.method)) return undefined;
-    const path = this.#to.prefix === 'strip' ? adapted.target : `/${this.#to.name}${adapted.target}`;
+    const path = this.#to.prefix === 'strip' ? adapted.requestTarget : `/${this.#to.name}${adapted.requestTarget}`;
     return { route: adapted.route, path };
   }
 

@@ -30,7 +30,7 @@ describe('requests and responses that are adapted for a comparison', () => {
     const adapter = compiled();
     expect(adaptRequest(adapter, 'HEAD', '/drinks/a%20b', '?x=1')).toMatchObject({
       method: 'HEAD',
-      target: '/cocktails/a%20b?x=1',
+      requestTarget: '/cocktails/a%20b?x=1',
       route: { name: 'GET /drinks/{id}' },
     });
     expect(adaptRequest(adapter, 'GET', '/search', '')).toBe('v2 has no search');

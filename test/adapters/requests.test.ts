@@ -214,7 +214,7 @@ it.each(accepted)('accepts %s', async (_what, pair, requests) => {
     const route = adapter.find('GET', path);
     if (!route || 'gone' in route) throw new Error('no route');
     try {
-      return [request, route.targetOf(path, query).slice(request.startsWith('/') ? 0 : other.length)];
+      return [request, route.requestTargetOf(path, query).slice(request.startsWith('/') ? 0 : other.length)];
     } catch {
       return [request, 'refused'];
     }
