@@ -6,7 +6,7 @@ import {
   faultOfRoute,
   type Grouping,
   groupings,
-  sortable,
+  sortableColumns,
   states,
   type UsagePage,
 } from '../usage/report/usagePage.ts';
@@ -150,9 +150,9 @@ function durationOf(query: Query, name: string): number | undefined {
 function pageOf(query: Query, by: Grouping): UsagePage | undefined {
   const [first] = pageParameters.filter((name) => textOf(query, name) !== undefined);
   if (first === undefined) return undefined;
-  const columns = sortable[by];
+  const columns = sortableColumns[by];
   if (!columns) {
-    const groupingsWithPages = Object.keys(sortable).map((one) => `by=${one}`);
+    const groupingsWithPages = Object.keys(sortableColumns).map((one) => `by=${one}`);
     throw new InvalidParameterError(`\`${first}\` requires ${groupingsWithPages.join(', ')}.`);
   }
   return {

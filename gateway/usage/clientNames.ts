@@ -76,17 +76,18 @@ export function nameClient(file: string, client: string, name: string, was: stri
   return { kind: 'refused', reason: 'another program keeps changing it' };
 }
 
-/** Keeps the file's mode, owner and links. @returns false if the content is no longer `before` */
+/** Replaces the content of a file, and keeps its mode, owner and links. @returns false if the content is no longer `before` */
 function replaceFile(file: string, before: Buffer, after: Buffer): boolean {
   const target = realpathSync(file);
   const { mode, nlink, uid, gid } = statSync(target);
   // A rename would change the owner to this process, and separate the file from its other hard links.
   const mayRename = nlink === 1 && uid === process.geteuid?.() && gid === process.getegid?.();
-  return (mayRename ? byRename(target, before, after, mode & 0o7777) : undefined) ?? inPlace(target, before, after);
+  const replaced = mayRename ? replaceByRename(target, before, after, mode & 0o7777) : undefined;
+  return replaced ?? overwrite(target, before, after);
 }
 
-/** Readers see the old or the new content. Undefined if no rename is possible: a read-only folder or a bind mount. */
-function byRename(target: string, before: Buffer, after: Buffer, mode: number): boolean | undefined {
+/** Readers see either the old or the new content. Undefined if no rename is possible: a read-only folder or a bind mount. */
+function replaceByRename(target: string, before: Buffer, after: Buffer, mode: number): boolean | undefined {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {
     writeFileSync(temporary, after, { flag: 'wx', mode, flush: true });
@@ -104,7 +105,8 @@ function byRename(target: string, before: Buffer, after: Buffer, mode: number): 
 
 const renameRefused = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV']);
 
-function inPlace(target: string, before: Buffer, after: Buffer): boolean {
+/** Readers may see a part of the new content. @returns false if the content is no longer `before` */
+function overwrite(target: string, before: Buffer, after: Buffer): boolean {
   const file = openSync(target, 'r+');
   try {
     if (!readRegularFile(target).equals(before)) return false;

@@ -12,30 +12,30 @@ export interface UsageQueries {
   coveredSince(quiet?: number, until?: number): Promise<number | undefined>;
   naming(): Promise<Naming>;
   /**
-   * When each client first called a version, over the whole ledger: those that did so at `since` or later and before `before`,
-   * the earliest first, at most `limit`. Clients whose requests all failed and `other clients` are included.
+   * The first call of each client to a version, over the whole ledger. Returns the first calls at `since` or later and before
+   * `before`, the earliest first, at most `limit`. Clients whose requests all failed and `other clients` are included.
    */
   firstCalls(version: string, since: number, before?: number, limit?: number): Promise<readonly FirstCall[]>;
   /** One row per version; '' is for requests without a version. */
   totals(since: number, until?: number): Promise<readonly VersionTotal[]>;
-  /** As `totals`, without the number of clients, which takes most of the time of `totals`. */
+  /** As `totals`, but much faster, because it does not count the clients. */
   requests(since: number): Promise<readonly Omit<VersionTotal, 'clients'>[]>;
   /** Includes one row for `other clients`, if there are any. Only clients for which `isWanted` returns true. */
   byClient(version: string, since: number, isWanted?: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
   /**
    * One row per version and client, with one row per version for `other clients`. Requests without a version are left out.
-   * `topRoutes` is empty except in the rows for which `needsRoutes` returns true, and of these in the ones with the most requests.
+   * `topRoutes` is filled only in rows for which `needsRoutes` returns true, and among these only in the ones with the most requests.
    */
   byVersionAndClient(
     since: number,
     needsRoutes: (row: VersionClientUse) => boolean,
   ): Promise<readonly VersionClientUse[]>;
-  /** The clients that called the version first at `since` or later and used it. */
+  /** The clients whose first call of the version was at `since` or later, and that used the version. */
   newClients(version: string, since: number): Promise<readonly ClientCounts[]>;
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
   folded(since: number, version?: string): Promise<number>;
   byRoute(version: string, since: number): Promise<readonly RouteUse[]>;
-  /** As `byRoute`, without the number of clients, which takes most of the time of `byRoute`. */
+  /** As `byRoute`, but much faster, because it does not count the clients. */
   routes(version: string, since: number): Promise<readonly Omit<RouteUse, 'clients'>[]>;
   /** Requests of each version by hour or by day (UTC), oldest first. Hours or days without requests are left out. */
   series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]>;
@@ -48,20 +48,21 @@ export interface UsageQueries {
   /** The last use of each version, without the clients for which `isIgnored` returns true. */
   lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): Promise<ReadonlyMap<string, number>>;
   /**
-   * Clients that used a version before `until` and not since, the latest first. `shortestPause`: only pauses of about this
+   * Clients whose last use of a version was before `until`, the latest first. `shortestPause`: only pauses of about this
    * length or longer count as usual pauses; undefined: pauses are not computed.
    */
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /**
-   * The clients that used a version on the days from `since` to `until` (UTC), but never before, or not for `quiet` before; the
-   * earliest first. No client counts as new if the ledger does not go back `quiet` before `since`.
+   * The clients that used a version on the days from `since` to `until` (UTC), and had not used it for at least `quiet` before, or
+   * never; the earliest first. No client counts as new if the ledger begins less than `quiet` before `since`.
    */
   arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /**
-   * The requests of one client to each version and route, by its name in the ledger, without routes on which all of them failed.
-   * Undefined if no backend has ever answered the client 2xx. The same statements run for an unknown client and for one that was never accepted.
+   * The requests of one client to each version and route, without routes on which all its requests failed. `client`: its name in
+   * the ledger. Undefined if no backend has ever answered the client 2xx. The same statements run for an unknown client and for
+   * a client that was never answered 2xx, so that the time of the query does not tell which of these two it is.
    */
   acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined>;
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
@@ -71,7 +72,7 @@ export interface UsageQueries {
   readonly evidence?: EvidenceQueries | undefined;
   /** Why the ledger cannot be written or read; undefined: it can. */
   readonly problem: string | undefined;
-  /** `problem` and all others, such as a file of client names that cannot be read. */
+  /** `problem` and all other problems, such as a file of client names that cannot be read. */
   readonly problems: readonly string[];
   /** Rows that wait in memory until they can be written; 0 for a ledger that no running gateway writes. */
   readonly waitingRows: number;
@@ -107,7 +108,7 @@ export interface ClientCounts extends UsageSums {
   /** From the file `usage.names`; undefined if it has no name for this client. */
   readonly name: string | undefined;
   readonly first: number;
-  /** The last request that did not fail, over the whole ledger; undefined: there is none. */
+  /** The last request that neither failed nor was refused by a freeze, over the whole ledger; undefined: there is none. */
   readonly used: number | undefined;
 }
 
@@ -121,7 +122,7 @@ export interface Naming {
 
 /** The first request of a client to a version, refused or not. */
 export interface FirstCall extends Pick<ClientCounts, 'client' | 'name' | 'first'> {
-  /** The last request that did not fail; 0: there is none. */
+  /** The last request that neither failed nor was refused by a freeze; 0: there is none. */
   readonly used: number;
 }
 
@@ -142,7 +143,7 @@ export interface RouteOfClient {
   readonly last: number;
 }
 
-/** The requests of a client that a backend has accepted to one route of a version. */
+/** The requests to one route of a version, by a client that a backend has answered 2xx at least once. */
 export interface AcceptedUse extends RouteOfClient {
   readonly version: string;
 }
@@ -228,7 +229,7 @@ export interface BrownoutQueries {
   refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]>;
   /**
    * The clients that called the version on the days (UTC) of a brownout and were not refused: those in `spared` (names in the
-   * ledger) first, then most requests first, at most `limit`. `count`: of all.
+   * ledger) first, then most requests first, at most `limit`. `count`: how many there are without the limit.
    */
   notRefused(
     period: BrownoutPeriod,
@@ -247,14 +248,14 @@ export interface BrownoutTotal {
   readonly last: number;
 }
 
-/** A brownout of `version`, and the times in which the calls after it are looked for. Instants in epoch ms. */
+/** A brownout of `version`, and until when later calls are looked for. Instants in epoch ms. */
 export interface BrownoutPeriod {
   readonly version: string;
   readonly at: number;
   readonly end: number;
-  /** The end of the time in which a call of the version is a retry. */
+  /** A call of the version before this instant counts as a retry. */
   readonly retryUntil: number;
-  /** Uses of the successor before this instant count. */
+  /** A use of the successor counts only before this instant. */
   readonly moveUntil: number;
   readonly successor: string | undefined;
 }
@@ -268,9 +269,12 @@ export interface RefusedClient {
   readonly last: number;
   /** The last request to the version, refused or not, over the whole ledger. */
   readonly lastCall: number;
-  /** Its last request to the version before `retryUntil`. A client that used the successor may have 0. */
+  /** The client's last request to the version before `retryUntil`. A client that used the successor may have 0. */
   readonly lastRetry: number;
-  /** Its last use of the successor before `moveUntil`. 0: none since the day of the start. An earlier use may be given, too. */
+  /**
+   * The client's last use of the successor before `moveUntil`; it may be before the brownout. 0: none is known since the day on which
+   * the brownout started.
+   */
   readonly successorUse: number;
 }
 

@@ -23,9 +23,9 @@ export interface Counts {
   refused: number;
   first: number;
   last: number;
-  /** The last request that did not fail; 0 if all failed. */
+  /** The last request that neither failed nor was refused by a freeze; 0: there is none. */
   used: number;
-  /** The last request that a backend answered 2xx; 0 if there is none. */
+  /** The last request that a backend answered 2xx and that had no header of `usage.identify` twice; 0: there is none. */
   accepted: number;
 }
 
@@ -79,14 +79,14 @@ export type EvidenceKind = 'shadow' | 'control' | 'adapter' | 'drift';
 export interface EvidenceRow {
   /** `v1` */
   readonly version: string;
-  /** `v2`: the version that it is compared with. */
+  /** `v2`: the version that `version` is compared with. */
   readonly to: string;
   readonly kind: EvidenceKind;
-  /** Of both contracts, and of the adapter. Other contracts start new evidence. */
+  /** The hash of both contracts and of the adapter. Rows with different hashes are not added up. */
   readonly hash: string;
   /** `GET /drinks/{id}`, as in the contract of the version. */
   readonly route: string;
-  /** Of the response of the version; 0 in rows about the status. */
+  /** The status of the response of `version`; 0 in rows about the status itself. */
   readonly status: number;
   /** A pointer, `/drink/price`; '' is the whole body. Items of a list, keys of a map and keys that look like identifiers are `*`. */
   readonly path: string;
@@ -97,10 +97,14 @@ export interface EvidenceRow {
   readonly declares: string;
   /** Pairs in which both responses could have the property. */
   pairs: number;
-  /** Pairs in which the old, or the new, response has it more often than the other one. */
+  /** Pairs in which the old response has the property more often than the new one. */
   oldMore: number;
+  /** Pairs in which the new response has the property more often than the old one. */
   newMore: number;
-  /** The sums, over the pairs, of the share (0 to 1) in which the property occurs. `drift`: newShare counts responses that have it. */
+  /**
+   * In each pair, the property occurs in a share (0 to 1) of the old response and in a share of the new one. These are the sums of
+   * the shares over all pairs. `drift`: `newShare` is the number of responses that have the property.
+   */
   oldShare: number;
   newShare: number;
   /** Epoch ms. */

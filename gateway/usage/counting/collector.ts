@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 const maxRows = 100_000;
 // If more requests than this in a row began in an earlier hour, they are not long streams: the clock was set back.
 const maxLateInARow = 100_000;
-// Limits for a version that routes.yaml does not list: enough for the remaining clients, too few for a scanner to fill memory.
+// Limits for a version that routes.yaml does not list: enough for clients that still call it, too few for a scanner to fill memory.
 const unlistedLimits = { clients: 1_000, routes: 50 } as const;
 
 export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;

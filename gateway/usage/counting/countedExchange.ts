@@ -33,9 +33,9 @@ export interface CountedExchange {
 /**
  * How the ledger counts a request:
  * - `failing`: answered 4xx (except 408, 425, 429 and 499), so the client does not benefit from the version
- * - `refused`: answered 410, 404 or 403 by the gateway, because its version is retired, not in routes.yaml or frozen
- * - `used`: everything else, including 5xx, a 502 because the backend is down, and clients that disconnected: these
- *   clients depend on the version, and an outage must not make them look gone.
+ * - `refused`: refused by the gateway, because its version is retired, not in routes.yaml, frozen or in a brownout
+ * - `used`: everything else, including 5xx of a backend, a 502 because the backend is down, and a 499 because the client
+ *   disconnected. The clients of these requests depend on the version, and an outage must not hide them.
  */
 export type Outcome = 'failing' | 'refused' | 'used';
 

@@ -7,7 +7,7 @@ import { TwoGenerationCache } from './twoGenerationCache.ts';
 /** The name of a client whose requests carry no identification. */
 export const unknownClient = 'unknown';
 
-/** The name of a client, and what it was derived by. */
+/** The name of a client, and the identification that derived it. */
 export interface IdentifiedClient {
   readonly client: string;
   readonly by: ClientIdentification;
@@ -29,7 +29,7 @@ export class ClientIdentification {
   readonly salt: string;
   /** The names of the header fields that it reads, in lower case. */
   readonly fields: readonly string[];
-  /** A request that is not counted for its client. */
+  /** The client of a request that is counted without its client. */
   readonly unidentified: IdentifiedClient = { client: unknownClient, by: this };
   readonly #readers: readonly IdentifierReader[];
 
@@ -58,9 +58,10 @@ export class ClientIdentification {
   }
 
   /**
-   * The client's name, if the request is identified by a secret such as an API key. Undefined for all others, because anyone can
-   * send them: ids, user agents, addresses, headers with another name, and claims of a JWT, whose signature is not verified.
-   * Not cached: a flood of forged keys leaves the names of other clients in the cache.
+   * The client's name, if the request is identified by a secret such as an API key. Undefined if it is identified by a value that
+   * anyone can send: an id, a user agent, an address, a header that is not known to carry a secret, or a claim of a JWT, because
+   * its signature is not verified.
+   * Does not use the cache, so that a flood of forged keys cannot remove the names of other clients from it.
    */
   secretClientOf(rawHeaders: readonly string[]): string | undefined {
     if (this.repeatsField(rawHeaders)) return undefined;
@@ -73,7 +74,7 @@ export class ClientIdentification {
     return undefined;
   }
 
-  /** Whether one of `fields` occurs more than once. The backend may then have checked another value than the one read here. */
+  /** Whether one of `fields` occurs more than once. Then the backend may have checked a value that is not the one read here. */
   repeatsField(rawHeaders: readonly string[]): boolean {
     return this.fields.some((field) => {
       const isField = (name: string, at: number): boolean =>
@@ -88,7 +89,7 @@ export function saltFrom(tagKey: string): string {
   return hash('sha256', `version-gateway tag key: ${tagKey}`);
 }
 
-/** Equal for two processes and two runs that give every client the same name. Does not reveal the salt. */
+/** A hash that is equal for processes and runs that give every client the same name. Does not reveal the salt. */
 export function namingOf(identify: readonly Identifier[], salt: string): string {
   return hash('sha256', JSON.stringify([salt, identify]));
 }
@@ -133,9 +134,9 @@ function fieldOf(raw: readonly string[], header: string): string {
   return '';
 }
 
-// The values of these headers prove who the client is, so they answer /versions/me. An identity that a proxy adds does not.
+// The values of these headers prove who the client is, so GET /versions/me accepts them. A header that a proxy adds proves nothing.
 const proofName = /^(?:authorization|cookie)$|(?:-key|-token|-secret|apikey)$/;
-// The values of these headers are hashed. A match too many does no harm.
+// The values of these headers are hashed. To hash a value that is not secret does no harm.
 const secretName = /key|token|auth|secret|cookie|session|credential|password|signature|jwt/;
 const plainName =
   /(?:^|-)(?:id|client|agent|app|application|name|service|consumer|caller|product|partner|tenant|team|from|origin|by|with)(?:-|$)/;

@@ -67,7 +67,7 @@ const idPatterns: readonly RegExp[] = [
   /^(?=.*\d)[0-9a-f]{8,}$/i,
   /^[A-Za-z]+[-_.:]\d+$/,
   /\d\D*\d\D*\d\D*\d/,
-  // No word is that long without a separator, and no name mixes capitals and digits like that.
+  // No word has 24 characters without a separator, and no name mixes capitals, small letters and digits in this way.
   /[A-Za-z0-9]{24,}/,
   /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z])[A-Za-z0-9_-]{10,}$/,
 ];
@@ -96,7 +96,7 @@ export interface NamedRoute {
   readonly path: string;
 }
 
-/** A route of a version, and where its requests are counted. */
+/** A route of a version, and the names under which its requests are counted. */
 export interface LedgerRoute extends NamedRoute {
   /** `GET /v1/drinks/{id}` */
   readonly text: string;
@@ -115,8 +115,8 @@ export function parseRoute(text: string): NamedRoute | undefined {
 type RoutesOfVersion = Pick<Version, 'contract' | 'ends'>;
 
 /**
- * The route of a version. Or the explanation that there is none: then no answer about it can be right. A route exists if the
- * contract or `ends` lists it, or if a client has used it. `listed`: undefined if routes.yaml is not known.
+ * A route exists if the contract or `ends` lists it, or if a client has used it. `listed`: the version in routes.yaml; undefined
+ * if that file is not known. @returns the route, or a sentence that explains why it does not exist
  */
 export async function routeOf(
   version: string,
@@ -129,10 +129,10 @@ export async function routeOf(
   const template = found?.template ?? path;
   const methods = found?.value.split(' ') ?? [];
   const ends = listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
-  const withHead = method === 'GET' && ![...methods, ...ends].includes('HEAD') ? ['GET', 'HEAD'] : [method];
-  // Without a contract, and before it was added, paths are folded.
+  const countedMethods = method === 'GET' && ![...methods, ...ends].includes('HEAD') ? ['GET', 'HEAD'] : [method];
+  // While the version had no contract, its paths were counted as `foldPath` returns them.
   const paths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path)])];
-  const names = withHead.flatMap((one) => paths.map((path) => `${one} ${path}`));
+  const names = countedMethods.flatMap((one) => paths.map((path) => `${one} ${path}`));
   // A path item of a contract may be a reference, so that its methods are not known.
   const inContract = contract && found !== undefined && (found.value === '' || methods.includes(method));
   const route = { method, path: template, text: `${method} /${version}${template}`, names, inContract };
@@ -148,7 +148,7 @@ export async function routeOf(
   return `${unlisted}the ledger has no use of ${method} /${version}${template}.${suggestion}`;
 }
 
-/** The paths that clients have called, without those that are counted together. */
+/** The paths that clients have called, without the paths that are counted as `other`. */
 async function usedPaths(version: string, queries: UsageQueries): Promise<string[]> {
   const routes = await queries.routes(version, 0);
   return routes.flatMap(({ route }) => (route.includes(' /') ? [route.slice(route.indexOf(' ') + 1)] : []));
@@ -171,14 +171,14 @@ const hourMs = 3_600_000;
 const maxNames = 100;
 
 /**
- * Recognizes versions in request paths that routes.yaml does not list, so that the clients of a version that was removed
- * from it are still counted.
+ * Recognizes, in request paths, versions that routes.yaml does not list. So the clients of a version that was removed from
+ * routes.yaml are still counted.
  */
 export class UnlistedVersions {
   readonly #names = new Set<string>();
   #hour = 0;
 
-  /** The version in a path that matches no listed one, and the rest of the path; undefined if there is none. */
+  /** The version in a path without a listed version, and the rest of the path; undefined if the path names no version. */
   find(
     path: string,
     basePath: string,

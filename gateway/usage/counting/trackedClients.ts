@@ -15,7 +15,7 @@ export interface TrackedClient {
 
 /**
  * The clients of one version that are counted under their own names, up to a limit. At the limit, a new client replaces
- * one with fewer requests than its own. So any number of clients that call once cannot displace regular clients.
+ * a tracked client that has fewer requests. So clients that call only once never replace regular clients, however many they are.
  */
 export class TrackedClients {
   byName = new Map<string, TrackedClient>();
@@ -23,14 +23,14 @@ export class TrackedClients {
   readonly others = newClient(otherClients, 0);
   readonly #max: number;
   #sketch: FrequencySketch | undefined;
-  /** Iterates over `byName` in a loop, to find a client to replace. */
+  /** The place in `byName` where the search for a client to replace continues. */
   #cursor: Iterator<TrackedClient> | undefined;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** For a client that is not tracked: the client to count it as, and the one that it replaces. */
+  /** For a name that is not tracked: the client to count it as, and the client that was removed for it. */
   admit(name: string): { readonly client: TrackedClient; readonly replaced?: TrackedClient | undefined } {
     if (this.byName.size < this.#max) return { client: this.#track(name, 0) };
     this.#sketch ??= new FrequencySketch(this.#max);
@@ -108,7 +108,7 @@ const maxCount = 255;
 
 /**
  * Approximate request counts of clients that are not tracked, in a table of fixed size: a new name overwrites the slot of
- * another one. Counts get lost, and rarely two names share one, but a flood of names cannot make the table grow.
+ * another one. Counts get lost, and in rare cases two names share a count, but a flood of names cannot make the table grow.
  */
 class FrequencySketch {
   /** The upper 24 bits hold a part of the name's hash, the lower 8 bits the count. */
@@ -124,11 +124,11 @@ class FrequencySketch {
   add(name: string): number {
     const hash = hashOf(name);
     const slot = hash & (this.#slots.length - 1);
-    const mark = hash & ~maxCount;
+    const hashPart = hash & ~maxCount;
     const known = this.#slots[slot] ?? 0;
-    const isSame = (known & ~maxCount) === mark;
+    const isSame = (known & ~maxCount) === hashPart;
     const count = isSame ? Math.min(maxCount, (known & maxCount) + 1) : 1;
-    this.#slots[slot] = mark | count;
+    this.#slots[slot] = hashPart | count;
     return count;
   }
 

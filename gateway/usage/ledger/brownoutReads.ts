@@ -55,21 +55,23 @@ export class BrownoutReads implements BrownoutQueries {
       first: number;
       last: number;
       called: number;
-      came: number;
-      used: number;
+      successor_first: number;
+      successor_used: number;
     }>(
       `SELECT one.client AS id, COALESCE(name, '${otherClients}') AS client, refused, one.first AS first, one.last AS last,
-        COALESCE(seen.last, one.last) AS called, COALESCE(moved.first, 0) AS came, COALESCE(moved.used, 0) AS used
+        COALESCE(seen.last, one.last) AS called, COALESCE(moved.first, 0) AS successor_first,
+        COALESCE(moved.used, 0) AS successor_used
         FROM brownout_client AS one LEFT JOIN clients ON clients.id = one.client
         LEFT JOIN version_client AS seen ON seen.version = one.version AND seen.client = one.client
         LEFT JOIN version_client AS moved ON moved.version = ? AND moved.client = one.client
         WHERE one.version = ? AND brownout = ? ORDER BY refused DESC, name`,
       [next, id, period.at],
     );
-    // The days are read only for clients whose last use is later than the period: an earlier use may be in it.
-    const laterUsers = rows.filter(({ came, used }) => came < moveUntil && used >= moveUntil);
+    // The days are read only for clients whose last use of the successor is too late, because an earlier use may be in time.
+    const laterUsers = rows.filter((row) => row.successor_first < moveUntil && row.successor_used >= moveUntil);
     const uses = await this.#latestCalls(next, laterUsers, period.at, moveUntil, isUse);
-    const useOf = ({ id: client, used }: (typeof rows)[number]) => (used < moveUntil ? used : (uses.get(client) ?? 0));
+    const useOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
+      used < moveUntil ? used : (uses.get(client) ?? 0);
     const laterCallers = rows.filter((row) => row.called >= retryUntil && useOf(row) < row.first);
     const calls = await this.#latestCalls(id, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
@@ -101,7 +103,7 @@ export class BrownoutReads implements BrownoutQueries {
             GROUP BY item HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ?`;
     const isSpared = `item IN (SELECT id FROM clients WHERE name ${this.#database.isInList})`;
     const order = 'spared DESC, requests DESC, item';
-    // There may be thousands. Only the listed ones are named.
+    // There may be thousands of clients. Names are looked up only for those that are returned.
     const rows = await this.#database.all<{ client: string; requests: number; spared: number; total: number }>(
       `SELECT name AS client, requests, spared, total FROM (
           SELECT item, requests, CASE WHEN ${isSpared} THEN 1 ELSE 0 END AS spared, COUNT(*) OVER () AS total
@@ -115,7 +117,7 @@ export class BrownoutReads implements BrownoutQueries {
     return { count: rows[0]?.total ?? 0, clients };
   }
 
-  /** By the id of a client: its last request to a version since the day of `at` and before `until`. */
+  /** The last request of each client to a version, since the day of `at` and before `until`, by the id of the client. */
   async #latestCalls(
     version: number,
     clients: readonly { readonly id: number }[],
@@ -126,7 +128,7 @@ export class BrownoutReads implements BrownoutQueries {
     const [first, last] = [`${begin} + first`, `${begin} + last`];
     const found = new Map<number, number>();
     let open = clients.map(({ id }) => id);
-    // The last day first: most clients that still call have called on it, and are not looked for on earlier days.
+    // The last day comes first: most clients that still call have called on that day, and are not looked for on earlier days.
     for (const day of daysFrom(at, until).reverse()) {
       if (open.length === 0) break;
       // On the last day, the client may have called before and after `until`.
@@ -148,7 +150,7 @@ export class BrownoutReads implements BrownoutQueries {
   }
 }
 
-// Days on which every request failed are not use.
+// A day on which every request failed does not count as use.
 const isUse = 'AND (failing = 0 OR requests > failing)';
 const refusedBy = 'SELECT client FROM brownout_client WHERE version = ? AND brownout = ?';
 

@@ -3,14 +3,14 @@ import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
 import type { NamedSums, SqlReads } from './sqlReads.ts';
 
-// A flood of old names must not make the query slow. The rest is listed without the time of the last use.
+// A flood of old names must not make the query slow. Above this number, clients are listed without the time of their last use.
 const maxLookedUp = 1_000;
 
 const isUse = '(failing = 0 OR requests > failing)';
 
 /**
- * The clients that used a version on the days from `since` to `until`, and before `since` either never or not within `quiet`. If
- * the ledger begins less than `quiet` before `since`, no client is known to be new.
+ * The clients that used a version on the days from `since` to `until`, and had not used it for at least `quiet` before `since`, or
+ * never. If the ledger begins less than `quiet` before `since`, no client is known to be new.
  */
 export async function arrivalsIn(
   database: ReportingDatabase,

@@ -6,11 +6,11 @@ import { listOf, type NamedSums, type SqlReads, startOf } from './sqlReads.ts';
 
 const maxRoutesPerClient = 5;
 
-/** Where a statement finds the clients of a version, or its clients on some of its routes. */
+/** Where a statement finds the clients of a version, or the clients of some routes of a version. */
 interface ClientTables {
   /** The table of sums per hour and per day. */
   readonly sums: 'client' | 'pair';
-  /** Its column with the client. */
+  /** The column of that table with the client. */
   readonly item: 'item' | 'client';
   /** A condition that selects the routes. */
   readonly only: string;
@@ -34,7 +34,7 @@ export class ClientReads {
     this.routes = routes;
   }
 
-  /** The spans of which the tables have rows. There are no blocks per client and route. */
+  /** The spans for which the tables have rows. There are no blocks per client and route. */
   async spans(since: number): Promise<Spans[]> {
     return this.routes === undefined ? this.#reads.spans(since, endless, 'client') : this.daysAndHours(since);
   }
@@ -123,7 +123,7 @@ export class ClientReads {
     return accepted && rows;
   }
 
-  /** By the id of a client: the number of its routes since `since`. */
+  /** The number of routes that each client has called since `since`, by the id of the client. */
   async routeCounts(version: string, since: number): Promise<Map<number, number>> {
     const { only } = await this.#tables();
     const rows = await this.#database.all<{ client: number; routes: number }>(
@@ -167,7 +167,7 @@ export class ClientReads {
     return new Map(rows.map((row) => [row.version, row.used_at]));
   }
 
-  /** By a client's id: its first request, and its last use. Only clients that used the version. */
+  /** The first request and the last use of each client that used the version, by the id of the client. */
   async uses(version: string): Promise<Map<number, { readonly first: number; readonly used: number }>> {
     const { seen } = await this.#tables();
     const used = await this.#used();
@@ -196,8 +196,9 @@ export class ClientReads {
   }
 
   /**
-   * The days on which these clients used the version, oldest first. One row per day, because objects for hundreds of thousands
-   * of rows take longer than the query. `clients`: ids. PostgreSQL filters by a list while it reads, which costs less than a join.
+   * The days on which these clients used the version, oldest first. One row per day, because to create objects for hundreds of
+   * thousands of rows would take longer than the query. `clients`: ids. PostgreSQL filters by a list of ids while it reads the table.
+   * This costs less than a join.
    */
   async daysOfUse(version: string, clients: readonly number[]): Promise<readonly DayOfClients[]> {
     if (clients.length === 0) return [];
@@ -221,7 +222,7 @@ export class ClientReads {
     ]);
     // No route has the id 0.
     const only = `AND route IN (${[0, ...rows.map(({ id }) => id)].join(', ')})`;
-    // An earlier release did not record `first` and `used`: then the earliest and the latest possible time count.
+    // In rows of an earlier release `first` and `used` are NULL: the earliest and the latest possible time stand for them.
     const seen = `(SELECT route_client.version, route_client.client, MAX(route_client.last) AS last,
         MIN(COALESCE(route_client.first, version_client.first, route_client.last)) AS first,
         MAX(COALESCE(route_client.used, route_client.last)) AS used

@@ -38,7 +38,7 @@ export function openLedgerFile(file: string, salt: string): DatabaseSync {
   }
 }
 
-/** Held by the process that writes a ledger. The system releases it when the process ends, in whatever way. */
+/** The lock of the process that writes a ledger. The system releases it when the process ends, even after a crash. */
 export interface LedgerClaim {
   release(): void;
 }
@@ -92,7 +92,8 @@ export function readSalt(file: string): string {
   }
 }
 
-/** Opening a named pipe would block. @returns false if there is no such file @throws UnsuitableFileError */
+/** Rejects a path that is not a regular file, because opening a named pipe would block. @returns false if there is no such file
+ * @throws UnsuitableFileError */
 function assertFile(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats) assertSuitable(stats);
@@ -127,7 +128,7 @@ export function copyName(file: string, label: string, now: number): string {
   return `${file}.${label}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
 }
 
-/** Renames a damaged ledger, so that a new one can be created. @returns the new name, or a sentence that tells why it could not be renamed */
+/** Renames a damaged ledger, so that a new one can be created. @returns the new name, or a sentence with the reason why not */
 export function renameDamaged(file: string, now: number): { readonly renamed: string } | { readonly failure: string } {
   const renamed = copyName(file, 'corrupt', now);
   try {
@@ -162,7 +163,7 @@ function migrate(database: DatabaseSync): void {
   });
 }
 
-/** Another process may be doing the same, so `work` itself has to check what is left to do. */
+/** Runs `work` in a transaction. Another process may be doing the same, so `work` itself has to check what is left to do. */
 export function inTransaction<Result>(database: DatabaseSync, work: () => Result): Result {
   database.exec('BEGIN IMMEDIATE');
   try {

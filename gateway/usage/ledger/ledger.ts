@@ -30,7 +30,7 @@ export interface LedgerOptions {
   readonly interruption?: string | undefined;
 }
 
-/** The usage ledger on disk. Rows that cannot be written are kept in memory, and the next batch tries again. */
+/** The usage ledger on disk. Rows that cannot be written are kept in memory and written with a later batch. */
 export class Ledger implements WritableLedger {
   problem: string | undefined;
   incident: Incident | undefined;
@@ -89,7 +89,7 @@ export class Ledger implements WritableLedger {
 
   configure(settings: LedgerSettings): void {
     const { store, tagKey, spool, identify } = this.settings;
-    // The next batch notes the change, even if it is empty.
+    // With 0, the next batch is written even if it is empty, and then records the change.
     if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#seen = 0;
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
   }
@@ -104,7 +104,7 @@ export class Ledger implements WritableLedger {
     this.#write((store) => store.removeSent(epoch, seq));
   }
 
-  /** Replaces the salt of the tags: rows that are added from now on have tags under the new one. */
+  /** Replaces the salt of the tags. Rows that are added from now on have tags under the new salt. */
   adoptSalt(salt: string): void {
     if (this.#write((store) => store.adoptSalt(salt))) this.#salt = salt;
   }
@@ -210,7 +210,7 @@ export class Ledger implements WritableLedger {
     this.#store = new SqliteStore(this.settings.store, this.#salt, outbox);
     if (this.settings.tagKey === undefined) this.#salt = this.#store.salt;
     this.brownouts = this.#store.brownouts();
-    // A file that was created during the run has no counts of the time before.
+    // A file that was created during the run does not have the counts from before.
     if (this.#seen > 0) this.#began = now;
     const { latest, countedAlone } = this.#store;
     if (countedAlone)

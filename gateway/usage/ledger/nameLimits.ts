@@ -12,7 +12,7 @@ export interface NameLimits {
 type LimitedSubject = keyof NameLimits;
 
 const othersOf: Readonly<Record<LimitedSubject, string>> = { client: otherClients, route: otherRoute };
-// Folding is expensive. While batches are added it waits until the names exceed the limit by this factor.
+// Folding is expensive. While batches are added, names are folded only when they exceed the limit by this factor.
 const leeway = 1.25;
 
 interface Day {
@@ -121,7 +121,7 @@ const addUp = `ON CONFLICT DO UPDATE SET ${addUpSums}`;
 
 type Run = (sql: string, values?: readonly number[]) => void;
 
-/** Other days and all sums of the version stay the same. @returns the requests of the folded names */
+/** Folds the names of one day. Other days and all sums of the version stay the same. @returns the requests of the folded names */
 function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
   const run: Run = (sql, values = []) => void database.prepare(sql).run(...values);
   database.exec(`CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;
@@ -138,7 +138,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     .get(version, day)?.['sum'];
   const begin = day * dayMs;
   const block = spanAt('block', begin);
-  // First, because it reads the rows of the day, which the statements below change.
+  // This comes first, because it reads the rows of the day, and the statements below change these rows.
   foldBlock(run, subject, version, day, into);
   const spans = [
     ['hour', begin / hourMs, begin / hourMs + 23],
@@ -180,7 +180,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
   return Number(requests ?? 0);
 }
 
-/** Subtracts the day of the folded names from their block, and adds it to that of `into`. */
+/** Subtracts the counts of the day from the block of each folded name, and adds them to the block of `into`. */
 function foldBlock(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const block = spanAt('block', day * dayMs);
   const offset = day * dayMs - block * lengths.block;
@@ -201,7 +201,8 @@ function foldBlock(run: Run, subject: LimitedSubject, version: number, day: numb
         AND day.version = block.version AND day.span = ? AND day.item = block.item`,
     [version, block, day],
   );
-  // Tests for other days and not for requests = 0: a day on which only a request of an earlier day continued has 0.
+  // Tests whether there are other days. A test for requests = 0 would be wrong: if a request of an earlier day only continued on a
+  // day, this day has 0 requests.
   run(
     `DELETE FROM ${subject}_block AS block WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
       (SELECT 1 FROM ${subject}_day AS day WHERE day.version = block.version AND day.item = block.item
@@ -220,7 +221,7 @@ function usedAt(length: number, sum: 'MAX' | '' = ''): string {
   return `${sum}(CASE WHEN failing = 0 OR requests > failing THEN span * ${length} + last ELSE 0 END)`;
 }
 
-/** A brownout that refused a folded client on this day: all its refused requests are added to `into`. */
+/** If a brownout refused a folded client on this day, all requests that it refused to this client are added to `into`. */
 function foldBrownouts(run: Run, version: number, day: number, into: number): void {
   const where = 'WHERE version = ? AND client IN folded AND first < ? AND last >= ?';
   const values = [version, (day + 1) * dayMs, day * dayMs];
@@ -243,7 +244,7 @@ function foldSeen(run: Run, subject: LimitedSubject, version: number, day: numbe
       [version],
     );
     run('DELETE FROM version_client WHERE version = ? AND client IN folded', [version]);
-    // With a list of the spans, because the table is sorted by span before client.
+    // The statement lists the spans, because the table is sorted by span before client.
     run(
       `INSERT INTO version_client
         SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last),

@@ -5,7 +5,7 @@ import { addCounts, isSingleClient, otherClients, otherRoute, type UsageBatch, t
 /** Some tens of megabytes. */
 const defaultMaxRows = 100_000;
 
-/** Rows that could not be written yet, added up. Above `max` rows, clients and routes are folded into the others. */
+/** Rows that could not be written yet, added up. Above `max` rows, further rows are added to `other clients` and `other`. */
 export class WaitingRows {
   readonly #max: number;
   readonly #rows = new Map<string, UsageRow>();

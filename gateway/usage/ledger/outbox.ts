@@ -3,10 +3,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
-// is closed: its rows are one JSON text, and it never changes, because it may be on its way. A batch that is added while nothing
-// waits is closed from the start. The rows of all others are in a table of their own, so that a row can be added to the waiting
-// row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row. So if the ledger is
-// restored from a backup, the store recognizes by its number each batch whose counts it already has.
+// is closed: its rows are one JSON text, and it never changes, because the store may be receiving it. A batch that is added while
+// nothing waits is closed from the start. The rows of all other batches are in a table of their own. A new row is added to the
+// waiting row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row. So if the
+// ledger is restored from a backup, the store recognizes by its number each batch whose counts it already has.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
@@ -41,7 +41,7 @@ export interface RunTimes {
   readonly restarted: number | undefined;
 }
 
-/** As SQLite takes it. */
+/** A run as values for SQLite: null in place of undefined. */
 type StoredRun = { readonly [Key in keyof RunTimes]: RunTimes[Key] | null };
 
 const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used', 'accepted'] as const;
@@ -56,10 +56,10 @@ const sums = `${counts
   .slice(0, 5)
   .map((count) => `SUM(${count})`)
   .join(', ')}, MIN(first), MAX(last), MAX(used), MAX(accepted)`;
-const measure = `SELECT COUNT(*), COALESCE(SUM(2 * (LENGTH(version) + LENGTH(client) + LENGTH(route)) + ${bytesPerRow}), 0)
+const sizeOfBatch = `SELECT COUNT(*), COALESCE(SUM(2 * (LENGTH(version) + LENGTH(client) + LENGTH(route)) + ${bytesPerRow}), 0)
   FROM outbox_rows AS r WHERE r.epoch = b.epoch AND r.seq = b.seq`;
 
-/** The outbox in an open ledger. All but the constructor runs within the caller's transaction. Throws the errors of SQLite. */
+/** The outbox in an open ledger. All methods run within the caller's transaction. Throws the errors of SQLite. */
 export class Outbox {
   readonly instance: string;
   readonly epoch: number;
@@ -72,8 +72,8 @@ export class Outbox {
     this.#database = database;
     const meta = (key: string): unknown => this.#get('SELECT value FROM meta WHERE key = ?', key)?.['value'];
     this.instance = String(meta('instance') ?? instance);
-    // A clock that was set back must not repeat an earlier epoch. Two copies of a ledger that start at the same time must not
-    // have the same one: the store would take their batches for the same.
+    // A clock that was set back must not lead to an earlier epoch again. Two copies of a ledger that start at the same time must
+    // get different epochs, because the store could not tell their batches apart.
     this.epoch = Math.max(now * 1_000, Number(meta('epoch') ?? 0)) + randomInt(1, 1_000_000);
     const values = [this.instance, this.epoch];
     this.#run(`INSERT OR REPLACE INTO meta VALUES ('instance', ?), ('epoch', ?), ('seq', 0)`, ...values);
@@ -86,7 +86,7 @@ export class Outbox {
     let rest = batch;
     do {
       const rows = rest.slice(0, maxRowsPerBatch);
-      // The usual case while the store answers. Through the table, a row would take several times as long.
+      // A closed batch is the usual case while the store answers. To add a row to the table takes several times as long.
       if (this.#get('SELECT 1 FROM outbox LIMIT 1') === undefined) this.#addClosed(rows, run, salt);
       else this.#addOpen(rows, run, salt);
       rest = rest.slice(maxRowsPerBatch);
@@ -135,7 +135,7 @@ export class Outbox {
     );
   }
 
-  /** Adds rows to batches that still take some. */
+  /** Adds rows to the batch that is not closed. */
   #addOpen(rows: UsageBatch, run: StoredRun, salt: string): void {
     const seq = this.#openBatch(run, salt);
     for (const row of rows) {
@@ -178,10 +178,10 @@ export class Outbox {
     const batch = [Number(oldest['epoch']), Number(oldest['seq'])];
     const object = (names: readonly string[]): string =>
       `json_object(${names.map((column) => `'${column}', ${column}`).join(', ')})`;
-    const unrefused = columns.filter((column) => column !== 'brownout');
+    const withoutBrownout = columns.filter((column) => column !== 'brownout');
     this.#run(
       `UPDATE outbox AS b SET rows = (SELECT json_group_array(
-          json(CASE WHEN brownout = 0 THEN ${object(unrefused)} ELSE ${object(columns)} END)) FROM outbox_rows AS r
+          json(CASE WHEN brownout = 0 THEN ${object(withoutBrownout)} ELSE ${object(columns)} END)) FROM outbox_rows AS r
         WHERE r.epoch = b.epoch AND r.seq = b.seq) WHERE epoch = ? AND seq = ?`,
       ...batch,
     );
@@ -193,27 +193,28 @@ export class Outbox {
   }
 
   /**
-   * Adds up the rows of the oldest hour that still has named routes: one row is left for each client. If no hour has any, adds
-   * up the oldest hour that still has named clients: one row is left for each version. @returns false if there is none either
+   * Adds up the rows of the oldest hour that still has named routes: one row is left for each client. If no hour has named
+   * routes, adds up the rows of the oldest hour that still has named clients: one row is left for each version.
+   * @returns false if no hour has named clients
    */
   #fold(): boolean {
-    const find = (column: string): string =>
+    const oldestHourWith = (column: string): string =>
       `SELECT epoch, hour FROM outbox_rows WHERE ${column} <> ? ORDER BY epoch, hour LIMIT 1`;
-    const byClient = this.#get(find('route'), otherRoute);
-    const hour = byClient ?? this.#get(find('client'), otherClients);
+    const byClient = this.#get(oldestHourWith('route'), otherRoute);
+    const hour = byClient ?? this.#get(oldestHourWith('client'), otherClients);
     if (hour === undefined) return false;
     const where = 'WHERE epoch = ? AND hour = ?';
     const key = [Number(hour['epoch']), Number(hour['hour'])] as const;
     const { first, last } =
       this.#get(`SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox_rows ${where}`, ...key) ?? {};
-    const [client, kept] = byClient ? ['client', 'route'] : [`'${otherClients}'`, 'client'];
+    const [client, foldedColumn] = byClient ? ['client', 'route'] : [`'${otherClients}'`, 'client'];
     this.#folded += Number(
       this.#get(
-        `SELECT SUM(requests) AS sum FROM outbox_rows ${where} AND ${kept} <> ?`,
+        `SELECT SUM(requests) AS sum FROM outbox_rows ${where} AND ${foldedColumn} <> ?`,
         ...[...key, byClient ? otherRoute : otherClients],
       )?.['sum'],
     );
-    // With the first number, so that no row waits longer than before.
+    // The sum joins the first of these batches, so that no row waits longer than before.
     this.#database.exec('DROP TABLE IF EXISTS temp.folded');
     this.#run(
       `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${client}, '${otherRoute}', hour, brownout, ${sums}
@@ -229,7 +230,7 @@ export class Outbox {
   /** Updates the size of the batches from `first` to `last`. */
   #measure(epoch: number, first: number, last: number): void {
     this.#run(
-      `UPDATE outbox AS b SET (size, bytes) = (${measure}) WHERE epoch = ? AND seq BETWEEN ? AND ? AND rows IS NULL`,
+      `UPDATE outbox AS b SET (size, bytes) = (${sizeOfBatch}) WHERE epoch = ? AND seq BETWEEN ? AND ? AND rows IS NULL`,
       ...[epoch, first, last],
     );
   }

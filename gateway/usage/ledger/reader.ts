@@ -29,7 +29,7 @@ import { type NamedSums, SqlReads } from './sqlReads.ts';
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;
 const maxGapShare = 0.1;
-// The version of the ledger in which the tables of clients per route tell which requests failed. Earlier ones lack columns.
+// Since this version of the ledger, the tables of clients per route tell which requests failed. Earlier versions lack columns.
 const firstWithOutcomesOfRoutes = 5;
 // Computing the routes of thousands of clients takes longer than a person waits.
 const clientsWithRoutes = 50;
@@ -48,8 +48,8 @@ export class LedgerReader implements UsageQueries {
   evidence: EvidenceReads | undefined;
 
   /**
-   * Without a database, every query returns no rows. `all`: a reader of all routes, of which this one reads only `routes`, by
-   * their names in the ledger.
+   * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
+   * `all`: the reader of all routes that it is made from.
    */
   constructor(
     database: LedgerDatabase | undefined,
@@ -203,7 +203,7 @@ export class LedgerReader implements UsageQueries {
     return rows.map(({ row }) => ({ ...row, topRoutes: routes.get(row) ?? [] }));
   }
 
-  /** By a client's id: its most used routes. */
+  /** The most used routes of each client, by the id of the client. */
   async #topRoutes(version: string, clients: readonly number[], since: number) {
     return this.#clients.topRoutes(version, clients, await this.#clients.daysAndHours(since));
   }

@@ -28,8 +28,8 @@ const sumTables = subjects.flatMap((subject) =>
 const pairOutcomes = ['served', 'failing', 'refused'].map((column) => `${column} INTEGER NOT NULL DEFAULT 0`);
 
 /**
- * Requests per client and route. There is no table of blocks. Most clients use most of their routes on few days of a month,
- * so it would have nearly as many rows as the table of days. And routes are read only for a few clients at a time.
+ * Requests per client and route. There is no table of blocks, because it would have nearly as many rows as the table of days: most
+ * clients use most of their routes on few days of a month. And routes are read only for a few clients at a time.
  */
 const pairTables = ['hour', 'day'].map(
   (length) => `
@@ -45,10 +45,6 @@ const nameTables = subjects.map(
   (subject) => `CREATE TABLE ${subject}s (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE);`,
 );
 
-/**
- * What waits for the shared store of a fleet: see `Outbox`. `rows`: the batch as JSON; NULL: its rows are in `outbox_rows`.
- * `since`: when it began to wait. `size`: its rows. Without a fleet these tables stay empty.
- */
 const acceptedColumn = 'accepted INTEGER NOT NULL DEFAULT 0';
 const outboxRows = `
   CREATE TABLE outbox_rows (
@@ -62,6 +58,11 @@ const outboxRows = `
   ) WITHOUT ROWID;
   CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
 `;
+
+/**
+ * The batches that wait for the shared store of a fleet: see `Outbox`. `rows`: the batch as JSON; NULL: its rows are in
+ * `outbox_rows`. `since`: when the batch began to wait. `size`: the number of its rows. Without a fleet these tables stay empty.
+ */
 const outboxTables = `
   CREATE TABLE outbox (
     epoch INTEGER NOT NULL, seq INTEGER NOT NULL, began INTEGER NOT NULL, seen INTEGER NOT NULL, restarted INTEGER,
@@ -88,7 +89,7 @@ const brownoutRecords = `
   ) WITHOUT ROWID;
 `;
 
-/** How often each property of the shape of responses occurred: see `EvidenceRow`. `target`: the version that was compared. */
+/** How often each property of the shape of responses occurred: see `EvidenceRow`. `target`: `to` of that row. */
 const evidenceTable = `
   CREATE TABLE evidence (
     version TEXT NOT NULL, target TEXT NOT NULL, hash TEXT NOT NULL, kind TEXT NOT NULL, route TEXT NOT NULL,
@@ -107,8 +108,8 @@ export const schema = `
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
   -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
-  -- used: the last request that did not fail; 0: there is none. accepted: the last one that a backend answered 2xx and
-  -- that had no header of usage.identify twice; 0: none.
+  -- used: see UsageRow. accepted: the last request that a backend answered 2xx and that had no header of usage.identify
+  -- twice; 0: there is none.
   -- first and used of a route are NULL if an earlier release has written the row: they are not known.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,

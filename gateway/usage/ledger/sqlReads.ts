@@ -10,7 +10,7 @@ export type NamedSums = UsageSums & { readonly id: number; readonly name: string
 const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
- * SELECT statements on an open ledger, without those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
+ * SELECT statements on an open ledger, except those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
  * The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans, so that the
  * database looks each of them up.
  */
@@ -23,7 +23,7 @@ export class SqlReads {
     this.#isInList = database.isInList;
   }
 
-  /** Divides a period into spans of which the ledger has rows. Clients and routes have rows per hour only for recent days. */
+  /** Divides a period into spans for which the ledger has rows. Clients and routes have rows per hour only for recent days. */
   async spans(since: number, until: number, subject: Subject, longest: 'day' | 'block' = 'block'): Promise<Spans[]> {
     const from = Math.max(since, Number(await this.meta('kept_from')), 0);
     const hoursAreKept = subject === 'version' || from >= Number(await this.meta('hours_from'));
@@ -96,7 +96,7 @@ export class SqlReads {
     return new Map(rows.map((row) => [row.version, row.clients]));
   }
 
-  /** By the id of a route: the number of its clients since `since`, without `other clients`. */
+  /** The number of clients of each route since `since`, without `other clients`, by the id of the route. */
   async clientsOfRoutes(version: string, since: number): Promise<Map<number, number>> {
     const rows = await this.#database.all<{ route: number; clients: number }>(
       `SELECT route, COUNT(client) AS clients FROM route_client
@@ -121,7 +121,7 @@ export class SqlReads {
     return row?.requests ?? 0;
   }
 
-  /** Requests of each version by hour or by day, oldest first. `routes`: only to these; their hours are kept for some days. */
+  /** Requests of each version by hour or day, oldest first. `routes`: only requests to these, whose hours are kept for some days. */
   async series(
     step: 'hour' | 'day',
     since: number,
@@ -207,7 +207,7 @@ export class SqlReads {
     return (await this.hasOutcomes()) ? 'used' : 'last';
   }
 
-  /** A value of the table `meta`; 0 if it has none. */
+  /** The value of a key in the table `meta`; 0 if there is none. */
   async meta(key: string): Promise<number | string> {
     const rows = await this.#database.all<{ value: number | string }>('SELECT value FROM meta WHERE key = ?', [key]);
     return rows[0]?.value ?? 0;

@@ -27,13 +27,13 @@ export class SqliteStore {
   readonly mark: string;
   /** The latest instant in the file when it was opened, epoch ms. */
   readonly latest: number;
-  /** Requests were counted without the fleet since the gateway left it, so the shared store does not have them. */
+  /** True if requests were counted since the gateway left its fleet. The shared store does not have these requests. */
   readonly countedAlone: boolean;
   readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #writer: LedgerWriter;
   readonly #outbox: Outbox | undefined;
-  /** The gateway has left its fleet: `fleet.store` was removed. */
+  /** True if the gateway has left its fleet: `fleet.store` was removed. */
   readonly #hasLeftFleet: boolean;
   #salt: string;
   /** The naming in the file; undefined: not read yet. See `namingOf`. */
@@ -46,7 +46,7 @@ export class SqliteStore {
   #added: { rows: UsageBatch; spool: number } | undefined;
   #isRestart = false;
 
-  /** `outbox`: given in a fleet. `now`: epoch ms; `instance`: the id of this gateway if the file is new. */
+  /** `outbox`: set in a fleet. `now`: epoch ms. `instance`: the id of this gateway, used if the file has none. */
   constructor(file: string, salt: string, outbox?: { readonly now: number; readonly instance: string | undefined }) {
     this.#file = file;
     this.#database = openLedgerFile(file, salt);
@@ -68,7 +68,7 @@ export class SqliteStore {
     }
   }
 
-  /** The salt in the file. An existing file keeps its own and not the one that was passed. */
+  /** The salt in the file. An existing file keeps its salt, and the one that was passed is ignored. */
   get salt(): string {
     return this.#salt;
   }
@@ -158,7 +158,7 @@ export class SqliteStore {
     this.#naming = naming;
   }
 
-  /** Adds what was decided about brownouts. A brownout that is over stays so. Within `transaction`. */
+  /** Adds what was decided about brownouts. Of the stored decisions, only `approved` is replaced. Within `transaction`. */
   saveBrownouts(records: readonly BrownoutRecord[]): void {
     const save = this.#database.prepare(`INSERT INTO brownouts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET state = excluded.state, reason = excluded.reason, changed = excluded.changed
@@ -197,7 +197,7 @@ export class SqliteStore {
     this.#writer.clearCaches();
   }
 
-  /** When the latest request came, to the hour, epoch ms; 0 for none. */
+  /** When the latest request came, rounded down to the hour, epoch ms; 0 for none. */
   latestRequest(): number {
     return latestRequest(this.#database);
   }
@@ -236,7 +236,7 @@ export class SqliteStore {
   }
 }
 
-/** Random, unless `usage.tag_key` decides it. */
+/** The salt for a new file: derived from `usage.tag_key` if it is set, otherwise random. */
 export function newSalt({ tagKey }: Pick<LedgerSettings, 'tagKey'>): string {
   return tagKey === undefined ? randomBytes(16).toString('hex') : saltFrom(tagKey);
 }

@@ -18,7 +18,7 @@ import type {
 
 // Copying a message of this many rows takes a few milliseconds.
 const rowsPerCommand = 2_000;
-// While this many commands are unanswered, further rows are added up in memory.
+// While the thread has not answered this many commands, further rows are added up in memory.
 const maxUnanswered = 4;
 // A command that takes longer is waiting for the disk.
 const defaultOverdueMs = 10_000;

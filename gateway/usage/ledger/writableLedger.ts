@@ -43,19 +43,19 @@ export interface WritableLedger extends LedgerState {
   configure(settings: LedgerSettings): void;
   /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;
-  /** Stores what was decided about brownouts. A brownout that is over stays so. */
+  /** Stores what was decided about brownouts. Of the stored decisions, only `approved` is replaced. */
   saveBrownouts(records: readonly BrownoutRecord[]): void;
-  /** Adds to the evidence about responses. What cannot be written soon is lost. */
+  /** Adds to the evidence about responses. Rows that cannot be written soon are lost. */
   saveEvidence(rows: readonly EvidenceRow[]): void;
-  /** Resolves once every batch added before is written, or is kept because it cannot be. */
+  /** Resolves once every batch that was added before is written, or kept in memory because it cannot be written. */
   flush(): Promise<void>;
-  /** Deletes what is older than the retention, and applies the limits exactly. `now`: epoch ms. */
+  /** Deletes what is older than the retention, and applies the limits of names exactly. `now`: epoch ms. */
   maintain(now: number): void;
   /** Writes the waiting rows if possible. */
   close(): void | Promise<void>;
 }
 
-/** Without settings there are no limits. */
+/** The limits of names in the settings. A limit that is not set is infinite in practice. */
 export function limitsOf({
   maxClients = Number.MAX_SAFE_INTEGER,
   maxRoutes = Number.MAX_SAFE_INTEGER,
@@ -73,7 +73,7 @@ export interface LedgerWorkerData {
   readonly interruption: string | undefined;
 }
 
-/** A message to that thread. It answers each with a `LedgerReport` of the same number. */
+/** A message to the thread that writes the ledger. The thread answers each message with a `LedgerReport` of the same number. */
 export type LedgerCommand =
   | { readonly kind: 'write'; readonly number: number; readonly batch: UsageBatch }
   | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }

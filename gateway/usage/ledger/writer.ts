@@ -5,7 +5,7 @@ import { addUpBrownout, addUpRouteClient, addUpSums, type Subject, subjects } fr
 import { type Length, lengths, spanAt } from './spans.ts';
 
 const lengthNames = Object.keys(lengths) as Length[];
-// Names that are still in use are read again after the cache was cleared.
+// Above this number the cache is cleared. The ids of names that are still in use are then read again.
 const maxCachedNames = 100_000;
 
 type SpanStatement = readonly [length: Length, statement: StatementSync];

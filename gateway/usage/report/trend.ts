@@ -14,8 +14,8 @@ export interface Trend {
   /** The change of the daily requests from one day to the next, negative; undefined unless they fall. */
   readonly perDay: number | undefined;
   /**
-   * The first day without requests at this rate: its start in UTC, today at the earliest. Undefined unless the requests
-   * fall, or if the fall slows down.
+   * The first day without requests at this rate: its start in UTC, today at the earliest. Undefined if the requests do not
+   * fall, or if their fall slows down.
    */
   readonly zero: number | undefined;
   /** Complete days, oldest first, including those without requests. */
@@ -58,19 +58,19 @@ export function trendOf(days: readonly Day[], now: number): Trend {
 
 // A week with at least this share of the week before counts as steady.
 const steadyShare = 0.95;
-// A fall is steady if the last week's decrease is less than three times the one of the week before, and vice versa.
+// A fall is steady if each of the last two weekly decreases is less than three times the other one.
 const maxRatio = 3;
 // This many of the seven weekdays must have fewer requests than a week ago.
 const minDaysDown = 5;
 // The last two days must still fall, whatever happened before.
 const recentDays = 2;
-// A fall slows down if the last week's decrease is below this share of the one before. No straight line predicts its end.
+// A fall slows down if the last weekly decrease is below this share of the previous one. No straight line predicts its end.
 const slowingRatio = 0.7;
 
 /** The direction of the daily requests. */
 type DailyTrend =
   | { readonly kind: 'ended' | 'steady' | 'not clear' }
-  /** `perDay`: the decrease from one day to the next; `level`: the average day of the last week. */
+  /** `perDay`: the decrease from one day to the next; `level`: the average daily requests of the last week. */
   | { readonly kind: 'falling'; readonly perDay: number; readonly level: number; readonly isSlowing: boolean };
 
 /**
@@ -92,7 +92,7 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
     first + second > 2 * Math.sqrt(beforeSum + lastSum) && first + second > (1 - steadyShare ** 2) * beforeSum;
   const isSteadyFall = first > 0 && second < maxRatio * first && first < maxRatio * second;
   if (!isSignificant || !isSteadyFall || !fallsByWeekday(previous, last)) return { kind: 'not clear' };
-  // The last week has twice the weight of the one before.
+  // The last decrease has twice the weight of the previous one.
   const perDay = (first + 2 * second) / 3 / weekDays ** 2;
   return { kind: 'falling', perDay, level: lastSum / weekDays, isSlowing: second < slowingRatio * first };
 }

@@ -41,7 +41,7 @@ export function clientJson(use: ClientUse) {
   return { ...countsJson(use), routes: use.routes, top_routes: routesJson(use.topRoutes) };
 }
 
-/** The same without its routes. */
+/** A client's use as in `clientJson`, without the routes. */
 export function countsJson({ client, name, first, last, used, ...counts }: ClientCounts) {
   const { requests, errors, served, failing, refused } = counts;
   return {
@@ -85,14 +85,14 @@ export interface UsagePage {
   /** A part of the client, its name or the route. Case does not matter. */
   readonly filter?: string | undefined;
   /**
-   * `here`: clients that use the version and do not only fail; `refused`: clients with refused requests; `any`: also
-   * clients that use only the successor now. Undefined: the clients of the version, without their states.
+   * `here`: clients of the version with at least one request that did not fail; `refused`: clients with refused requests; `any`:
+   * all clients, with those that use only the successor now. Undefined: the clients of the version, without their states.
    */
   readonly state?: MigrationState | 'here' | 'refused' | 'any' | undefined;
 }
 
 /** The columns that rows can be sorted by. `client` sorts by the client's name, if it has one. */
-export const sortable: Readonly<Record<string, readonly string[]>> = {
+export const sortableColumns: Readonly<Record<string, readonly string[]>> = {
   client: [
     'client',
     'requests',
@@ -171,7 +171,7 @@ function inOrder(rows: readonly ReportRow[], column: string, descending: boolean
 export const migrationStates = ['stayed', 'both', 'moved', 'successor only', 'went back', 'failing'] as const;
 type MigrationState = (typeof migrationStates)[number];
 
-// If a client uses both versions at the same time, which one it used last is random.
+// If a client uses both versions at the same time, it is random which of them it used last.
 const minWentBackMs = 3_600_000;
 
 export function migrationState(movement: Pick<ClientMovement, 'from' | 'to' | 'before'>): MigrationState {

@@ -36,7 +36,7 @@ export interface UsageReport {
   readonly version: string | null;
   /** `GET /drinks/{id}`: the route that is reported on; absent: all of them. */
   readonly route?: string;
-  /** With `route`: requests to the version that were counted without their route, and may be requests to it. */
+  /** With `route`: requests to the version that were counted without their route. They may be requests to `route`. */
   readonly without_route?: number;
   /** The gateway that is reported on; absent: all of them. */
   readonly instance?: string;
@@ -151,7 +151,7 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
     }),
 };
 
-/** Clients are counted for the whole fleet, so their number and the last request are not known for one gateway. */
+/** For one gateway, the number of clients and the last request are not known, because clients are counted for the whole fleet. */
 function instanceTotals(days: readonly InstanceDay[]): ReportRow[] {
   const byVersion = [...Map.groupBy(days, ({ version }) => version)];
   return byVersion
@@ -191,7 +191,7 @@ async function eachVersion(
   return rows.flat();
 }
 
-// So that a report of tens of thousands of clients stays small.
+// A limit, so that a report of tens of thousands of clients stays small.
 const clientsWithDays = 50;
 
 /** Adds the requests per day to the first rows of each version. */
@@ -210,7 +210,7 @@ async function withDays(rows: readonly ReportRow[], queries: RouteQueries, since
   return rows.map((row) => ({ ...row, days: days.get(row) ?? null }));
 }
 
-/** Adds the migration state to each client, and the clients that use only the successor now. */
+/** Adds the migration state to each row, and adds a row for each client that uses only the successor now. */
 async function withStates(
   rows: readonly ReportRow[],
   version: string,
