@@ -59,7 +59,7 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
     const remedy = known === '' ? 'Add a version with an upstream, or remove the adapter.' : `Write one of ${known}.`;
     if (from === undefined) {
       if (hasValue(source, at)) return [];
-      return [faultAt(source, at, 'The adapter has no from.', `Name the version whose backend answers. ${remedy}`)];
+      return [faultAt(source, at, 'The adapter has no `from`.', `Name the version whose backend answers. ${remedy}`)];
     }
     if (from === key) return [faultAt(source, at, `${key} cannot be adapted from itself.`, remedy)];
     const target = entries.find((other) => other.key === from);
@@ -137,10 +137,10 @@ function rowFaults(
 ): Fault[] {
   const [hasTo, hasGone] = [hasValue(source, [...at, 'to']), hasValue(source, [...at, 'gone'])];
   if (hasTo && hasGone)
-    return [faultAt(source, [...at, 'gone'], `${name} has both to and gone.`, 'Keep one of the two.')];
+    return [faultAt(source, [...at, 'gone'], `${name} has both \`to\` and \`gone\`.`, 'Keep one of the two.')];
   if (!hasTo && !hasGone) {
-    const remedy = 'Write to: with a route of the other version, or gone: with the reason.';
-    return [faultAt(source, at, `${name} has neither to nor gone.`, remedy, 'key')];
+    const remedy = 'Write `to` with a route of the other version, or `gone` with the reason.';
+    return [faultAt(source, at, `${name} has neither \`to\` nor \`gone\`.`, remedy, 'key')];
   }
   const stray = ['request', 'response'].find((part) => hasGone && hasValue(source, [...at, part]));
   if (stray !== undefined)

@@ -62,7 +62,7 @@ export const freezeNeedsDate: ConfigRule = ({ source, entries }) =>
     .filter(({ key, route: { freeze } }) => freeze && !hasValue(source, ['routes', key, 'freeze', 'from']))
     .map(({ key }) => {
       const remedy = 'Add the date from which clients are new: from: YYYY-MM-DD.';
-      return faultAt(source, ['routes', key, 'freeze'], 'The freeze has no from.', remedy, 'key');
+      return faultAt(source, ['routes', key, 'freeze'], 'The freeze has no `from`.', remedy, 'key');
     });
 
 /** A version that is answered 410 has no clients that a freeze could keep out. */

@@ -90,7 +90,7 @@ export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
   notify.flatMap((_one, index) => {
     if (hasValue(source, ['notify', index, 'url'])) return [];
     const remedy = `Write url: \${HOOK}, or remove the entry.`;
-    return [faultAt(source, ['notify', index], 'The entry has no url.', remedy)];
+    return [faultAt(source, ['notify', index], 'The entry has no `url`.', remedy)];
   });
 
 /** The queue has one entry for each event, URL and format, so a second such entry would add nothing. */
@@ -138,7 +138,12 @@ export const telemetryNeedsCollector: ConfigRule = ({ source }) => {
   const keys = Object.keys(valueAt(source.tree, ['telemetry']) ?? {});
   if (keys.length === 0 || hasValue(source, ['telemetry', 'otlp'])) return [];
   return [
-    faultAt(source, ['telemetry'], 'telemetry has no otlp.', 'Write otlp: http://localhost:4318, or remove telemetry.'),
+    faultAt(
+      source,
+      ['telemetry'],
+      'telemetry has no `otlp`.',
+      'Write otlp: http://localhost:4318, or remove telemetry.',
+    ),
   ];
 };
 

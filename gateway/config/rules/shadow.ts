@@ -106,7 +106,7 @@ export const shadowIsOver: WarningRule = (context, now) =>
       : [
           'until',
           `The shadow of ${key} ended on ${dateText(until)}, so nothing is copied.`,
-          'Move until, or remove shadow.',
+          'Move `until`, or remove shadow.',
         ],
   );
 
@@ -152,5 +152,5 @@ export const driftIsOver: WarningRule = ({ source, entries }, now) =>
   entries.flatMap(({ key, route: { drift } }) => {
     if (drift?.until === undefined || drift.until > now) return [];
     const message = `The drift of ${key} ended on ${dateText(drift.until)}, so nothing is compared.`;
-    return [faultAt(source, ['routes', key, 'drift', 'until'], message, 'Move until, or remove drift.')];
+    return [faultAt(source, ['routes', key, 'drift', 'until'], message, 'Move `until`, or remove drift.')];
   });

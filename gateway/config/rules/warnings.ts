@@ -88,7 +88,7 @@ export const movedWithoutSuccessor: WarningRule = (context, now) =>
     .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !successorOf(entry, context, now))
     .map(({ key }) => {
       const message = `${key} has moved routes but no successor.`;
-      return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove moved.');
+      return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove `moved`.');
     });
 
 // The number of routes that a message lists.
