@@ -10,34 +10,29 @@ type OnWritten = Parameters<NonNullable<WritableOptions['write']>>[2];
 export class TextSocket extends Socket {
   /** Undocumented. Writes to the handle, and calls `onWritten` before it returns if the kernel has accepted all of the text. */
   declare readonly _writeGeneric?: (isList: false, text: string, encoding: 'latin1', onWritten: OnWritten) => void;
-  #outcome: 'accepted' | 'waits' | Error = 'waits';
-  /** The next `_write` is for a text that the handle already has. */
+  /** The handle has a text that the kernel has not accepted as a whole. The next `_write` is for this text. */
   #isDispatched = false;
+  #error: Error | undefined;
   #onStreamWritten: OnWritten | undefined;
 
   /** `text`: latin1. Errors are emitted, as after `write`. */
   writeText(text: string): void {
     const { _writeGeneric: writeToHandle } = this;
     if (writeToHandle && this.writableLength === 0 && this.writable && !this.connecting) {
-      this.#outcome = 'waits';
+      this.#isDispatched = true;
       writeToHandle.call(this, false, text, 'latin1', this.#onWritten);
-      this.#isDispatched = !this.#isAccepted;
-      if (this.#isAccepted) return;
+      if (!this.#isDispatched) return;
     }
     this.write(text, 'latin1');
     // The stream has kept the text, and would send it a second time. It keeps texts only while another write is in progress.
     if (this.#isDispatched) this.destroy();
   }
 
-  get #isAccepted(): boolean {
-    return this.#outcome === 'accepted';
-  }
-
   override _write(chunk: unknown, encoding: BufferEncoding, onWritten: OnWritten): void {
     if (!this.#isDispatched) super._write(chunk, encoding, onWritten);
     else {
       this.#isDispatched = false;
-      if (this.#outcome instanceof Error) onWritten(this.#outcome);
+      if (this.#error) onWritten(this.#error);
       else this.#onStreamWritten = onWritten;
     }
   }
@@ -46,7 +41,8 @@ export class TextSocket extends Socket {
     const onStreamWritten = this.#onStreamWritten;
     this.#onStreamWritten = undefined;
     if (onStreamWritten) onStreamWritten(error);
-    else this.#outcome = error ?? 'accepted';
+    else if (error) this.#error = error;
+    else this.#isDispatched = false;
   };
 }
 
