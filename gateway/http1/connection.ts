@@ -10,7 +10,7 @@ import { TextSocket, writeText } from './textSocket.ts';
 interface ConnectionOwner {
   /** Parses the heads of its connections, which come from one target. */
   readonly heads: ResponseHeads;
-  /** `announced`: how long the target keeps the connection open, by its Keep-Alive field, ms. */
+  /** `announced`: how long the target keeps the connection open, according to its Keep-Alive field, ms. */
   onIdle(connection: Connection, announced: number | undefined): void;
   onClose(connection: Connection): void;
 }
@@ -18,9 +18,9 @@ interface ConnectionOwner {
 /** A connection to a target. It carries one exchange at a time, and is idle in its pool in between. */
 export class Connection implements Timed, SocketEvents {
   deadline = Number.POSITIVE_INFINITY;
-  /** How many exchanges it has carried before the current one. If above 0, the target may have closed it while idle. */
+  /** How many exchanges came before the current one. If above 0, the target may have closed the connection while it was idle. */
   earlierExchanges = -1;
-  /** For writing bodies and for pausing. Only this class reads it. */
+  /** For writing bodies and for pausing. Only this class reads from it. */
   readonly socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #reader: ResponseReader;
@@ -106,7 +106,7 @@ export class Connection implements Timed, SocketEvents {
     }
     if (this.#reader.inBody) this.deadline = deadlineIn(this.#idleTimeout);
     const outcome = this.#reader.read(buffer, length);
-    this.#readBuffer.choose(length, this.#reader.inHttpBody && outcome !== 'done', this.#reader.unsent);
+    this.#readBuffer.chooseNext(length, this.#reader.inHttpBody && outcome !== 'done', this.#reader.unsent);
     // The handler may have destroyed the connection meanwhile.
     if (this.closed || outcome === 'more') return true;
     if (outcome === 'paused') return false;
@@ -115,7 +115,7 @@ export class Connection implements Timed, SocketEvents {
     return true;
   }
 
-  /** Returns the connection to its pool before calling the handler, so that its next request may use the connection. */
+  /** Returns the connection to its pool before it calls the handler, so that the next request of the client can use the connection. */
   #onResponse(): void {
     const reader = this.#reader;
     const { handler } = reader;
@@ -159,12 +159,12 @@ export interface Endpoint {
   readonly host: string;
   readonly port: number;
   readonly tls: ConnectionOptions | undefined;
-  /** Replaces the system's resolver. Several addresses are tried in turn. */
+  /** Replaces the system's resolver. Several addresses are tried one after the other. */
   readonly lookup?: LookupFunction;
 }
 
 interface SocketEvents {
-  /** `length` bytes of `buffer`; `bytesOf` returns them for longer than the call. False pauses reading until `resume`. */
+  /** `length` bytes of `buffer` were read. They are valid only during the call, unless `bytesOf` returns them. False pauses reading until `resume`. */
   onRead(buffer: Buffer, length: number): boolean;
   /** With TLS: the TCP connection is open, the handshake not complete. */
   onTcpConnected(): void;
@@ -208,7 +208,7 @@ function lastOf(error: Error): Error {
   return last instanceof Error ? last : error;
 }
 
-// Idle connections are closed this long before the announced time, so that no request is sent while the target closes.
+// Idle connections are closed this long before the announced time, so that no request is sent while the target closes them.
 const closeEarlyMs = 1000;
 
 /** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
@@ -216,7 +216,7 @@ export class ConnectionPool implements ConnectionOwner {
   readonly heads = new ResponseHeads();
   readonly #endpoint: Endpoint;
   #size = 0;
-  // The last one is reused first, so that surplus connections time out.
+  // The connection that became idle last is reused first, so that surplus connections time out.
   readonly #idle: Connection[] = [];
   /** How long an idle connection is kept, ms; 0: no limit. */
   keepAlive: number;

@@ -1,4 +1,4 @@
-// Imported on the path of a request, because the global `performance` is a getter, which costs more than reading the clock.
+// Imported because each request reads the clock: the global `performance` is a getter, and the getter costs more than the clock.
 import { performance } from 'node:perf_hooks';
 
 /** Something with a deadline, by `performance.now()`; Infinity: none. */

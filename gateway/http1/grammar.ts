@@ -11,7 +11,7 @@ const port = /^[0-9]{0,5}$/;
 // Nearly every request has the same Host as the one before.
 let lastValid = '';
 
-/** `uri-host [ ":" port ]` of RFC 9110 §7.2, not empty: RFC 9110 §4.2.1 has no http URI without a host. */
+/** `uri-host [ ":" port ]` of RFC 9110 §7.2. It is never empty, because an http URI has a host (RFC 9110 §4.2.1). */
 export function isAuthority(value: string): boolean {
   if (value === lastValid) return value !== '';
   if (!matchesGrammar(value)) return false;

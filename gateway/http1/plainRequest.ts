@@ -1,6 +1,6 @@
 import { checkedLowerCased } from './grammar.ts';
 
-/** The head of a request in the plain form that this parser and node's read in the same way. */
+/** The head of a request in the plain form. This parser and node's parser read it in the same way. */
 export interface PlainRequest {
   readonly method: string;
   /** In origin-form. */
@@ -67,7 +67,7 @@ export function parsePlainRequest(buffer: Buffer, length: number): PlainRequest 
       case 'expect':
       case 'trailer':
       case 'http2-settings':
-      // llhttp treats it like `Connection`.
+      // llhttp treats `Proxy-Connection` like `Connection`.
       case 'proxy-connection':
         return undefined;
     }
@@ -78,7 +78,7 @@ export function parsePlainRequest(buffer: Buffer, length: number): PlainRequest 
   return { method: constantOf(method), target, fields, contentLength: Number(contentLength), headLength: end + 4 };
 }
 
-/** The same method as a string that V8 has hashed already: it is looked up several times for each request. */
+/** The same method as a string that V8 has hashed already, because each request looks it up several times. */
 function constantOf(method: string): string {
   for (const one of commonMethods) if (one === method) return one;
   return method;

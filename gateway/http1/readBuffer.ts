@@ -1,6 +1,6 @@
 const size = 64 * 1024;
 
-// Plain sockets read into this buffer, which saves one for each of them: a read is handled synchronously.
+// All plain sockets read into this buffer, so they need no buffer of their own. Each read is handled synchronously.
 const shared = Buffer.allocUnsafeSlow(size);
 
 // A body is sent from the buffer that it was read into, and the kernel may not accept all of it at once. So a socket that
@@ -11,11 +11,12 @@ const maxInReserve = 64;
 const reserve: Buffer[] = [];
 let inUse = 0;
 
-// A read of at least this length announces a large body; below `slow`, the body arrives slowly, and copying costs little.
-const bulk = 32 * 1024;
-const slow = 8 * 1024;
+// A read of at least `largeRead` bytes announces a large body. Reads below `smallRead` show that the body arrives slowly, so that
+// copying costs little.
+const largeRead = 32 * 1024;
+const smallRead = 8 * 1024;
 
-/** A part of what was read. It stays as it is until the next read of the same socket. */
+/** A part of what was read. It stays as it is until the next read of the same socket: bytes of the shared buffer are copied. */
 export function bytesOf(buffer: Buffer, start: number, end: number): Buffer {
   const bytes = buffer.subarray(start, end);
   return buffer === shared ? Buffer.from(bytes) : bytes;
@@ -38,11 +39,11 @@ export class ReadBuffer {
 
   /**
    * Chooses the next buffer, after a read of `length` bytes. `inBody`: more of a body follows. `unsent`: some bytes of this read
-   * are not sent yet. If both are true, reading is paused until they are sent.
+   * are not sent yet. If both are true, reading is paused until these bytes are sent.
    */
-  choose(length: number, inBody: boolean, unsent: boolean): void {
-    if (!this.#own) this.#needsOwn = inBody && length >= bulk;
-    else if (!inBody || (length < slow && !unsent)) {
+  chooseNext(length: number, inBody: boolean, unsent: boolean): void {
+    if (!this.#own) this.#needsOwn = inBody && length >= largeRead;
+    else if (!inBody || (length < smallRead && !unsent)) {
       if (!unsent && reserve.length < maxInReserve) reserve.push(this.#own);
       this.release();
     }

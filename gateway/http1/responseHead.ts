@@ -39,7 +39,7 @@ const digits = /^[0-9]{1,15}$/;
 const none: readonly string[] = [];
 
 /**
- * Parses a head, blank line included. Stricter than a browser: a proxy must not pass on what others read differently.
+ * Parses a head, blank line included. Stricter than a browser: a proxy must not pass on what other parsers read differently.
  * @throws MalformedResponse
  */
 export function parseResponseHead(text: string): ResponseHead {
@@ -60,7 +60,7 @@ export function parseResponseHead(text: string): ResponseHead {
     lineEnd = text.indexOf('\r\n', start);
     if (lineEnd === start) break;
     const colon = text.indexOf(':', start);
-    // This refuses obs-fold as well: a line that begins with white space has no token before its colon (RFC 9112 §5.2).
+    // This also refuses obs-fold: a line that begins with white space has no token before its colon (RFC 9112 §5.2).
     if (colon === -1 || colon > lineEnd) throw new MalformedResponse('a field line without a colon');
     const name = text.slice(start, colon);
     const lower = checkedLowerCased(name);
@@ -99,7 +99,7 @@ export function parseResponseHead(text: string): ResponseHead {
   };
 }
 
-// Backends repeat few heads within a second, which is the resolution of Date. Larger ones are rare.
+// Within one second, the resolution of Date, a backend sends few different heads. Larger heads are rare.
 const maxKept = 16;
 const maxKeptLength = 2048;
 
@@ -141,7 +141,7 @@ export class ResponseHeads {
  */
 export function checkPartialHead(text: string, seen: number): void {
   if (text.length > 8 && !text.startsWith('HTTP/1.')) throw new MalformedResponse('not an HTTP/1.x response');
-  // The LF after a CR at the end may still arrive. No slice of the text: the expression looks at the character before an LF.
+  // The LF after a CR at the end may still arrive. The text is not sliced: the expression looks at the character before an LF.
   forbiddenFrom.lastIndex = Math.max(0, seen - 1);
   const wrong = forbiddenFrom.exec(text);
   if (wrong && !(wrong[0] === '\r' && wrong.index === text.length - 1)) {
@@ -167,7 +167,7 @@ function keepAliveOf(value: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
-// All listeners of a gateway have the same.
+// All listeners of a gateway have the same keep-alive time.
 let keepAlive = { ms: Number.NaN, fields: '' };
 
 /** The fields of a response after which the connection stays open, for `ms` between two requests; 0: no limit. */
@@ -179,7 +179,7 @@ export function keepAliveFieldsFor(ms: number): string {
   return keepAlive.fields;
 }
 
-/** RFC 9112 §6.1: the gateway requests no coding but chunked, and a message with both lengths may be an attack. */
+/** RFC 9112 §6.1: the gateway asks for no transfer coding except chunked, and a message with both fields may be an attack. */
 function checkTransferEncoding(value: string, contentLength: number, minor: number): void {
   if (value.toLowerCase() !== 'chunked') throw new MalformedResponse('a transfer coding other than a single chunked');
   if (contentLength !== -1) throw new MalformedResponse('both Transfer-Encoding and Content-Length');
@@ -211,8 +211,8 @@ export function fieldOf({ names, fields }: ResponseHead, name: string): string |
 const framingFields = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer']);
 
 /**
- * The head for another body. `body`: its length; `unknown` in a response without a body, whose body would be changed; `same` if the
- * body is passed on. `change` returns the new value of a field; undefined: the field is removed.
+ * The head for another body. `body`: the length of this body. `unknown`: the response has no body, for example to HEAD, but a body
+ * would be changed. `same`: the body is passed on. `change` returns the new value of a field; undefined: the field is removed.
  */
 export function headForBody(
   head: ResponseHead,

@@ -21,8 +21,8 @@ export interface ResponseHandler {
   onComplete(head: ResponseHead, body: string): void;
   onHead(head: ResponseHead): void;
   /**
-   * False: the connection is not read until `resume`, and `chunk` stays as it is until then. After true, the next read may
-   * overwrite it, except in a tunnel, where it belongs to the handler.
+   * False: the connection is not read until `resume`, and `chunk` stays as it is until then. True: the next read may overwrite
+   * `chunk`. In a tunnel, `chunk` belongs to the handler and is never overwritten.
    */
   onData(chunk: Buffer): boolean;
   /** The trailers: alternating names and values. */
@@ -168,7 +168,7 @@ export class ResponseReader {
     return available > 0 ? this.#readBody(buffer, at, length) : 'more';
   }
 
-  /** The rules of RFC 9112 §6.3, in its order. Negative if the size is not known in advance. */
+  /** The rules of RFC 9112 §6.3, in the same order. Negative if the size is not known in advance. */
   #bodySize(head: ResponseHead): number {
     if (head.status === 101) return this.#startBody('tunnel', unknownSize);
     if (!this.#expectBody || head.status === 204 || head.status === 304) return this.#startBody('length', 0);

@@ -8,7 +8,7 @@ type OnWritten = Parameters<NonNullable<WritableOptions['write']>>[2];
  * accept at once is in the queue until it is accepted, like any other: it counts in `writableLength`, and `end` waits for it.
  */
 export class TextSocket extends Socket {
-  /** Undocumented. Writes to the handle, and calls `onWritten` before it returns if the kernel has accepted all of the text. */
+  /** Undocumented in Node. Writes to the handle, and calls `onWritten` before it returns if the kernel has accepted all of the text. */
   declare readonly _writeGeneric?: (isList: false, text: string, encoding: 'latin1', onWritten: OnWritten) => void;
   /** The handle has a text that the kernel has not accepted as a whole. The next `_write` is for this text. */
   #isDispatched = false;
@@ -24,7 +24,7 @@ export class TextSocket extends Socket {
       if (!this.#isDispatched) return;
     }
     this.write(text, 'latin1');
-    // The stream has kept the text, and would send it a second time. It keeps texts only while another write is in progress.
+    // The stream has queued the text, and would send it a second time. A stream queues text only while another write is in progress.
     if (this.#isDispatched) this.destroy();
   }
 

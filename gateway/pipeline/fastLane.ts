@@ -214,7 +214,7 @@ class LaneConnection implements LaneOwner, Timed {
   #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
     const end = Math.min(length, request.missing);
     const flowing = end === 0 || request.receive(buffer, 0, end);
-    this.#readBuffer.choose(length, !request.complete, !flowing);
+    this.#readBuffer.chooseNext(length, !request.complete, !flowing);
     if (end === length) return flowing || request.complete;
     this.#following ??= new UnparsedBytes();
     if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;

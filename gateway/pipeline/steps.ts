@@ -148,7 +148,7 @@ function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   if (target === undefined) {
     return pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
-  pool.budget.count(exchange.stats.begun);
+  pool.budget.countRequest(exchange.stats.begun);
   exchange.chosenTarget = target;
   return undefined;
 }

@@ -40,7 +40,7 @@ function readOrigin(origin: string, authority: string | undefined): RequestTarge
   return fault ?? { origin, pathEnd, authority };
 }
 
-/** Why another server might interpret the path differently; undefined if it would not. */
+/** Why another server might interpret the path differently; undefined if no server would. */
 function faultOf(path: string): string | undefined {
   if (path.startsWith('//')) return 'the path begins with //';
   if (!visible.test(path)) return 'a byte in the path that is not allowed in a URL';
@@ -90,7 +90,7 @@ export function firstSegment(target: string): string {
   return target.slice(1);
 }
 
-/** The segment of an origin-form target by which its version is looked up, as received; '' if it is not below `basePath`. */
+/** The segment of an origin-form target that names its version, as received; '' if the target is not below `basePath`. */
 export function versionSegment(target: string, basePath: string): string {
   const inside = pathBelow(target, basePath);
   return inside === undefined ? '' : firstSegment(inside);

@@ -17,7 +17,7 @@ export interface HealthChanges {
 
 /** The health of a target: passive, from failed requests, and active, from probes. */
 export class TargetHealth {
-  /** Whether a success would change anything here. Requests that succeed check only this. True until the first success. */
+  /** Whether a success would change the state of this object. Requests that succeed check only this. True until the first success. */
   mayRecover = true;
   /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   reachable: boolean | undefined;
@@ -27,11 +27,11 @@ export class TargetHealth {
   ejectedUntil: number | undefined;
   /** Ejections since the start. */
   ejections = 0;
-  /** Of a request or probe; kept after later successes. */
+  /** The latest error of a request or probe. It is kept after later successes. */
   lastError: TargetError | undefined;
   readonly #changes: HealthChanges;
   #settings: Thresholds | undefined;
-  // No pool with this target has another one. The only target of a pool is never ejected.
+  // No pool with this target has a second target. The only target of a pool is never ejected.
   #isOnly = true;
   // Failures, failed connections and ejections since the last success.
   #failures = 0;
@@ -40,13 +40,13 @@ export class TargetHealth {
   #timer: NodeJS.Timeout | undefined;
   #passesProbes = true;
   // Probes in a row whose result differs from `#passesProbes`.
-  #contrary = 0;
+  #contraryProbes = 0;
 
   constructor(changes: HealthChanges) {
     this.#changes = changes;
   }
 
-  /** Until this is called, the target is never ejected. `isOnly`: no pool with this target has another one. */
+  /** Until this is called, the target is never ejected. `isOnly`: no pool with this target has a second target. */
   configure(settings: Thresholds, isOnly: boolean): void {
     this.#settings = settings;
     this.#isOnly = isOnly;
@@ -73,9 +73,9 @@ export class TargetHealth {
     this.#failures += 1;
     if (unreached) this.#unreached += 1;
     const { passiveFailures, eject } = this.#settings;
-    const enough =
+    const isOverThreshold =
       this.#failures >= passiveFailures || this.#unreached >= ejectAfterUnreached || this.#recentEjections > 0;
-    if (enough && !this.#isOnly) this.#eject(eject);
+    if (isOverThreshold && !this.#isOnly) this.#eject(eject);
   }
 
   /** A probe could not connect. */
@@ -100,23 +100,23 @@ export class TargetHealth {
   }
 
   /** Returns true if the result differs from the known state and is not yet confirmed by enough probes. */
-  probed(good: boolean): boolean {
-    // `#recentEjections` stays: the next failed request ejects it again at once.
-    if (good) this.#readmit();
-    if (good === this.#passesProbes) {
-      this.#contrary = 0;
+  probed(passed: boolean): boolean {
+    // `#recentEjections` stays: the next failed request ejects the target again at once.
+    if (passed) this.#readmit();
+    if (passed === this.#passesProbes) {
+      this.#contraryProbes = 0;
       return false;
     }
-    this.#contrary += 1;
+    this.#contraryProbes += 1;
     const { healthyAfter = 1, unhealthyAfter = 1 } = this.#settings ?? {};
-    if (this.#contrary < (good ? healthyAfter : unhealthyAfter)) return true;
-    this.#setPassing(good);
+    if (this.#contraryProbes < (passed ? healthyAfter : unhealthyAfter)) return true;
+    this.#setPassing(passed);
     return false;
   }
 
   /** Probing has ended: results of earlier probes no longer count. */
   forgetProbes(): void {
-    this.#contrary = 0;
+    this.#contraryProbes = 0;
     if (!this.#passesProbes) this.#setPassing(true);
   }
 
@@ -127,12 +127,12 @@ export class TargetHealth {
 
   #setPassing(passing: boolean): void {
     this.#passesProbes = passing;
-    this.#contrary = 0;
+    this.#contraryProbes = 0;
     this.#changes.count += 1;
   }
 
-  #eject(eject: number): void {
-    const ms = Math.min(eject * 2 ** this.#recentEjections, Math.max(eject, longestEjection));
+  #eject(firstMs: number): void {
+    const ms = Math.min(firstMs * 2 ** this.#recentEjections, Math.max(firstMs, longestEjection));
     this.#recentEjections += 1;
     this.ejections += 1;
     this.ejectedUntil = Date.now() + ms;

@@ -25,12 +25,12 @@ export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>;
 /** Resolves like the system, with /etc/hosts and DNS. */
 export const systemResolve: Resolve = (name) => lookup(name, { all: true });
 
-/** Whether a host is a name, whose addresses may change, and not an address. */
+/** Whether a host is a name and not an IP address. The addresses of a name may change. */
 export function isHostName(host: string): boolean {
   return isIP(host) === 0;
 }
 
-// With a second for the lookup, a new replica is known within 5 s.
+// Together with a lookup of up to one second, a new replica gets requests within 5 s.
 const resolveEveryMs = 4_000;
 
 /**

@@ -18,36 +18,37 @@ export const policies = {
 } satisfies Record<Balance, () => Policy>;
 
 /**
- * Smooth weighted round robin: each member gains its weight in credit, the one with most credit is picked and pays the
- * total. Weights of 3 and 1 give a a b a, where plain repetition would give a a a b.
+ * Smooth weighted round robin. For each pick, the credit of each member grows by its weight. The member with the most credit
+ * is picked, and its credit is reduced by the sum of all weights. Weights of 3 and 1 give a a b a; plain repetition would give
+ * a a a b.
  */
 export function roundRobin(): Policy {
   const credits = new WeakMap<PoolMember, number>();
   return (members) => {
     let total = 0;
     let best: PoolMember | undefined;
-    let most = Number.NEGATIVE_INFINITY;
+    let mostCredit = Number.NEGATIVE_INFINITY;
     for (const member of members) {
       const credit = (credits.get(member) ?? 0) + member.weight;
       credits.set(member, credit);
       total += member.weight;
-      if (credit <= most) continue;
+      if (credit <= mostCredit) continue;
       best = member;
-      most = credit;
+      mostCredit = credit;
     }
-    if (best) credits.set(best, most - total);
+    if (best) credits.set(best, mostCredit - total);
     return best;
   };
 }
 
 /**
- * The power of two choices: of two random members, the one with fewer requests for its weight. Nearly as even as comparing
- * all members, and several gateways do not all choose the same idle one.
+ * The power of two choices: picks two members at random, and uses the one with fewer requests in relation to its weight. The
+ * load is nearly as even as with a comparison of all members, and several gateways do not all pick the same idle member.
  */
-export function leastRequests(chance: () => number = Math.random): Policy {
+export function leastRequests(randomNumber: () => number = Math.random): Policy {
   return (members) => {
-    const first = draw(members, chance);
-    const second = draw(members, chance, first);
+    const first = draw(members, randomNumber);
+    const second = draw(members, randomNumber, first);
     if (!first || !second) return first;
     return load(second) < load(first) ? second : first;
   };
@@ -57,16 +58,16 @@ function load({ target, weight }: PoolMember): number {
   return target.inFlight / weight;
 }
 
-/** Random by weight. Several gateways choose independently of each other. */
-export function random(chance: () => number = Math.random): Policy {
-  return (members) => draw(members, chance);
+/** Picks a random member by weight. Several gateways pick independently of each other. */
+export function random(randomNumber: () => number = Math.random): Policy {
+  return (members) => draw(members, randomNumber);
 }
 
 /** A random member other than `except`, by weight. */
-function draw(members: readonly PoolMember[], chance: () => number, except?: PoolMember): PoolMember | undefined {
+function draw(members: readonly PoolMember[], randomNumber: () => number, except?: PoolMember): PoolMember | undefined {
   let total = 0;
   for (const member of members) if (member !== except) total += member.weight;
-  let left = chance() * total;
+  let left = randomNumber() * total;
   let last: PoolMember | undefined;
   for (const member of members) {
     if (member === except) continue;

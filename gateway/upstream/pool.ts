@@ -5,7 +5,7 @@ import type { Target } from './target.ts';
 
 /** The settings of a pool, and the state that it shares with other pools. */
 export interface PoolSettings {
-  /** The counter that its targets update. */
+  /** The counter that the targets of the pool update. */
   readonly changes?: HealthChanges;
   readonly budget?: RetryBudget;
   readonly onNoneHealthy?: HealthSettings['onNoneHealthy'];
@@ -24,7 +24,7 @@ export class Pool {
   readonly #members: readonly PoolMember[];
   readonly #policy: Policy;
   readonly #changes: HealthChanges;
-  readonly #triesAll: boolean;
+  readonly #usesAllIfNoneHealthy: boolean;
   #usable: readonly PoolMember[] = [];
   #seenChanges = -1;
 
@@ -34,7 +34,7 @@ export class Pool {
     this.#members = members;
     this.#policy = policies[balance]();
     this.#changes = settings.changes ?? { count: 0 };
-    this.#triesAll = settings.onNoneHealthy !== 'refuse';
+    this.#usesAllIfNoneHealthy = settings.onNoneHealthy !== 'refuse';
   }
 
   /** No target is healthy and `on_none_healthy` is `refuse`: waiting would not help. */
@@ -44,7 +44,7 @@ export class Pool {
 
   /**
    * A healthy target with fewer than `limit` requests; if none is healthy, any target, unless the pool `refuses`. Undefined
-   * if all are at the limit, or if the pool `refuses`. The target that `failed` is picked only if there is no other.
+   * if all are at the limit, or if the pool `refuses`. `failed`: a target that is picked only if there is no other one.
    */
   pick(limit: number, failed?: Target): Target | undefined {
     const usable = this.#current();
@@ -57,24 +57,24 @@ export class Pool {
   /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. `now`: monotonic ms. */
   pickAgain(limit: number, failed: Target, where: RetryTarget, now: number): Target | undefined {
     if (this.refuses) return undefined;
-    // The request still counts at the target that failed, so it may use that one even at the limit.
+    // The request is still in flight at `failed`, so it may be sent there again even if `failed` is at its limit.
     const next = this.pick(limit, failed) ?? failed;
     if (where === 'elsewhere' && next === failed) return undefined;
-    return where === 'free' || this.budget.take(now) ? next : undefined;
+    return where === 'free' || this.budget.takeRetry(now) ? next : undefined;
   }
 
   #current(): readonly PoolMember[] {
     if (this.#seenChanges === this.#changes.count) return this.#usable;
     this.#seenChanges = this.#changes.count;
     this.#usable = usableOf(this.#members);
-    if (this.#usable.length === 0 && this.#triesAll) this.#usable = this.#members;
+    if (this.#usable.length === 0 && this.#usesAllIfNoneHealthy) this.#usable = this.#members;
     return this.#usable;
   }
 }
 
 /**
- * At most half of a pool counts as ejected, the earliest ejections first. When more targets fail, the
- * targets are rarely the cause, and the remaining ones would have to take all requests.
+ * The members that are neither unhealthy nor ejected. At most half of a pool counts as ejected: the targets that were ejected
+ * first. When more targets fail, the targets are rarely the cause, and the remaining ones would have to take all requests.
  */
 function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');
@@ -85,7 +85,7 @@ function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   return passing.filter((member) => !ejected.includes(member));
 }
 
-/** The members below the limit. Usually these are all members, and then nothing is copied. */
+/** The members below the limit, without `failed` if there are others. Usually these are all members; then nothing is copied. */
 function availableOf(members: readonly PoolMember[], limit: number, failed: Target | undefined): readonly PoolMember[] {
   let areAllAvailable = failed === undefined;
   for (const { target } of members) if (target.inFlight >= limit) areAllAvailable = false;
@@ -110,8 +110,8 @@ export class RetryBudget {
   #perSecond = Number.POSITIVE_INFINITY;
   #second = 0;
   // One slot per second of the window, and the sums of all slots.
-  readonly #requestsIn = new Uint32Array(windowSeconds);
-  readonly #retriesIn = new Uint32Array(windowSeconds);
+  readonly #requestsBySlot = new Uint32Array(windowSeconds);
+  readonly #retriesBySlot = new Uint32Array(windowSeconds);
   #requests = 0;
   #retries = 0;
 
@@ -121,20 +121,20 @@ export class RetryBudget {
   }
 
   /** Counts a request. */
-  count(now: number): void {
+  countRequest(now: number): void {
     const slot = this.#slotAt(now);
-    this.#requestsIn[slot] = (this.#requestsIn[slot] ?? 0) + 1;
+    this.#requestsBySlot[slot] = (this.#requestsBySlot[slot] ?? 0) + 1;
     this.#requests += 1;
   }
 
   /** Takes a retry from the budget; false when it is used up. */
-  take(now: number): boolean {
+  takeRetry(now: number): boolean {
     const slot = this.#slotAt(now);
     if (this.#retries + 1 > this.#requests * this.#share + this.#perSecond * windowSeconds) {
       this.refused += 1;
       return false;
     }
-    this.#retriesIn[slot] = (this.#retriesIn[slot] ?? 0) + 1;
+    this.#retriesBySlot[slot] = (this.#retriesBySlot[slot] ?? 0) + 1;
     this.#retries += 1;
     this.granted += 1;
     return true;
@@ -149,12 +149,12 @@ export class RetryBudget {
   /** Clears the slots that have left the window. */
   #advanceTo(second: number): void {
     const passed = Math.min(second - this.#second, windowSeconds);
-    for (let one = second - passed + 1; one <= second; one += 1) {
-      const slot = one % windowSeconds;
-      this.#requests -= this.#requestsIn[slot] ?? 0;
-      this.#retries -= this.#retriesIn[slot] ?? 0;
-      this.#requestsIn[slot] = 0;
-      this.#retriesIn[slot] = 0;
+    for (let cleared = second - passed + 1; cleared <= second; cleared += 1) {
+      const slot = cleared % windowSeconds;
+      this.#requests -= this.#requestsBySlot[slot] ?? 0;
+      this.#retries -= this.#retriesBySlot[slot] ?? 0;
+      this.#requestsBySlot[slot] = 0;
+      this.#retriesBySlot[slot] = 0;
     }
     this.#second = second;
   }

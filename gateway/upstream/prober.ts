@@ -21,14 +21,14 @@ export interface ProbedTarget {
 export class Prober {
   readonly #target: ProbedTarget;
   readonly #settings: HealthSettings;
-  readonly #chance: () => number;
+  readonly #randomNumber: () => number;
   #timer: NodeJS.Timeout | undefined;
   #probe: Probe | undefined;
 
-  constructor(target: ProbedTarget, settings: HealthSettings, chance = Math.random) {
+  constructor(target: ProbedTarget, settings: HealthSettings, randomNumber = Math.random) {
     this.#target = target;
     this.#settings = settings;
-    this.#chance = chance;
+    this.#randomNumber = randomNumber;
   }
 
   /** Sends the first probe at once. */
@@ -42,7 +42,7 @@ export class Prober {
     this.#probe?.cancel();
   }
 
-  /** Whether it already probes with these settings. */
+  /** Whether this prober already has these settings. */
   uses({ path, interval, timeout }: HealthSettings): boolean {
     const ours = this.#settings;
     return ours.path === path && ours.interval === interval && ours.timeout === timeout;
@@ -55,7 +55,8 @@ export class Prober {
     else health.unreached();
     if (failure !== undefined) health.noteError(failure);
     const isUnconfirmed = health.probed(failure === undefined);
-    const wait = (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitter * (2 * this.#chance() - 1));
+    const wait =
+      (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitter * (2 * this.#randomNumber() - 1));
     this.#timer = setTimeout(() => this.start(), wait).unref();
   }
 }
@@ -63,14 +64,14 @@ export class Prober {
 interface ProbeResult {
   /** Whether a connection was made, TLS included. */
   readonly connected: boolean;
-  /** Why the target is not healthy, as text; undefined if it is. */
+  /** Why the target is not healthy, as text; undefined if it is healthy. */
   readonly failure: string | undefined;
 }
 
 /**
  * One GET on a new connection, so that a full accept queue is noticed. Any 2xx or 3xx is good; redirects are not followed and
- * the body is ignored. It uses the client that carries requests: a more lenient parser would call a target healthy whose
- * responses the gateway then rejects.
+ * the body is ignored. The probe uses the same HTTP client as the requests: with a more lenient parser, a target could count as
+ * healthy although the gateway rejects its responses.
  */
 class Probe implements ResponseHandler {
   readonly #connection: Connection;
@@ -84,13 +85,13 @@ class Probe implements ResponseHandler {
     this.#timer = setTimeout(() => this.#finish(`the probe was not answered within ${timeout} ms`), timeout).unref();
     const heads = new ResponseHeads();
     const owner = { heads, onIdle: (connection: Connection) => connection.destroy(), onClose: () => {} };
-    // No timeouts of its own: the timer above limits all of it.
+    // The connection has no timeouts of its own: the timer above limits the whole probe.
     this.#connection = new Connection(target.probedEndpoint, 0, owner);
     const fields = `Host: ${target.authority}\r\nUser-Agent: version-gateway-health\r\nConnection: close\r\n`;
     this.#connection.send(this, `GET ${path} HTTP/1.1\r\n${fields}\r\n`, true, true, 0);
   }
 
-  /** Ends it without a result. */
+  /** Ends the probe without a result. */
   cancel(): void {
     this.#onResult = undefined;
     clearTimeout(this.#timer);
@@ -108,7 +109,7 @@ class Probe implements ResponseHandler {
   }
 
   onHead({ status }: ResponseHead): void {
-    // Later, so that a body that is malformed in the same read still fails the probe.
+    // Called later, because the same read may contain a malformed body, which must fail the probe.
     queueMicrotask(() => this.#answered(status));
   }
 

@@ -48,18 +48,18 @@ export class Registry {
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
     // The same URL with other TLS settings is another target.
     const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
-    const first = kept.get(key);
-    const target = first ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
-    // Versions that share a target may have different keep-alive times; the shorter one is safe for both.
-    target.connections.keepAlive = first
-      ? shorter(first.connections.keepAlive, timeouts.keepAlive)
+    const shared = kept.get(key);
+    const target = shared ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
+    // Versions that share a target may have different keep-alive times. The shortest one is safe for all of them.
+    target.connections.keepAlive = shared
+      ? shorter(shared.connections.keepAlive, timeouts.keepAlive)
       : timeouts.keepAlive;
     kept.set(key, target);
     return target;
   }
 }
 
-/** A target has one health state. If several versions share it, the first one with a probe path decides how it is probed. */
+/** A target has one health state. If several versions share it, the first version with a probe path decides how it is probed. */
 function activate(target: Target, versions: readonly Version[]): void {
   const decisive = versions.find(({ health }) => health.path !== undefined) ?? versions[0];
   if (decisive)

@@ -54,7 +54,7 @@ export class Target {
     return lookup === undefined ? this.endpoint : { ...this.endpoint, lookup };
   }
 
-  /** Called for each snapshot that uses it: sets health thresholds, starts the DNS refresh, and starts probes if configured. */
+  /** Called for each snapshot with this target: sets health thresholds, starts the DNS refresh, and starts probes if configured. */
   activate(settings: HealthSettings, isOnly: boolean): void {
     this.health.configure(settings, isOnly);
     this.#named?.startRefresh();
@@ -89,7 +89,7 @@ export class Target {
 
 function tlsOptions(name: string, { servername, verify }: UpstreamTls, ca: Buffer | undefined): ConnectionOptions {
   const expected = servername ?? name;
-  // RFC 6066 §3: an address is not sent as server name. The certificate is checked against it nevertheless.
+  // RFC 6066 §3: an IP address is not sent as server name. The certificate is still checked against the address.
   const sni = isIP(expected) === 0 ? { servername: expected } : {};
   return { ...sni, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca }) };
 }

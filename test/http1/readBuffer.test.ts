@@ -7,7 +7,7 @@ const full = shared.length;
 /** A socket that has just read a part of a large body. */
 function inLargeBody(): ReadBuffer {
   const buffer = new ReadBuffer();
-  buffer.choose(full, true, false);
+  buffer.chooseNext(full, true, false);
   buffer.next();
   onTestFinished(() => buffer.release());
   return buffer;
@@ -15,10 +15,10 @@ function inLargeBody(): ReadBuffer {
 
 it('is shared by all sockets, except within large bodies', () => {
   const idle = new ReadBuffer();
-  idle.choose(full, false, false);
+  idle.chooseNext(full, false, false);
   expect(idle.next()).toBe(shared);
   const slow = new ReadBuffer();
-  slow.choose(1_000, true, false);
+  slow.chooseNext(1_000, true, false);
   expect(slow.next()).toBe(shared);
   const [one, other] = [inLargeBody().next(), inLargeBody().next()];
   expect(new Set([shared, one, other]).size).toBe(3);
@@ -35,17 +35,17 @@ it('has its bytes copied only if it is shared', () => {
 it('stays with its socket while the bytes are not sent, however few', () => {
   const buffer = inLargeBody();
   const own = buffer.next();
-  buffer.choose(1, true, true);
+  buffer.chooseNext(1, true, true);
   expect(buffer.next()).toBe(own);
-  buffer.choose(1, true, false);
+  buffer.chooseNext(1, true, false);
   expect(buffer.next()).toBe(shared);
 });
 
 it('is used again after a body, but never if its bytes are not sent', () => {
   const [sent, unsent] = [inLargeBody(), inLargeBody()];
   const [first, second] = [sent.next(), unsent.next()];
-  sent.choose(full, false, false);
-  unsent.choose(full, false, true);
+  sent.chooseNext(full, false, false);
+  unsent.chooseNext(full, false, true);
   expect([sent.next(), unsent.next()]).toEqual([shared, shared]);
   const later = Array.from({ length: 100 }, () => inLargeBody().next());
   expect(later).toContain(first);

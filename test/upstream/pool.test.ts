@@ -72,7 +72,7 @@ function budgetOf(budget: number, budgetMin: number): RetryBudget {
 /** The number of retries it grants in a row at `now`. */
 function granted(budget: RetryBudget, now: number): number {
   let count = 0;
-  while (count < 1000 && budget.take(now)) count += 1;
+  while (count < 1000 && budget.takeRetry(now)) count += 1;
   return count;
 }
 
@@ -86,7 +86,7 @@ describe('a retry budget', () => {
     ['as many as there are requests', 1, 0, 7, 7],
   ])('grants %s', (_name, share, minimum, requests, expected) => {
     const budget = budgetOf(share, minimum);
-    for (let count = 0; count < requests; count += 1) budget.count(5_000);
+    for (let count = 0; count < requests; count += 1) budget.countRequest(5_000);
     expect(granted(budget, 5_999)).toBe(expected);
     expect(budget.granted).toBe(expected);
     expect(budget.refused).toBe(1);
@@ -99,19 +99,19 @@ describe('a retry budget', () => {
     [1_000_000, 0],
   ])('at %i ms, the requests of the first second allow %i retries', (now, expected) => {
     const budget = budgetOf(0.5, 0);
-    for (let count = 0; count < 20; count += 1) budget.count(999);
+    for (let count = 0; count < 20; count += 1) budget.countRequest(999);
     expect(granted(budget, now)).toBe(expected);
   });
 
   it('forgets retries second by second after ten seconds', () => {
     const budget = budgetOf(0, 0.2);
-    expect([budget.take(0), budget.take(4_000), budget.take(9_999)]).toEqual([true, true, false]);
-    expect([budget.take(10_000), budget.take(10_000), budget.take(14_000)]).toEqual([true, false, true]);
+    expect([budget.takeRetry(0), budget.takeRetry(4_000), budget.takeRetry(9_999)]).toEqual([true, true, false]);
+    expect([budget.takeRetry(10_000), budget.takeRetry(10_000), budget.takeRetry(14_000)]).toEqual([true, false, true]);
   });
 
   it('keeps its counts when it is configured again', () => {
     const budget = budgetOf(0.5, 0);
-    for (let count = 0; count < 20; count += 1) budget.count(0);
+    for (let count = 0; count < 20; count += 1) budget.countRequest(0);
     expect(granted(budget, 0)).toBe(10);
     budget.configure({ budget: 0.6, budgetMin: 0 });
     expect(granted(budget, 0)).toBe(2);

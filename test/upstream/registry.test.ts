@@ -149,12 +149,12 @@ describe('over a reload', () => {
     const registry = new Registry();
     const retries = (budget_min: string) => ({ '/v1': { upstream: a, retries: { budget: '0%', budget_min } } });
     const before = registry.poolsFor(snapshotFrom({ routes: retries('1/s') })).get('v1')?.budget;
-    for (let time = 0; time < 10; time += 1) expect(before?.take(0)).toBe(true);
-    expect(before?.take(0)).toBe(false);
+    for (let time = 0; time < 10; time += 1) expect(before?.takeRetry(0)).toBe(true);
+    expect(before?.takeRetry(0)).toBe(false);
     const after = registry.poolsFor(snapshotFrom({ routes: retries('2/s') })).get('v1')?.budget;
     expect(after?.granted).toBe(10);
-    for (let time = 0; time < 10; time += 1) expect(after?.take(0)).toBe(true);
-    expect(after?.take(0)).toBe(false);
+    for (let time = 0; time < 10; time += 1) expect(after?.takeRetry(0)).toBe(true);
+    expect(after?.takeRetry(0)).toBe(false);
   });
 });
 
