@@ -93,7 +93,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     this.#isReleased = true;
   }
 
-  keep(bytes: number): Failure | undefined {
+  countKept(bytes: number): Failure | undefined {
     this.#arrived += bytes;
     if (this.#arrived > this.bodyLimit) return this.#failureOf(tooLarge);
     return this.#countBytes(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;

@@ -6,7 +6,7 @@ import type { RetryTarget } from '../upstream/pool.ts';
 import { attemptSpanId, type ServerSpan } from './correlationIds.ts';
 import type { Failure, Outbound } from './outbound.ts';
 
-/** The connections that an exchange is tried on, one after the other. Reports their success and failure to the targets. */
+/** The attempts of an exchange on one connection after the other. Reports the result of each attempt to its target. */
 export class Attempts {
   /** Of the current attempt. */
   connection!: Connection;
@@ -98,7 +98,7 @@ export class Attempts {
   }
 }
 
-/** The state of a failed attempt that decides about a retry. */
+/** The state of a failed attempt on which a retry depends. */
 interface Attempt {
   readonly method: string;
   readonly hasBody: boolean;
@@ -111,9 +111,10 @@ interface Attempt {
 export type RetryWhere = RetryTarget | 'nowhere';
 
 /**
- * Where a request may be sent again without being executed twice: if no connection was made, so nothing was sent; or if
- * the connection was lost before it answered a safe request (RFC 9110 §9.2.2). A reused connection may have been closed
- * while it was idle (RFC 9112 §9.3.1). If a new connection was lost, the target is at fault, so another one is used.
+ * Where a request may be sent again. It must not be executed twice, so a retry needs one of two cases: nothing was sent, because
+ * no connection was made; or the request is safe, and the connection was lost before a response (RFC 9110 §9.2.2). A reused
+ * connection may have been closed while it was idle (RFC 9112 §9.3.1). If a new connection was lost, the target is at fault, so
+ * another target is used.
  */
 export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted, connection }: Attempt): RetryWhere {
   if (bodyStarted) return 'nowhere';
@@ -129,7 +130,7 @@ function neverConnected(kind: WireFailureKind): boolean {
   return kind === 'unreachable' || kind === 'connect-timeout';
 }
 
-/** A reused connection was closed by the target just when the request was sent. That is not a failure of the target. */
+/** Whether the target closed a reused connection just when the request was sent. That is not a failure of the target. */
 export function wasClosedWhileIdle(
   kind: WireFailureKind,
   { earlierExchanges, responseBegun }: Attempt['connection'],

@@ -22,7 +22,7 @@ export class ClientResponse {
   readonly #outbound: Outbound;
   readonly #events: ResponseEvents;
   #unsent = false;
-  /** Set by the first `write`. Most responses are sent whole. */
+  /** Set by the first `write`. Most responses are sent whole and need no listener. */
   #onWritten: WriteListener | undefined;
 
   constructor(outbound: Outbound, events: ResponseEvents) {
@@ -42,7 +42,7 @@ export class ClientResponse {
   sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
     const { observer } = this.#outbound;
     if (observer !== undefined) {
-      // First, because the exchange may be closed while the response is sent.
+      // The observer is called first, because the exchange may be closed while the response is sent.
       observer.onHead(head);
       observer.onBody(body);
       observer.onComplete();
@@ -56,11 +56,11 @@ export class ClientResponse {
   start(head: ResponseHead, bodyUnread: boolean): void {
     this.#outbound.observer?.onHead(head);
     const { streamIdle, idle } = this.#outbound.timeouts;
-    const events = isEventStream(head);
+    const isStream = isEventStream(head);
     // A response with Content-Length cannot end early.
-    this.endless = events && head.contentLength < 0;
-    this.#outbound.stats.streamed = events;
-    this.idleTimeout = events ? streamIdle : idle;
+    this.endless = isStream && head.contentLength < 0;
+    this.#outbound.stats.streamed = isStream;
+    this.idleTimeout = isStream ? streamIdle : idle;
     this.#writeHead(head, bodyUnread);
     // An empty write sends the head now, as latin1; flushHeaders() would use UTF-8.
     this.#outbound.res.write('', 'latin1');
@@ -118,7 +118,10 @@ export class ClientResponse {
     this.#events.onDrain();
   }
 
-  /** The rest of the response is in memory. The client has `write_idle` to read all of it. HTTP/2 watches this itself. */
+  /**
+   * The rest of the response is in memory. The client has `write_idle` to read all of it. In HTTP/2, `ClientSession` watches
+   * this.
+   */
   #destroyUnlessRead(): void {
     const { res, timeouts } = this.#outbound;
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
@@ -130,7 +133,7 @@ export class ClientResponse {
 // A body up to this size is sent with its head, in one write.
 const maxWholeBody = 16 * 1024;
 
-/** Writes the response of a target to the client after it was adapted. It has the methods of `ClientResponse`. */
+/** Adapts the response of a target and writes it to the client. It has the methods of `ClientResponse`. */
 export class AdaptingResponse {
   readonly #outbound: Outbound;
   readonly #adaptation: Adaptation;
@@ -170,7 +173,7 @@ export class AdaptingResponse {
     const plan = this.#adaptation.bodyOf(head);
     if (plan === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
     else if (plan === 'whole') {
-      const failure = this.#adaptation.keep(body.length);
+      const failure = this.#adaptation.countKept(body.length);
       if (failure === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
       else if (failure) this.#outbound.onFailure(failure);
       else this.#adapt(head, body, bodyUnread);
@@ -189,9 +192,9 @@ export class AdaptingResponse {
 
   write(chunk: Buffer): boolean {
     if (!this.#head) return this.#response.write(chunk);
-    const failure = this.#adaptation.keep(chunk.length);
+    const failure = this.#adaptation.countKept(chunk.length);
     if (failure === 'pass') return this.#passOn(this.#head, chunk);
-    // The next read may overwrite `chunk`.
+    // Copied, because the next read may overwrite `chunk`.
     if (!failure) this.#chunks.push(Buffer.from(chunk));
     else this.#fail(failure);
     return true;
@@ -212,13 +215,13 @@ export class AdaptingResponse {
     this.#response.abort(failure);
   }
 
-  /** Sends what was collected, and the rest as it arrives. */
+  /** Sends what was collected. The rest is sent as it arrives. */
   #passOn(head: ResponseHead, chunk: Buffer): boolean {
     const chunks = this.#chunks;
     this.#head = undefined;
     this.#chunks = [];
     this.#response.start(this.#adaptation.adaptHead(head), this.#bodyUnread);
-    for (const one of chunks) this.#response.write(one);
+    for (const collected of chunks) this.#response.write(collected);
     return this.#response.write(chunk);
   }
 

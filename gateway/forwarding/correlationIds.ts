@@ -20,8 +20,8 @@ const sampledFlag = 1;
 /** The trace id is random (Trace Context Level 2 §3.2.2.5.2). Passed on with a new parent id, unlike unknown flags. */
 const randomFlag = 2;
 
-// The `traceparent` of 128 new traces is made at once, because a call for each would be the slowest part of this file. They are
-// one text, of which each is a part. V8 would keep a text that is joined from several as a tree, and copy it piece by piece.
+// The `traceparent` values of 128 new traces are made at once, because a call for each would be the slowest part of this file. All
+// of them are one text, and each is a slice of it. V8 would keep a text that is joined from pieces as a tree, and copy it slowly.
 const sampledTrace = `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`;
 const tracesAtOnce = 128;
 const traceBytes = Buffer.from(sampledTrace.repeat(tracesAtOnce), 'latin1');

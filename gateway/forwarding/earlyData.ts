@@ -35,7 +35,7 @@ export class EarlyData {
     if (this.#clientEnded) this.#socket.destroy();
   }
 
-  /** Whether a 101 answers the handshake (RFC 6455 §4.1). If the client made the handshake, it checks this itself. */
+  /** Whether a 101 answers the handshake (RFC 6455 §4.1). If the client made the handshake, the client checks this itself. */
   accepts({ names, fields }: ResponseHead): boolean {
     if (this.#webSocketKey === undefined) return true;
     const expected = createHash('sha1')

@@ -45,14 +45,14 @@ export class Forwarding implements ResponseHandler {
     }
   }
 
-  /** The client has left, or the gateway has answered instead. Safe to call twice. */
+  /** The client has disconnected, or the gateway has answered instead of the target. Safe to call twice. */
   abort(): void {
     if (this.#ended) return;
     this.#finish();
     this.#attempts.destroyConnection();
   }
 
-  /** Its version, its target or the gateway stops: ends an endless stream cleanly. Safe to call twice. */
+  /** Call this when its version, its target or the gateway stops: ends an endless stream cleanly. Safe to call twice. */
   goAway(): void {
     this.#goingAway = true;
     this.#tunnel?.goAway();
@@ -61,7 +61,7 @@ export class Forwarding implements ResponseHandler {
     this.abort();
   }
 
-  /** The time to finish is over. */
+  /** Call this when the time to finish is over: ends the exchange. */
   cut(): void {
     if (this.#tunnel) this.#tunnel.cut();
     else if (!this.#ended) this.#fail(cutOff);
@@ -101,7 +101,7 @@ export class Forwarding implements ResponseHandler {
     if (this.#ended) return;
     this.#attempts.onAnswered(head.status);
     const bodyUnread = this.#body?.done === false;
-    // First, because the response may be complete, and the exchange closed, while it is sent.
+    // The attempt is finished first, because the exchange may be closed while the response is sent.
     this.#finish();
     this.#response.sendComplete(head, body, bodyUnread);
   }

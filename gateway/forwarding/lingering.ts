@@ -12,11 +12,11 @@ const lingerMs = 2000;
 export function lingerAfter({ socket }: { readonly socket: Socket | null }): void {
   if (!socket) return;
   // `destroySoon()` is called after the last response of a connection.
-  socket.destroySoon = endAndDrain;
+  socket.destroySoon = endAndDiscardRest;
 }
 
 /** Ends the sending side of a socket without a response, and discards what still arrives for a while. */
-export function endAndDrain(this: Duplex): void {
+export function endAndDiscardRest(this: Duplex): void {
   this.end();
   this.resume();
   const timer = setTimeout(() => this.destroy(), lingerMs).unref();

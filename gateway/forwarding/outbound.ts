@@ -16,19 +16,22 @@ import type { RequestFields } from './requestHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
 
 /**
- * A request of a client, in the form of HTTP/1.1. An `IncomingMessage` of node:http has this form; other readers of requests
- * provide the same.
+ * A request of a client, in the form of HTTP/1.1. An `IncomingMessage` of node:http has this form. The fast lane and HTTP/2 have
+ * classes with the same form.
  */
 export interface IncomingRequest {
   readonly method?: string | undefined;
   /** The request target, as received. */
   readonly url?: string | undefined;
-  /** `1.0`, `1.1`, or `2` for HTTP/2. Anything else is refused. The parser of HTTP/1.1 accepts `HTTP/2.0` in a request line. */
+  /**
+   * `1.0`, `1.1`, or `2` for HTTP/2. Other values are refused, such as `2.0`: node's parser accepts `HTTP/2.0` in a request
+   * line.
+   */
   readonly httpVersion: string;
   /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[];
   readonly socket: Socket;
-  /** The whole body has been received, although not all of it may have been read here. */
+  /** The whole body has been received. The gateway may not have read all of it yet. */
   readonly complete: boolean;
   /** The whole body as latin1 text, if it arrived together with the head. There are no events for it. */
   readonly wholeBody?: string | undefined;
@@ -49,7 +52,7 @@ export type WriteListener = (error?: Error | null) => void;
 export interface OutgoingResponse {
   readonly headersSent: boolean;
   readonly statusCode: number;
-  /** Null before it may be written, after it is complete, and in HTTP/2, where it shares its connection. */
+  /** Null before the response may be written, after it is complete, and in HTTP/2, where responses share a connection. */
   readonly socket: Socket | null;
   /** Complete, and accepted by the kernel. */
   readonly writableFinished: boolean;
@@ -150,7 +153,7 @@ export interface Outbound {
 export interface Adaptation {
   /** Whether the whole request body is read and changed before the request is sent. */
   readonly readsBody: boolean;
-  /** Changes the request body. A failure if the client has sent one that cannot be changed. */
+  /** Changes the request body. Returns a failure if the body cannot be changed. */
   adaptRequestBody(body: Buffer): Failure | undefined | Promise<Failure | undefined>;
   /** `pass`: the body is passed on as it arrives. `whole`: `adaptBody` changes it. */
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure;
@@ -165,7 +168,7 @@ export interface Adaptation {
    * Counts `bytes` of a body that are kept in memory. Returns a failure if this body, or all such bodies together, are too large;
    * `pass` if the response may then be passed on unchanged.
    */
-  keep(bytes: number): Failure | 'pass' | undefined;
+  countKept(bytes: number): Failure | 'pass' | undefined;
 }
 
 /** An adaptation from the request to the end of its exchange. */

@@ -24,8 +24,8 @@ interface BodyEvents {
 const graceMs = 60_000;
 const msPerByte = 2;
 
-/** How long a client may pause within its body. */
-class Patience {
+/** Limits how long a client may pause within its body. */
+class PauseLimit {
   readonly #idle: number;
   // How long the client may still pause in total, ms.
   #allowance = graceMs;
@@ -43,7 +43,7 @@ class Patience {
   }
 
   /** A pause begins. @returns how long it may last, ms; 0: no limit */
-  next(): number {
+  beginPause(): number {
     this.#pausedSince = performance.now();
     return this.#idle === 0 ? 0 : Math.max(1, Math.min(this.#idle, this.#allowance));
   }
@@ -58,7 +58,7 @@ export class RequestBody {
   readonly #limit: number;
   readonly #events: BodyEvents;
   readonly #stats: ExchangeStats;
-  readonly #patience: Patience;
+  readonly #pauseLimit: PauseLimit;
   #unsent = false;
 
   constructor(
@@ -70,7 +70,7 @@ export class RequestBody {
     this.#connection = connection;
     this.#chunked = hasChunkedBody;
     this.#limit = bodyLimit;
-    this.#patience = new Patience(bodyIdle);
+    this.#pauseLimit = new PauseLimit(bodyIdle);
     this.#stats = stats;
     this.#events = events;
     this.#waitForClient();
@@ -92,11 +92,11 @@ export class RequestBody {
       this.#events.onBodyTooLarge();
       return;
     }
-    this.#patience.onBytes(chunk.length);
+    this.#pauseLimit.onBytes(chunk.length);
     this.#send(chunk);
     this.#unsent = this.#socket.writableLength > 0;
     if (this.#unsent) {
-      // Until then, `chunk` must not be overwritten.
+      // Not read until `chunk` is sent, because the next read would overwrite it.
       this.#req.pause();
       this.#events.onBodyWaitsForTarget();
     } else this.#waitForClient();
@@ -118,7 +118,7 @@ export class RequestBody {
   };
 
   #waitForClient(): void {
-    this.#events.onBodyWaitsForClient(this.#patience.next());
+    this.#events.onBodyWaitsForClient(this.#pauseLimit.beginPause());
   }
 
   get #socket(): Socket {
@@ -145,7 +145,7 @@ export class WholeBody implements Timed {
   readonly #outbound: Outbound;
   readonly #adaptation: Adaptation;
   readonly #onDone: (failure: Failure | undefined) => void;
-  readonly #patience: Patience;
+  readonly #pauseLimit: PauseLimit;
   #chunks: Buffer[] = [];
   #size = 0;
   #isReading = false;
@@ -155,7 +155,7 @@ export class WholeBody implements Timed {
     this.#outbound = outbound;
     this.#adaptation = adaptation;
     this.#onDone = onDone;
-    this.#patience = new Patience(outbound.bodyIdle);
+    this.#pauseLimit = new PauseLimit(outbound.bodyIdle);
   }
 
   start(): void {
@@ -167,7 +167,7 @@ export class WholeBody implements Timed {
     if (expectsContinue) res.writeContinue();
     this.#isReading = true;
     watchDeadline(this);
-    this.#wait();
+    this.#waitForClient();
     req.on('data', this.#onData).on('end', this.#onEnd);
   }
 
@@ -176,7 +176,7 @@ export class WholeBody implements Timed {
     this.#isStopped = true;
     if (!this.#isReading) return;
     const { req } = this.#outbound;
-    this.#end();
+    this.#stopReading();
     req.resume();
   }
 
@@ -186,20 +186,20 @@ export class WholeBody implements Timed {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#size += chunk.length;
-    const kept = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.keep(chunk.length);
-    const failure = kept === 'pass' ? undefined : kept;
+    const outcome = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.countKept(chunk.length);
+    const failure = outcome === 'pass' ? undefined : outcome;
     if (failure) {
       this.#fail(failure);
       return;
     }
-    // The next read may overwrite `chunk`.
+    // Copied, because the next read may overwrite `chunk`.
     this.#chunks.push(Buffer.from(chunk));
-    this.#patience.onBytes(chunk.length);
-    this.#wait();
+    this.#pauseLimit.onBytes(chunk.length);
+    this.#waitForClient();
   };
 
   readonly #onEnd = (): void => {
-    this.#end();
+    this.#stopReading();
     this.#adapt(Buffer.concat(this.#chunks));
   };
 
@@ -219,11 +219,11 @@ export class WholeBody implements Timed {
     this.#onDone(failure);
   }
 
-  #wait(): void {
-    this.deadline = deadlineIn(this.#patience.next());
+  #waitForClient(): void {
+    this.deadline = deadlineIn(this.#pauseLimit.beginPause());
   }
 
-  #end(): void {
+  #stopReading(): void {
     this.#isReading = false;
     unwatchDeadline(this);
     this.#outbound.req.off('data', this.#onData).off('end', this.#onEnd);

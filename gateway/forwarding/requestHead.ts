@@ -48,7 +48,7 @@ export class RequestFields {
   /** `Access-Control-Request-Method`: with `Origin` on OPTIONS, a preflight. */
   preflightMethod: string | undefined;
   preflightHeaders: string | undefined;
-  /** By the lower-case name; undefined unless a trusted peer sends such fields. */
+  /** Forwarding fields, by the lower-case name; undefined unless a trusted peer sends such fields. */
   forwarded: Map<string, string> | undefined;
 }
 
@@ -69,7 +69,7 @@ export function readRequestFields(raw: readonly string[], trusted: boolean): Req
   return fields;
 }
 
-/** Interprets a field. False: it is passed on unchanged. */
+/** Interprets or drops a field. False: it is passed on unchanged. */
 function interpretField(fields: RequestFields, name: string, value: string, trusted: boolean): boolean {
   switch (name) {
     case 'host':
@@ -190,8 +190,8 @@ export interface Peer {
   readonly scheme: 'http' | 'https';
   /** The local port of the connection. */
   readonly port: number;
-  /** `forwardingOf` the peer. */
-  readonly forwarding: string;
+  /** The lines of `X-Forwarded-For`, `-Proto` and `-Port` for this peer. */
+  readonly forwardingFields: string;
 }
 
 /**
@@ -212,11 +212,11 @@ function forwarding({ fields, requestedHost, removedPrefix, peer }: RequestHeadP
   if (fields.forwarded !== undefined) return appended(fields.forwarded, requestedHost, removedPrefix, peer);
   const host = requestedHost === '' ? '' : `X-Forwarded-Host: ${requestedHost}\r\n`;
   const prefix = removedPrefix === '' ? '' : `X-Forwarded-Prefix: ${removedPrefix}\r\n`;
-  return peer.forwarding + host + prefix;
+  return peer.forwardingFields + host + prefix;
 }
 
-/** The fields of `peer` that are the same in all its requests. */
-export function forwardingOf({ address, scheme, port }: Omit<Peer, 'forwarding'>): string {
+/** The forwarding fields that are the same in all requests of a peer. */
+export function forwardingFieldsOf({ address, scheme, port }: Omit<Peer, 'forwardingFields'>): string {
   return inOnePiece(`X-Forwarded-For: ${address}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Port: ${port}\r\n`);
 }
 
@@ -264,9 +264,9 @@ function switching({ upgrade }: RequestHeadParts): string {
 // RFC 9110 §7.6.2 allows recipients a maximum of their own.
 const maxHops = 1_000_000;
 
-/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE; for other methods it has no meaning. */
+/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE. The gateway refuses TRACE. */
 function hopsLeft({ method, fields: { maxForwards } }: RequestHeadParts): string {
   if (maxForwards === undefined) return '';
-  const counts = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);
-  return `Max-Forwards: ${counts ? Math.min(Number(maxForwards) - 1, maxHops) : maxForwards}\r\n`;
+  const isDecremented = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);
+  return `Max-Forwards: ${isDecremented ? Math.min(Number(maxForwards) - 1, maxHops) : maxForwards}\r\n`;
 }

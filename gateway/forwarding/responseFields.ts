@@ -26,15 +26,20 @@ export interface ResponsePlan {
   readonly hsts: boolean;
 }
 
-/** How the responses of a version depend on the client or on its preferences. Shared caches must not answer one client with the response to another. */
+/**
+ * How the responses of a version depend on the client or on its preferences. Shared caches must not answer one client with the
+ * response to another.
+ */
 export interface Variation {
   /** The request fields on which responses depend. */
   readonly vary: readonly string[];
-  /** Whether its address may identify a client. No request field has it, so shared caches must not store responses. */
+  /**
+   * Whether a client may be identified by its address. `Vary` cannot list an address, so shared caches must not store responses.
+   */
   readonly isPrivate: boolean;
 }
 
-/** How the responses of a version with `grease` depend on their requests. `other`: for another reason. */
+/** How the responses of a version with `grease` depend on their requests. `other`: the variation that it has without `grease`. */
 export function greasedVariation(other?: Variation): Variation {
   return { vary: [...(other?.vary ?? []), 'Prefer'], isPrivate: other?.isPrivate ?? false };
 }
@@ -50,8 +55,8 @@ export interface LifecycleFields {
 const exposed = ['Deprecation', 'Sunset', 'Link'];
 
 /**
- * The fields for the client, as alternating names and values: first those of the backend, without hop-by-hop fields and
- * with the stripped prefix restored, then ours.
+ * The fields for the client, as alternating names and values. First the fields of the backend, without hop-by-hop fields, and with
+ * the removed prefix restored in URLs; then the fields of the gateway.
  */
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
   const { lifecycle, variation, rewriting, authorities } = plan;
@@ -78,11 +83,11 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         if (!plan.trailers || !head.chunked || head.status === 204 || head.status === 304) continue;
         break;
       case 'content-length':
-        // RFC 9110 §8.6: not allowed in 1xx and 204. Some clients expect a body if a 304 has it.
+        // RFC 9110 §8.6: not allowed in 1xx and 204. Some clients expect a body if a 304 has Content-Length.
         if (head.status < 200 || head.status === 204 || head.status === 304) continue;
         break;
       case 'content-disposition':
-        // Placed first: after a Content-Length, node:http would encode its bytes as UTF-8.
+        // This field is placed first: after a Content-Length, node:http would encode its bytes as UTF-8.
         if (!/[\x80-\xff]/.test(value)) break;
         out.unshift(name, value);
         continue;
@@ -137,7 +142,7 @@ export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleField
   }
   fields.length = kept;
   addLifecycleFields(fields, lifecycle, sunset);
-  if (crossOrigin) expose(fields);
+  if (crossOrigin) exposeLifecycleFields(fields);
 }
 
 /** Adds the lifecycle fields to an answer of the gateway itself. */
@@ -180,7 +185,7 @@ function takeField(fields: string[], lower: string): string {
 /** Scripts of other origins can read exposed fields only (Fetch §3.3.3). */
 export const exposedNames = exposed.join(', ');
 
-function expose(out: string[]): void {
+function exposeLifecycleFields(out: string[]): void {
   let last = -1;
   let listed = '';
   for (let at = 0; at < out.length; at += 2) {
@@ -194,7 +199,9 @@ function expose(out: string[]): void {
   else if (missing.length > 0) out[last + 1] = [out[last + 1], ...missing].filter((name) => name !== '').join(', ');
 }
 
-/** A backend's Sunset; undefined if `routes.yaml` has one, or if it is no date or before the deprecation (RFC 9745 §4). */
+/**
+ * A backend's Sunset. Undefined if `routes.yaml` sets one, or if the value is no date or before the deprecation (RFC 9745 §4).
+ */
 function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields): string | undefined {
   const at = sunset === undefined ? parseHttpDate(value) : undefined;
   return at === undefined || (deprecatedAt !== undefined && at < deprecatedAt) ? undefined : httpDate(at);

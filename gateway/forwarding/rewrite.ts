@@ -6,7 +6,10 @@ export interface Rewriting {
   readonly prefix: string;
   readonly basePath: string;
   isVersion(segment: string): boolean;
-  /** Set if the backend serves another version: the URL of this version for a path, query and fragment of that one. */
+  /**
+   * Set if an adapter serves the version from the backend of another version: maps a path, query and fragment of that version to
+   * those of this version.
+   */
   mapReference?(reference: string): string;
   /** The same for the Path of a cookie. */
   mapCookiePath?(path: string): string;
@@ -42,15 +45,15 @@ export function rewriteReference(reference: string, rewriting: Rewriting, author
 
 /** Removes the default port of the scheme: `http://a:80` and `http://a` are the same origin (RFC 3986 §6.2.3). */
 function withoutDefaultPort(authority: string, scheme: string): string {
-  const standard = /^https:$/i.test(scheme) ? ':443' : ':80';
+  const defaultPort = /^https:$/i.test(scheme) ? ':443' : ':80';
   const lower = authority.toLowerCase().replace(/:$/, '');
-  return scheme !== '' && lower.endsWith(standard) ? lower.slice(0, -standard.length) : lower;
+  return scheme !== '' && lower.endsWith(defaultPort) ? lower.slice(0, -defaultPort.length) : lower;
 }
 
 /** Rewrites the target of each link, but not quoted text (RFC 8288 §3). Linear time, since the input is untrusted. */
 export function rewriteLink(value: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
   let rewritten = '';
-  let done = 0;
+  let copiedTo = 0;
   for (let at = 0; at < value.length; at += 1) {
     const character = value.charAt(at);
     if (character === '"') {
@@ -58,12 +61,12 @@ export function rewriteLink(value: string, rewriting: Rewriting, authorities: Ap
     } else if (character === '<') {
       const end = value.indexOf('>', at);
       if (end === -1) break;
-      rewritten += value.slice(done, at + 1) + rewriteReference(value.slice(at + 1, end), rewriting, authorities);
-      done = end;
+      rewritten += value.slice(copiedTo, at + 1) + rewriteReference(value.slice(at + 1, end), rewriting, authorities);
+      copiedTo = end;
       at = end;
     }
   }
-  return rewritten + value.slice(done);
+  return rewritten + value.slice(copiedTo);
 }
 
 /** The index of the quote that closes the one at `start`, or the end. */
@@ -88,8 +91,8 @@ export function rewriteCookie(value: string, rewriting: Rewriting): string {
   const { prefix, basePath, isVersion } = rewriting;
   if (/^\s*__host-/i.test(value)) return value;
   return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (_whole, start: string, path: string) => {
-    const isWhole = prefix !== '' && path.trimEnd() === '/';
-    const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + (isWhole ? '' : path);
+    const isRoot = prefix !== '' && path.trimEnd() === '/';
+    const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + (isRoot ? '' : path);
     return start + (rewriting.mapCookiePath ? rewriting.mapCookiePath(restored) : restored);
   });
 }

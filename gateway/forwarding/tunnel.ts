@@ -4,7 +4,7 @@ import type { UpstreamTimeouts } from '../config/snapshot.ts';
 import type { Connection } from '../http1/connection.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import type { ResponseHandler } from '../http1/responseReader.ts';
-import { endAndDrain } from './lingering.ts';
+import { endAndDiscardRest } from './lingering.ts';
 import type { ExchangeStats, Outbound, OutgoingResponse } from './outbound.ts';
 import { responseFields } from './responseFields.ts';
 import { FrameFollower, goingAwayFrame } from './webSocketFrames.ts';
@@ -162,7 +162,7 @@ export class Tunnel implements ResponseHandler {
     linger(this.#connection.socket);
   }
 
-  // Not called in a tunnel: they belong to the response that opened it.
+  // These methods are not called in a tunnel: they belong to the response that opened it.
   onConnected(): void {}
   onInformation(): void {}
   onComplete(): void {}
@@ -172,7 +172,7 @@ export class Tunnel implements ResponseHandler {
 /** Closes a socket once all written bytes are sent and the peer has had time to read them. */
 function linger(socket: Duplex): void {
   if (socket.destroyed) return;
-  socket.end(() => endAndDrain.call(socket));
+  socket.end(() => endAndDiscardRest.call(socket));
 }
 
 /** One direction of a tunnel. */
@@ -200,7 +200,7 @@ class TunnelDirection {
     return flowing || this.ended;
   }
 
-  /** Ends at the next frame boundary, with status 1001; without WebSocket at once. */
+  /** Ends at the next frame boundary, with a Close of status 1001. A tunnel without WebSocket ends at once. */
   goAway(): void {
     if (this.ended) return;
     this.#isGoingAway = true;

@@ -21,23 +21,26 @@ export class FrameFollower {
     return this.#next === 'opcode';
   }
 
-  /** Reads `chunk` to its end, or with `toBoundary` to the next frame boundary. Returns the offset it has reached. */
+  /**
+   * Reads `chunk` to its end, or with `toBoundary` to the next frame boundary. Returns the offset after the last byte that was
+   * read.
+   */
   follow(chunk: Buffer, toBoundary: boolean): number {
     let at = 0;
     while (at < chunk.length && !(toBoundary && this.#next === 'opcode')) {
       if (this.#next === 'rest') {
         const passed = Math.min(this.#size, chunk.length - at);
         at += passed;
-        this.#rest(this.#size - passed);
+        this.#expectRest(this.#size - passed);
       } else {
-        this.#header(chunk[at] as number);
+        this.#readHeaderByte(chunk[at] as number);
         at += 1;
       }
     }
     return at;
   }
 
-  #header(byte: number): void {
+  #readHeaderByte(byte: number): void {
     if (this.#next === 'opcode') {
       if ((byte & 0x0f) === closeOpcode) this.closing = true;
       this.#next = 'length';
@@ -45,7 +48,7 @@ export class FrameFollower {
       const length = byte & 0x7f;
       this.#mask = byte & 0x80 ? 4 : 0;
       if (length < 126) {
-        this.#rest(length + this.#mask);
+        this.#expectRest(length + this.#mask);
         return;
       }
       this.#lengthBytes = length === 126 ? 2 : 8;
@@ -55,11 +58,11 @@ export class FrameFollower {
       // No shifts, which are limited to 32 bits. Lengths above 2^53 never arrive in practice.
       this.#size = this.#size * 256 + byte;
       this.#lengthBytes -= 1;
-      if (this.#lengthBytes === 0) this.#rest(this.#size + this.#mask);
+      if (this.#lengthBytes === 0) this.#expectRest(this.#size + this.#mask);
     }
   }
 
-  #rest(size: number): void {
+  #expectRest(size: number): void {
     this.#size = size;
     this.#next = size === 0 ? 'opcode' : 'rest';
   }

@@ -161,9 +161,9 @@ export class GreasedExchange implements ExchangeAdaptation {
     return this.#isAdapted || this.#node !== undefined ? 'whole' : 'pass';
   }
 
-  keep(bytes: number): Failure | 'pass' | undefined {
+  countKept(bytes: number): Failure | 'pass' | undefined {
     const { inner } = this.#parts;
-    if (inner && (this.#isAdapted || this.#node === undefined)) return inner.keep(bytes);
+    if (inner && (this.#isAdapted || this.#node === undefined)) return inner.countKept(bytes);
     if (this.#kept + bytes > maxBody || !this.#grease.reserve(bytes)) {
       this.#node = undefined;
       return 'pass';

@@ -115,7 +115,10 @@ export class Connection implements Timed, SocketEvents {
     return true;
   }
 
-  /** Returns the connection to its pool before it calls the handler, so that the next request of the client can use the connection. */
+  /**
+   * Returns the connection to its pool before it calls the handler, so that the next request of the client can use the
+   * connection.
+   */
   #onResponse(): void {
     const reader = this.#reader;
     const { handler } = reader;
@@ -164,7 +167,10 @@ export interface Endpoint {
 }
 
 interface SocketEvents {
-  /** `length` bytes of `buffer` were read. They are valid only during the call, unless `bytesOf` returns them. False pauses reading until `resume`. */
+  /**
+   * `length` bytes of `buffer` were read. They are valid only during the call, unless `bytesOf` returns them. False pauses
+   * reading until `resume`.
+   */
   onRead(buffer: Buffer, length: number): boolean;
   /** With TLS: the TCP connection is open, the handshake not complete. */
   onTcpConnected(): void;

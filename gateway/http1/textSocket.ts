@@ -8,7 +8,10 @@ type OnWritten = Parameters<NonNullable<WritableOptions['write']>>[2];
  * accept at once is in the queue until it is accepted, like any other: it counts in `writableLength`, and `end` waits for it.
  */
 export class TextSocket extends Socket {
-  /** Undocumented in Node. Writes to the handle, and calls `onWritten` before it returns if the kernel has accepted all of the text. */
+  /**
+   * Undocumented in Node. Writes to the handle, and calls `onWritten` before it returns if the kernel has accepted all of the
+   * text.
+   */
   declare readonly _writeGeneric?: (isList: false, text: string, encoding: 'latin1', onWritten: OnWritten) => void;
   /** The handle has a text that the kernel has not accepted as a whole. The next `_write` is for this text. */
   #isDispatched = false;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { requestIdFrom, traceIdOf, traceparentFrom } from '../forwarding/correlationIds.ts';
-import { endAndDrain } from '../forwarding/lingering.ts';
+import { endAndDiscardRest } from '../forwarding/lingering.ts';
 import { transportSecurity } from '../forwarding/responseFields.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { ProblemCode } from '../problems/catalogue.ts';
@@ -45,7 +45,7 @@ function answerAndClose(socket: Socket, problem: Problem | undefined, context: G
     socket.write(rawAnswer(problem, hsts), 'latin1');
     recordUnparsed(problem.code, address, scheme, context);
   }
-  endAndDrain.call(socket);
+  endAndDiscardRest.call(socket);
 }
 
 function rawAnswer(problem: Problem, hsts: boolean): string {

@@ -1,7 +1,7 @@
 import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Snapshot } from '../config/snapshot.ts';
-import { forwardingOf, type Peer } from '../forwarding/requestHead.ts';
+import { forwardingFieldsOf, type Peer } from '../forwarding/requestHead.ts';
 
 /** The other end of a client connection, and whether its forwarding headers are trusted. */
 export interface ClientPeer extends Peer {
@@ -28,7 +28,7 @@ export function peerOf(socket: SocketWithPeer, snapshot: Snapshot): ClientPeer {
   const seen = { address, scheme: secure ? ('https' as const) : ('http' as const), port: socket.localPort ?? 0 };
   const peer = {
     ...seen,
-    forwarding: forwardingOf(seen),
+    forwardingFields: forwardingFieldsOf(seen),
     trusted: isTrusted(address, snapshot.gateway.trustedProxies),
     hsts: secure && snapshot.gateway.tls?.hsts === true,
     snapshot,

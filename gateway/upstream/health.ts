@@ -17,7 +17,10 @@ export interface HealthChanges {
 
 /** The health of a target: passive, from failed requests, and active, from probes. */
 export class TargetHealth {
-  /** Whether a success would change the state of this object. Requests that succeed check only this. True until the first success. */
+  /**
+   * Whether a success would change the state of this object. Requests that succeed check only this. True until the first
+   * success.
+   */
   mayRecover = true;
   /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   reachable: boolean | undefined;

@@ -54,7 +54,9 @@ export class Target {
     return lookup === undefined ? this.endpoint : { ...this.endpoint, lookup };
   }
 
-  /** Called for each snapshot with this target: sets health thresholds, starts the DNS refresh, and starts probes if configured. */
+  /**
+   * Called for each snapshot with this target: sets health thresholds, starts the DNS refresh, and starts probes if configured.
+   */
   activate(settings: HealthSettings, isOnly: boolean): void {
     this.health.configure(settings, isOnly);
     this.#named?.startRefresh();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  forwardingOf,
+  forwardingFieldsOf,
   type RequestFields,
   type RequestHeadParts,
   readRequestFields,
@@ -132,7 +132,7 @@ describe('the forwarding fields of a request', () => {
 });
 
 const seen = { address: '192.0.2.7', scheme: 'http', port: 8080 } as const;
-const peer = { ...seen, forwarding: forwardingOf(seen) };
+const peer = { ...seen, forwardingFields: forwardingFieldsOf(seen) };
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00';
 const defaults = {
   method: 'GET',
@@ -257,7 +257,7 @@ describe('the forwarding fields', () => {
 
   it('have an IPv6 address without brackets, and the scheme of the listener', () => {
     const other = { address: '2001:db8::1', scheme: 'https', port: 443 } as const;
-    const lines = head([], { peer: { ...other, forwarding: forwardingOf(other) } });
+    const lines = head([], { peer: { ...other, forwardingFields: forwardingFieldsOf(other) } });
     expect(said(lines).slice(0, 2)).toEqual([['2001:db8::1'], ['https']]);
   });
 });
