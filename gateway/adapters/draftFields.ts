@@ -128,7 +128,12 @@ function onlyField(
   const kind = `${target.isRequired ? 'required ' : ''}${kindOf(field.schema, context.from)}`;
   // A field that may be absent needs no counterpart, so nothing shows that the two are the same.
   const certainty = target.isRequired ? 'guess' : 'decision';
-  return { from, to, certainty, note: `${from} → ${to}, the only ${kind} that ${context.receiver} does not have` };
+  return {
+    from,
+    to,
+    certainty,
+    note: `${from} → ${to}: ${from} is the only ${kind} that ${context.receiver} does not have`,
+  };
 }
 
 /** Whether one of the two fields is an object that contains a field with the name of the other, and so probably wraps it. */
