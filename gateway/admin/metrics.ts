@@ -147,7 +147,7 @@ export function fleetGauges(
     metricOf('version_gateway_fleet_instances', instances),
     unlabelled('version_gateway_fleet_config_skew', skew),
     unlabelled('version_gateway_fleet_config_refused', fleet.refusal ? 1 : 0),
-    unlabelled('version_gateway_fleet_store_up', spool.storeUp ? 1 : 0),
+    unlabelled('version_gateway_fleet_store_up', spool.isStoreUp ? 1 : 0),
     unlabelled('version_gateway_fleet_spooled_rows', spool.outbox?.rows ?? 0),
     unlabelled('version_gateway_fleet_spool_ratio', spool.spoolRatio),
   ];

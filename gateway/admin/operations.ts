@@ -49,7 +49,7 @@ export interface Operations {
   /** Absent: the gateway is not in a fleet. */
   readonly fleet?: FleetOperations | undefined;
   /** The counts that wait for the shared store. Absent: the gateway is not in a fleet. */
-  readonly spool?: Pick<Fleet, 'storeUp' | 'spoolRatio' | 'outbox'> | undefined;
+  readonly spool?: Pick<Fleet, 'isStoreUp' | 'spoolRatio' | 'outbox'> | undefined;
 }
 
 /** What the routes of the admin listener share. */

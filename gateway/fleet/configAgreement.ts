@@ -12,12 +12,12 @@ import {
 import type { Clock } from '../shared/clock.ts';
 import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 
-/** The configuration of a gateway and its use. */
+/** The configuration of a gateway, and how its versions are used. */
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
-  /** How the versions are used, by the ledger of the fleet. `ending`: those that the configuration ends. */
+  /** How the versions are used, according to the ledger of the fleet. `ending`: the versions that the configuration ends. */
   readUsage(ending: readonly string[], freezing: readonly RefusingFreeze[]): Promise<VersionUsage>;
-  /** Called if the fleet accepts the configuration after it has refused it. */
+  /** Called when the fleet accepts a configuration that was refused before. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
 }
@@ -28,12 +28,12 @@ export interface AgreementOptions {
   readonly notice: (line: string) => void;
   /** What the fleet has accepted last; undefined: nothing yet. Null: the store does not answer. */
   readonly read: () => Promise<SharedConfig | undefined | null>;
-  /** False: the store does not answer. */
+  /** Returns false if the store does not answer. */
   readonly write: (config: NewSharedConfig) => Promise<boolean>;
 }
 
 /**
- * Compares the configuration of a start with the one that the fleet has accepted last, and stores the accepted ones. With
+ * Compares the configuration at the start with the one that the fleet has accepted last, and stores accepted configurations. With
  * hashed ConfigMaps and Swarm configs every edit is a restart, so the reload guard has to apply at the start, too.
  */
 export class ConfigAgreement {
@@ -43,7 +43,7 @@ export class ConfigAgreement {
   #warning: string | undefined;
   #isCompared = false;
   #isComparing = false;
-  /** `decide` has ended. A configuration that it did not refuse is served, whatever the store answers later. */
+  /** True after `decide`. A configuration that `decide` did not refuse is served, whatever the store answers later. */
   #isDecided = false;
   /** An accepted configuration that the store does not have yet, and since when, in ms of a monotonic clock. */
   #unwritten: { readonly snapshot: Snapshot; readonly since: number } | undefined;
@@ -70,7 +70,7 @@ export class ConfigAgreement {
     return this.#refusal?.join('  ') ?? this.#warning;
   }
 
-  /** Decides whether the gateway becomes ready. It also does so if the store does not answer. */
+  /** Decides whether the gateway becomes ready. If the store does not answer, the gateway becomes ready without a comparison. */
   async decide(gateway: ConfiguredGateway): Promise<void> {
     await this.#compare(gateway);
     this.#isDecided = true;

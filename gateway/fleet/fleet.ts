@@ -24,7 +24,7 @@ const closeMs = 500;
 const adoptionMs = 5000;
 
 const replacedSalt =
-  'usage.tag_key of this gateway replaces the salt of the fleet: clients that are known by a tag are counted as new clients. Give all gateways of the fleet the same key: tags of a gateway with another one count as other clients.';
+  'usage.tag_key of this gateway replaces the salt of the fleet: clients that are known by a tag are counted as new clients. Give all gateways of the fleet the same key: if a gateway has another key, its clients that are known by a tag count as other clients.';
 const lostCounts =
   'The shared store of the fleet has lost counts of this gateway that it had confirmed: was it restored from a backup?  Coverage restarts: the time before this does not count towards a quiet period.';
 
@@ -62,9 +62,9 @@ export class Fleet {
   /** Why the store cannot be used; undefined if it can; null before the thread has contacted it. */
   #problem: string | undefined | null = null;
   /** Each is called once, when the state of the ledger or of the store has changed. */
-  #waiting: (() => void)[] = [];
+  #onNextChange: (() => void)[] = [];
   #salt: string | undefined;
-  /** By the clock of the process, which begins at 0 when it starts. */
+  /** When the ledger was last told to adopt the salt, by `performance.now()`. */
   #adoptedAt = Number.NEGATIVE_INFINITY;
   readonly #unsent = new UnsentCounts();
   #folded = 0;
@@ -107,8 +107,8 @@ export class Fleet {
       await fleet.stop(0);
       throw new StoreError(first.reason);
     }
-    // The store has the salt of the fleet. Only tags with this salt can be compared with those of other gateways.
-    await fleet.#until(() => fleet.#problem !== null, firstContactMs);
+    // Waits for the salt of the fleet, which the store has: only tags under this salt can be compared with those of other gateways.
+    await fleet.#waitUntil(() => fleet.#problem !== null, firstContactMs);
     return fleet;
   }
 
@@ -127,15 +127,15 @@ export class Fleet {
     this.#unsent.add(batch, since);
   }
 
-  /** Writes the counts to the ledger, and then waits until the store has them, at most a second. */
+  /** Writes the counts to the ledger, and then waits at most a second until the store has them. */
   async flush(): Promise<void> {
-    if (!this.storeUp) return;
+    if (!this.isStoreUp) return;
     await this.#ledger.flush();
-    await this.#until(() => this.#isSent, flushMs);
+    await this.#waitUntil(() => this.#isSent, flushMs);
   }
 
   /** Whether the store answered the last statement. */
-  get storeUp(): boolean {
+  get isStoreUp(): boolean {
     return this.#problem === undefined;
   }
 
@@ -171,22 +171,22 @@ export class Fleet {
     return outbox !== undefined && outbox.oldest === undefined;
   }
 
-  async #until(isReached: () => boolean, ms: number): Promise<void> {
+  async #waitUntil(isReached: () => boolean, ms: number): Promise<void> {
     // The timer keeps the process alive: nothing else does before the gateway listens.
     const limit = new AbortController();
     const late = sleep(ms, true, { signal: limit.signal }).catch(() => true);
     while (!isReached()) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      this.#waiting.push(() => resolve(false));
+      this.#onNextChange.push(() => resolve(false));
       if (await Promise.race([promise, late])) break;
     }
     limit.abort();
   }
 
   #onChange(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
+    const callbacks = this.#onNextChange;
+    this.#onNextChange = [];
+    for (const callback of callbacks) callback();
   }
 
   #onLedger(): void {
@@ -214,7 +214,7 @@ export class Fleet {
   /** Gives the ledger the salt of the fleet. Called often, because the file may be replaced by one with another salt. */
   #adoptSalt(): void {
     if (this.#salt === undefined || this.#salt === this.#ledger.salt) return;
-    // A ledger that cannot be written keeps its salt.
+    // Leaves the ledger time to store the salt, and does not ask it too often: a ledger that cannot be written keeps its old salt.
     if (performance.now() - this.#adoptedAt < adoptionMs) return;
     this.#adoptedAt = performance.now();
     this.#ledger.adoptSalt(this.#salt);
@@ -270,10 +270,10 @@ export class Fleet {
       );
   }
 
-  /** A store that is away is reported as such. */
+  /** Reports no failure while the store cannot be reached, because `#onStore` reports that. */
   #onMaintained(problem: string | undefined): void {
     if (problem === undefined) this.#maintenanceNotices.recovered('The shared store of the fleet is maintained again.');
-    else if (this.storeUp) this.#maintenanceNotices.failed(failedMaintenance(problem));
+    else if (this.isStoreUp) this.#maintenanceNotices.failed(failedMaintenance(problem));
   }
 
   #onEnd(reason: string): void {

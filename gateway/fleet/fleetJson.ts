@@ -40,7 +40,7 @@ export interface GatewayJson {
   readonly addresses: readonly string[];
 }
 
-/** What waits on the gateway that answers, now. Its row in the store is as old as its last heartbeat. */
+/** The counts that wait on the gateway that answers this request. Its row in the store is as old as its last heartbeat. */
 type OwnSpool = Pick<GatewayRow, 'spooled' | 'spooledSince'> & { readonly instance: string | undefined };
 
 export function fleetJson(
@@ -50,13 +50,13 @@ export function fleetJson(
   return {
     problem: problem ?? null,
     now: now === 0 ? null : instant(now),
-    config_skew: instances.filter(({ isSkewed }) => isSkewed).length,
+    config_skew: instances.filter(({ hasOtherConfig }) => hasOtherConfig).length,
     gateways: instances.map((one) => gatewayJson(one, own)),
   };
 }
 
-function gatewayJson({ name, state, row, isSkewed }: FleetInstance, own: OwnSpool | undefined): GatewayJson {
-  // What a gateway has in flight is not known if it is not heard.
+function gatewayJson({ name, state, row, hasOtherConfig }: FleetInstance, own: OwnSpool | undefined): GatewayJson {
+  // The requests in flight of a gateway that is not heard are not known.
   const loads = state === 'heard' ? Object.values(row?.versions ?? {}) : [];
   const skew = row?.skewMs ?? 0;
   const spool = row !== undefined && row.instance === own?.instance ? own : row;
@@ -67,7 +67,7 @@ function gatewayJson({ name, state, row, isSkewed }: FleetInstance, own: OwnSpoo
     release: row?.release ?? null,
     config: row?.config ?? null,
     config_since: instant(row?.configSince),
-    config_differs: isSkewed,
+    config_differs: hasOtherConfig,
     ready: state === 'heard' && row?.ready === true,
     problem: row?.problem ?? null,
     in_flight: loads.reduce((sum, load) => sum + load.in_flight, 0),

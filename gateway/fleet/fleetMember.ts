@@ -14,7 +14,7 @@ import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad
 import { type CallQuestion, CallQuestions, loadsOf, longestUnreadMs, type QuestionOptions } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
-// An answer of the store takes a fraction of this time. A start, a reload or an operator does not wait longer for it.
+// The store usually answers in a fraction of this time. A start, a reload or an operator does not wait longer for an answer.
 const answerMs = 5_000;
 // A refused configuration is checked again every few heartbeats: another gateway may have accepted it, or a quiet period ended.
 const heartbeatsPerCheck = 5;
@@ -41,7 +41,7 @@ export interface MemberOptions {
   readonly release: string;
 }
 
-/** The gateway that is a member. */
+/** What a member needs from its running gateway. */
 export interface ServingGateway extends ConfiguredGateway {
   readonly ready: () => boolean;
   report(): Promise<ServingReport>;
@@ -50,14 +50,14 @@ export interface ServingGateway extends ConfiguredGateway {
 }
 
 type Command = Extract<MembershipCommand, { readonly id: number }>;
-// Distributes over the union, unlike Omit.
+// Unlike Omit, this type applies to each member of the union.
 type WithoutId<Kind> = Kind extends Command ? Omit<Kind, 'id'> : never;
 
-/** This gateway as a member of its fleet: it announces itself, and knows the others as of the last heartbeat. */
+/** This gateway as a member of its fleet: it announces itself, and knows the states of the others at the last heartbeat. */
 export class FleetMember {
   readonly view: FleetView;
   readonly #options: MemberOptions;
-  // For a ledger that cannot be opened: its gateway must be visible, too.
+  // Used while the ledger cannot be opened, because the gateway must be visible nevertheless.
   readonly #fallback: LedgerIdentity = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
   readonly #addresses = ownAddresses();
   /** The id of this gateway in the store. */
@@ -65,11 +65,11 @@ export class FleetMember {
   #gateway: ServingGateway | undefined;
   #timer: NodeJS.Timeout | undefined;
   #readTimer: NodeJS.Timeout | undefined;
-  #beats = 0;
+  #heartbeats = 0;
   /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
   #heldSince: number | undefined;
   #lastId = 0;
-  /** The hash of the configuration is part of each heartbeat. */
+  /** The hash of the current snapshot. It is kept because each heartbeat contains it. */
   #hashed: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
   readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
@@ -84,8 +84,8 @@ export class FleetMember {
     this.#membersNotices = new OutageNotices(options.notice);
     this.#checkNotices = new OutageNotices(options.notice);
     const { settings, release, unsent } = options;
-    const [self, beat] = [() => this.#self, () => this.#report()];
-    this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, beat });
+    const [self, sendHeartbeat] = [() => this.#self, () => this.#report()];
+    this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, sendHeartbeat });
     this.#agreement = new ConfigAgreement({
       name: options.settings.name,
       notice: options.notice,
@@ -121,17 +121,17 @@ export class FleetMember {
   async join(gateway: ServingGateway): Promise<void> {
     this.#gateway = gateway;
     const { settings, send } = this.#options;
-    this.#timer = setInterval(() => void this.#beat(), settings.heartbeat).unref();
+    this.#timer = setInterval(() => void this.#sendHeartbeat(), settings.heartbeat).unref();
     if (settings.heartbeat > longestUnreadMs)
       this.#readTimer = setInterval(() => send({ kind: 'read' }), longestUnreadMs).unref();
     await this.#agreement.decide(gateway);
-    await this.#beat();
+    await this.#sendHeartbeat();
   }
 
   /** Records a configuration that the reload guard has accepted. */
   accept(snapshot: Snapshot): void {
     this.#agreement.accept(snapshot);
-    void this.#beat();
+    void this.#sendHeartbeat();
   }
 
   /** Stores decisions, and returns the decisions in effect in the fleet. Undefined: the store does not answer. */
@@ -140,7 +140,7 @@ export class FleetMember {
     return 'brownouts' in answer ? answer.brownouts : undefined;
   }
 
-  /** `failure`: why the store did not answer. */
+  /** Marks the silent gateways of this name as gone. `failure`: why the store did not answer. */
   async forget(name: string, reason: string): Promise<ForgetOutcome | { readonly failure: string }> {
     const silent = this.view.instances.filter((one) => one.name === name && one.state === 'silent');
     const remembered = silent.flatMap(({ row }) => row ?? []);
@@ -195,7 +195,7 @@ export class FleetMember {
   /** A question asked now, for `facts` and `settle`. */
   question: CallQuestions['question'] = () => this.#questions.question();
 
-  /** `quiet` in ms. */
+  /** What the verdict about a version depends on, without the ledger. `quiet` in ms. */
   facts(version: string, quiet: number, question: CallQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];
@@ -228,11 +228,11 @@ export class FleetMember {
   }
 
   /** Never rejects. */
-  async #beat(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     try {
       const isReported = await this.#report();
-      this.#beats += 1;
-      if (!isReported || !this.#gateway || this.#beats % heartbeatsPerCheck !== 0) return;
+      this.#heartbeats += 1;
+      if (!isReported || !this.#gateway || this.#heartbeats % heartbeatsPerCheck !== 0) return;
       if (await this.#agreement.retry(this.#gateway))
         this.#checkNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
     } catch (error) {
@@ -269,7 +269,7 @@ export class FleetMember {
       problem: this.#agreement.problem,
       ...this.#waiting(),
       counted: this.#questions.counted(report, at),
-      asks: this.#questions.asks,
+      questionId: this.#questions.questionId,
     };
     send({ kind: 'heartbeat', identity, state });
   }

@@ -5,7 +5,7 @@ import { formerSince, type GatewayRow, type GatewayRows, isSilent, type StoredVe
 
 /**
  * `heard`: within `fleet.silent_after`. `left`: it has stopped, and all its counts are in the store. `gone`: it does not exist
- * any more, or an operator said so. `silent`: none of these. It may still serve clients.
+ * any more, or an operator has marked it as gone. `silent`: none of these; it may still serve clients.
  */
 export type InstanceState = 'heard' | 'silent' | 'left' | 'gone';
 
@@ -18,7 +18,7 @@ export interface FleetInstance {
   /** Undefined for an address in `fleet.members` from which no gateway was heard. */
   readonly row: GatewayRow | undefined;
   /** Heard, and its configuration is not the most common one. */
-  readonly isSkewed: boolean;
+  readonly hasOtherConfig: boolean;
 }
 
 /** What the fleet thread reports after every heartbeat. */
@@ -34,7 +34,7 @@ export function monotonicNow(): number {
 
 /** The clock of a gateway may differ from that of the store by this much, ms. */
 export const maxSkewMs = 5_000;
-// For the verdict it may be larger, because the ledger counts by hours: at most this share of a quiet period.
+// For the verdict it may be up to an hour, because the ledger counts by hours, but at most this share of the quiet period.
 const maxSkewShare = 0.1;
 
 /** All gateways of the fleet, as they were at the last heartbeat. */
@@ -52,7 +52,7 @@ export class FleetView {
 
   /** `askedAt`: when the store was asked. A process that was stopped reads a report long after it was sent. */
   update(report: FleetRows, askedAt: number = this.#monotonic()): void {
-    const rows = [...report.rows.map((row) => this.#laterOf(row)), ...this.#missingIn(report)];
+    const rows = [...report.rows.map((row) => this.#currentRowOf(row)), ...this.#runningWithoutRow(report)];
     this.#report = { ...report, rows };
     this.#askedAt = askedAt;
     this.#storeProblem = undefined;
@@ -63,24 +63,24 @@ export class FleetView {
    * store was then set back, for example restored from a backup, and the gateway may serve clients without reaching it.
    * A gateway that was forgotten after it was last heard is gone.
    */
-  #laterOf(row: GatewayRow): GatewayRow {
+  #currentRowOf(row: GatewayRow): GatewayRow {
     const known = this.#report.rows.find(({ instance }) => instance === row.instance);
     const endedAt = formerSince(row);
     return known !== undefined && isCurrent(known) && endedAt !== undefined && endedAt < known.heard ? known : row;
   }
 
-  /** Gateways that run and that the store does not have any more. It deletes only those that have left or are gone. */
-  #missingIn({ rows }: FleetRows): GatewayRow[] {
+  /** Gateways that run, and whose rows the store has lost. Maintenance deletes only rows of gateways that have left or are gone. */
+  #runningWithoutRow({ rows }: FleetRows): GatewayRow[] {
     const stored = new Set(rows.map(({ instance }) => instance));
     return this.#report.rows.filter((row) => isCurrent(row) && !stored.has(row.instance));
   }
 
-  /** The store did not answer. What is known of the gateways is kept. */
+  /** Records that the store did not answer. The known rows of the gateways are kept. */
   fail(problem: string): void {
     this.#storeProblem = problem;
   }
 
-  /** Why it is unknown how the other gateways are; undefined: it is known. */
+  /** Why the states of the other gateways are not known; undefined: they are known. */
   get problem(): string | undefined {
     if (this.#storeProblem !== undefined) return this.#storeProblem;
     if (this.#askedAt === undefined) return 'no answer yet';
@@ -102,7 +102,7 @@ export class FleetView {
   }
 }
 
-/** `now`: the time of the database, epoch ms. `silentAfter`: for a row that does not have it, ms. */
+/** `now`: the time of the database, epoch ms. `silentAfter`: for rows without a value of their own, ms. */
 export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAfter: number): FleetInstance[] {
   const known = rows.map((row) => ({ row, state: stateOf(row, now, silentAfter) }));
   const config = mostCommonConfig(known.filter(({ state }) => state === 'heard').map(({ row }) => row));
@@ -112,14 +112,14 @@ export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAft
       state,
       heardAgo: Math.max(0, now - row.heard),
       row,
-      isSkewed: state === 'heard' && row.config !== config,
+      hasOtherConfig: state === 'heard' && row.config !== config,
     })),
     ...unheard.map((name) => ({
       name,
       state: 'silent' as const,
       heardAgo: undefined,
       row: undefined,
-      isSkewed: false,
+      hasOtherConfig: false,
     })),
   ];
 }
@@ -134,7 +134,7 @@ function stateOf(row: GatewayRow, now: number, silentAfter: number): InstanceSta
   return isSilent(row, now, silentAfter) ? 'silent' : 'heard';
 }
 
-/** Of several that are equally common, the newest. */
+/** The most common configuration. If several are equally common, the one that a gateway has applied last. */
 function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
   const groups = Map.groupBy(heard, ({ config }) => config);
   const since = (rows: readonly GatewayRow[]): number => Math.max(...rows.map(({ configSince }) => configSince));
@@ -143,7 +143,7 @@ function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
 }
 
 /**
- * Why a version is not safe to stop: each gateway that serves it, has requests in flight or was not heard; empty if it is.
+ * Why a version is not safe to stop: each gateway that serves it, has requests in flight or was not heard. Empty if it is safe.
  * `version`: the path segment, `v1`.
  */
 export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, version: string): string[] {
@@ -154,7 +154,7 @@ export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, ver
     return problem === undefined ? [] : [problem];
   });
   if (blockers.length > 0) return blockers;
-  // The gateways wrote their rows at different times. So each must be heard after the last one became idle.
+  // The gateways wrote their rows at different times. So each gateway must be heard after the last gateway became idle.
   const rows = current.flatMap(({ row }) => row ?? []);
   const idleSince = Math.max(...rows.map((row) => idleSinceOf(row, version)));
   const waiting = rows.filter(({ heard }) => heard <= idleSince).map(({ name }) => printableExcerpt(name));
@@ -180,7 +180,7 @@ function idleSinceOf({ versions, started }: GatewayRow, version: string): number
   return versions[version]?.idle_since ?? started;
 }
 
-/** What the other gateways have in flight. `self`: the instance of this gateway. */
+/** The requests of a version in the other gateways. `self`: the id of this gateway in the store. */
 export function loadElsewhere(
   instances: readonly FleetInstance[],
   version: string,
@@ -193,7 +193,7 @@ export function loadElsewhere(
   return { in_flight: sum('in_flight'), waiting: sum('waiting') };
 }
 
-/** Why calls of the quiet period may be missing in the shared ledger; empty if none can be. `quiet` in ms. */
+/** Why calls of the quiet period may be missing in the shared ledger; empty if no call can be missing. `quiet` in ms. */
 export function ledgerGaps(
   { problem, instances, now }: Pick<FleetView, 'problem' | 'instances' | 'now'>,
   silentAfter: number,
@@ -243,7 +243,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   return { code: 'counts_lost', text };
 }
 
-/** What the verdict about a version depends on besides the ledger and the counts on their way. `quiet` in ms. */
+/** What the verdict about a version depends on, without the ledger and the counts that are not sent yet. `quiet` in ms. */
 export function fleetFacts(
   view: FleetView,
   version: string,

@@ -4,8 +4,8 @@ import { partitionSizes, schemaName, sumTables } from './schema.ts';
 import { addUpBrownout, addUpRouteClient } from './writeBatchFunction.ts';
 
 /**
- * The names to fold: those of a version on one day, except the `keep` names with the most requests. Their counts are added to
- * the name `others`.
+ * The names to fold: all names of a version on one day, except the `keep` names with the most requests. The counts of the folded
+ * names are added to the name `others`.
  */
 export interface Folding {
   readonly subject: 'client' | 'route';
@@ -36,13 +36,13 @@ export async function foldNames(sql: Sql, { subject, others, keep, version, day 
     const otherKeys = keys.filter((key) => key !== column);
     const group = ['version', 'span', ...otherKeys].join(', ');
     await sql.query(
-      `WITH gone AS (
+      `WITH removed AS (
           DELETE FROM ${schemaName}.${name}
           WHERE version = $1 AND span BETWEEN $2 AND $3 AND ${column} = ANY($4::int[]) RETURNING *
         )
         INSERT INTO ${schemaName}.${name} AS t (${group}, ${column}, ${counts.join(', ')}, first, last)
         SELECT ${group}, $5::int, ${counts.map((count) => `SUM(${count})`).join(', ')}, MIN(first), MAX(last)
-        FROM gone GROUP BY ${group}
+        FROM removed GROUP BY ${group}
         ON CONFLICT (version, span, ${keys.join(', ')}) DO UPDATE SET
           ${counts.map((count) => `${count} = t.${count} + excluded.${count}`).join(', ')},
           first = LEAST(t.first, excluded.first), last = GREATEST(t.last, excluded.last)`,
@@ -82,21 +82,21 @@ async function sumBlock(
   );
 }
 
-/** A brownout that refused a folded client on this day: all its refused requests are added to `into`. */
+/** If a brownout refused a folded client on this day, all requests that it refused to this client are added to `into`. */
 async function foldBrownouts(sql: Sql, version: number, day: number, folded: readonly number[], into: number) {
   await sql.query(
-    `WITH gone AS (
+    `WITH removed AS (
         DELETE FROM ${schemaName}.brownout_client
         WHERE version = $1 AND client = ANY($2::int[]) AND first < $3 AND last >= $4 RETURNING *
       )
       INSERT INTO ${schemaName}.brownout_client AS t (version, brownout, client, refused, first, last)
-      SELECT version, brownout, $5::int, SUM(refused), MIN(first), MAX(last) FROM gone GROUP BY version, brownout
+      SELECT version, brownout, $5::int, SUM(refused), MIN(first), MAX(last) FROM removed GROUP BY version, brownout
       ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownout}`,
     [version, folded, (day + 1) * dayMs, day * dayMs, into],
   );
 }
 
-/** Corrects when clients were seen, per version and per route, and deletes names that are not used any more. */
+/** Corrects the times of first and last requests, per version and per route, and deletes names that are not used any more. */
 async function foldSeen(
   sql: Sql,
   subject: Folding['subject'],
@@ -106,7 +106,7 @@ async function foldSeen(
   into: number,
 ): Promise<void> {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
-  // An upper bound of the last use: the last request of a span with successful and failed ones may have failed.
+  // An upper bound of the last use: if some requests of a span failed, its last request may be one of them.
   const usedAt = (ms: number): string =>
     `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${ms}::bigint + last ELSE 0 END)`;
   if (subject === 'client') {

@@ -9,7 +9,8 @@ export type ForgetOutcome = { readonly forgotten: number } | { readonly refused:
 
 /**
  * Marks a silent gateway as gone, because an operator knows that it does not exist any more. `silentAfter`: for gateways that
- * do not report their own, ms. `remembered`: silent gateways with this name, as another gateway knows them. @throws StoreError
+ * do not report their own, ms. `remembered`: the rows of silent gateways with this name, as a gateway remembers them.
+ * @throws StoreError
  */
 export async function forgetGateway(
   sql: Sql,
@@ -29,13 +30,13 @@ export async function forgetGateway(
   return { forgotten: marked.length + added.filter((isAdded) => isAdded).length };
 }
 
-/** The store was set back to a time before the gateway was last heard, for example because it was restored from a backup. */
+/** True if the store was set back to a time before the gateway was last heard, for example because it was restored from a backup. */
 function isLost(remembered: GatewayRow, rows: readonly GatewayRow[]): boolean {
   const stored = rows.find(({ instance }) => instance === remembered.instance);
   return stored === undefined || (formerSince(stored) ?? Number.POSITIVE_INFINITY) < remembered.heard;
 }
 
-/** Writes the row that the store has lost, so that all gateways that remember it learn that it is gone. @throws StoreError */
+/** Writes the row that the store has lost. So all gateways that remember the lost gateway learn that it is gone. @throws StoreError */
 async function addGone(sql: Sql, row: GatewayRow, reason: string): Promise<boolean> {
   const { instance, name, release, addresses, config, spooled, spooledSince = null, skewMs, started, heard } = row;
   const added = await sql.query(

@@ -11,7 +11,7 @@ import type { MembershipAnswer, MembershipCommand, MembershipReport } from './wo
 type HeartbeatCommand = MembershipCommand & { readonly kind: 'heartbeat' };
 type AnsweredCommand = Extract<MembershipCommand, { readonly id: number }>;
 
-/** Writes the state of this gateway to the store, and reads that of the others. Runs in the thread of the fleet. */
+/** Writes the state of this gateway to the store, and reads the states of the others. Runs in the thread of the fleet. */
 export class Heartbeats {
   readonly #store: Sql;
   readonly #settings: FleetSettings;
@@ -59,7 +59,7 @@ export class Heartbeats {
     if (rows === 0) await this.#membership.leave();
     else {
       const problem = 'It has stopped before the store had all its counts.';
-      await this.#membership.beat({
+      await this.#membership.writeHeartbeat({
         ...last.state,
         versions: {},
         ready: false,
@@ -72,10 +72,10 @@ export class Heartbeats {
 
   async #run(): Promise<void> {
     while ((this.#isDue || this.#isReadDue) && this.#last) {
-      const isBeat = this.#isDue;
+      const isWrite = this.#isDue;
       this.#isDue = this.#isReadDue = false;
       try {
-        if (isBeat) await this.#beat(this.#last);
+        if (isWrite) await this.#writeHeartbeat(this.#last);
         if (this.#membership) await this.#read(this.#membership, this.#last);
       } catch (error) {
         this.#post({ kind: 'unheard', reason: reasonOf(error) });
@@ -83,13 +83,13 @@ export class Heartbeats {
     }
   }
 
-  async #beat({ identity, state }: HeartbeatCommand): Promise<void> {
+  async #writeHeartbeat({ identity, state }: HeartbeatCommand): Promise<void> {
     if (this.#membership === undefined || !this.#membership.isOf(identity)) {
       // While its ledger could not be opened, the gateway had a temporary id.
       await this.#membership?.leave();
       this.#membership = new Membership(this.#store, identity);
     }
-    await this.#membership.beat(state);
+    await this.#membership.writeHeartbeat(state);
   }
 
   async #read(membership: Membership, { identity }: HeartbeatCommand): Promise<void> {
@@ -99,7 +99,7 @@ export class Heartbeats {
     this.#checkMembers(gateways, identity.addresses);
   }
 
-  /** A DNS server that is slow must not delay a heartbeat. */
+  /** Starts a check of `fleet.members`. Does not wait for the result, because a slow DNS server must not delay a heartbeat. */
   #checkMembers(gateways: FleetRows, own: readonly string[]): void {
     const { members } = this.#settings;
     if (!this.#members || !members || this.#checking) return;
@@ -110,7 +110,7 @@ export class Heartbeats {
       const reason = `none of its addresses is in ${members.host}, and its admin port does not answer`;
       await markGone(this.#store, gone, reason);
     });
-    // A gateway that could not be marked is found again.
+    // If a gateway could not be marked as gone, the next check finds it again.
     this.#checking = check
       .catch(() => {})
       .finally(() => {

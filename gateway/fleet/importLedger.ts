@@ -22,7 +22,7 @@ export type ImportOutcome =
       readonly foreignTags: number;
     };
 
-/** Why a ledger cannot be imported, with the way out. */
+/** Why a ledger cannot be imported, and what to do about it. */
 export class ImportError extends Error {
   override readonly name = 'ImportError';
 }
@@ -82,11 +82,11 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
   const { seen } = ledger.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
   const until = Number(seen ?? 0);
   // Two imports of one file at the same time: the second one waits here.
-  const [mine] = await sql.query(
+  const [claimed] = await sql.query(
     `INSERT INTO ${schemaName}.imports (ledger, seen) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING ledger`,
     [id, until],
   );
-  if (mine === undefined) return earlierImport(sql, id, until, file);
+  if (claimed === undefined) return earlierImport(sql, id, until, file);
   const hasFleetSalt = (await fleetSalt(sql, salt)) === salt;
   const { first } = ledger.prepare('SELECT MIN(span) AS first FROM version_hour').get() ?? {};
   const from = Number(first ?? 0) * hourMs;
@@ -139,7 +139,7 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
     hasFleetSalt,
   );
   await copyBrownouts(sql, ledger);
-  // The id of the file stands for the gateway that wrote it.
+  // The id of the file is used as the id of the gateway that wrote it.
   const instance = id.slice(0, 32);
   for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
     await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, epoch, began, end]);
@@ -163,7 +163,7 @@ async function earlierImport(sql: Sql, id: string, until: number, file: string):
   );
 }
 
-/** Two words instead of the salts of the file and the fleet: `client_name` only checks whether they are equal. */
+/** Two words in place of the salts of the file and of the fleet, because `client_name` only checks whether the salts are equal. */
 function comparedSalts(hasFleetSalt: boolean): readonly string[] {
   return ['file', hasFleetSalt ? 'file' : 'fleet'];
 }
@@ -179,7 +179,7 @@ async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, hasFle
   }
 }
 
-/** Copies what the gateway decided about brownouts. What the fleet decided before remains. */
+/** Copies what the gateway decided about brownouts. Decisions that the fleet already has are kept. */
 async function copyBrownouts(sql: Sql, ledger: DatabaseSync): Promise<void> {
   for (const chunk of chunksOf(ledger, 'SELECT version, at, state, reason, changed FROM brownouts')) {
     await sql.query(
@@ -194,9 +194,11 @@ async function copyBrownouts(sql: Sql, ledger: DatabaseSync): Promise<void> {
 interface CopiedTable {
   readonly name: string;
   readonly keys: readonly string[];
-  /** Columns that are added up, and those of which the smallest and the largest value counts. */
+  /** Columns whose values are added up. */
   readonly sums: readonly string[];
+  /** Columns of which the smallest value is kept. */
   readonly minimum: readonly string[];
+  /** Columns of which the largest value is kept. */
   readonly maximum: readonly string[];
 }
 
@@ -204,7 +206,7 @@ interface CopiedTable {
 async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, hasFleetSalt: boolean): Promise<void> {
   const { name, keys, sums, minimum, maximum } = table;
   const subjectOf = (key: string): string => (key === 'item' ? name.slice(0, name.indexOf('_')) : key);
-  // The tables of versions have no items: 0 in every row.
+  // In the tables of versions `item` is 0 in every row, and not an id.
   const ids = keys.filter(
     (key) => !['span', 'brownout'].includes(key) && !(key === 'item' && name.startsWith('version')),
   );
@@ -216,7 +218,8 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
     const given = subjectOf(key) === 'client' ? `${schemaName}.client_name(r.${key}, $2, $3)` : `r.${key}`;
     return `(SELECT id FROM ${schemaName}.${subjectOf(key)}s WHERE name = ${given})`;
   });
-  // NULL in route_client: an earlier release has written the row. An unknown `first` stays unknown, but MIN and LEAST ignore NULL.
+  // A NULL in route_client is unknown: an earlier release has written the row. An unknown `first` stays unknown. The CASEs below keep
+  // it NULL, because MIN and LEAST ignore NULL.
   const read = values.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
   const keyColumns = [...ids, ...plain];
   const total = (column: string): string => {

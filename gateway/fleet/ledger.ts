@@ -4,7 +4,7 @@ import { schemaVersion } from '../usage/ledger/schema.ts';
 import { type PooledConnection, Postgres, StoreError } from './postgres.ts';
 import { assertReadable, schemaName } from './schema.ts';
 
-// For one statement. Together with the time to connect, it is shorter than the admin API waits for an answer.
+// For one statement. With the time to connect added, it is shorter than the time that the admin API waits for an answer.
 const defaultTimeoutMs = 20_000;
 // The server cancels a statement after this share of the timeout. The client gives up later, in case the server hangs.
 const serverShare = 0.9;
@@ -40,7 +40,7 @@ export class FleetLedger implements LedgerDatabase {
     return new FleetLedger(await Postgres.open(settings, { connections: 1, queryTimeoutMs: timeoutMs }), timeoutMs);
   }
 
-  /** Always that of this release: `assertReadable` rejects a store that lacks a table or column. */
+  /** Always the version of this release: `assertReadable` rejects a store that lacks a table or column. */
   async schemaVersion(): Promise<number> {
     return schemaVersion;
   }
@@ -92,7 +92,7 @@ export class FleetLedger implements LedgerDatabase {
 
   async #beginTransaction(): Promise<PooledConnection> {
     const connection = await this.#postgres.connect();
-    // So that `end` releases it if one of these statements fails.
+    // Set here, so that `end` releases the connection if one of these statements fails.
     this.#connection = connection;
     await connection.query(this.#beginSql);
     await assertReadable(connection);

@@ -3,7 +3,7 @@ import { dayMs, hoursKeptMs, type Length, lengths, spanAt } from '../usage/ledge
 import { type LedgerSettings, limitsOf } from '../usage/ledger/writableLedger.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
-import { deleteFormer } from './membership.ts';
+import { deleteFormerGateways } from './membership.ts';
 import { type Sql, StoreError, type Transactions } from './postgres.ts';
 import { foldingLock, partitionSizes, schemaName, setMeta, sumTables } from './schema.ts';
 
@@ -13,9 +13,9 @@ const maintenanceLock = 0x56474d54;
 const aheadMs = 40 * dayMs;
 // If a query reads a table for longer than this, the table is dropped or sorted an hour later.
 const lockTimeout = '2s';
-// Few rows come to a partition later than this after its end.
+// When a partition ended this long ago, hardly any new rows arrive in it.
 const settledMs = 2 * dayMs;
-// A partition cannot be read or written while it is sorted: a few seconds for one of this size.
+// A partition cannot be read or written while it is sorted. Sorting a partition of this size takes a few seconds.
 const largestSorted = 256 * 2 ** 20;
 const sortedAtOnce = 12;
 
@@ -25,20 +25,20 @@ const sortedAtOnce = 12;
  * @returns false if something is left to do, because another gateway does it or a query reads a table @throws StoreError
  */
 export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<boolean> {
-  const create = `SELECT ${schemaName}.create_partitions($1, $2)`;
+  const createPartitions = `SELECT ${schemaName}.create_partitions($1, $2)`;
   const done = [
-    await alone(store, (sql) => sql.query(create, [now - dayMs, now + aheadMs])),
-    await alone(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
-    await alone(store, (sql) => deleteFormer(sql, settings.retention)),
-    await unlessRead(alone(store, (sql) => deleteOld(sql, now, settings.retention))),
+    await asMaintainer(store, (sql) => sql.query(createPartitions, [now - dayMs, now + aheadMs])),
+    await asMaintainer(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
+    await asMaintainer(store, (sql) => deleteFormerGateways(sql, settings.retention)),
+    await falseIfLocked(asMaintainer(store, (sql) => deleteOld(sql, now, settings.retention))),
     await sortPartitions(store, now),
     await analyze(store, now),
   ];
   return done.every(Boolean);
 }
 
-/** False if a long query reads a table that is to be locked. @throws StoreError */
-async function unlessRead(work: Promise<boolean>): Promise<boolean> {
+/** @returns the result of `work`, or false if a long query reads a table that `work` has to lock @throws StoreError */
+async function falseIfLocked(work: Promise<boolean>): Promise<boolean> {
   return work.catch((error: unknown) => {
     // 55P03: lock_not_available.
     if (error instanceof StoreError && error.code === '55P03') return false;
@@ -47,7 +47,7 @@ async function unlessRead(work: Promise<boolean>): Promise<boolean> {
 }
 
 /** Runs `work` in a transaction. @returns false if another gateway maintains the store */
-async function alone(store: Transactions, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
+async function asMaintainer(store: Transactions, work: (sql: Sql) => Promise<unknown>): Promise<boolean> {
   return store.transaction(async (sql) => {
     const [row] = await sql.query<{ free: boolean }>(`SELECT pg_try_advisory_xact_lock(${maintenanceLock}) AS free`);
     if (row?.free !== true) return false;
@@ -75,7 +75,7 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
   }
 }
 
-/** Once a day. */
+/** Deletes what is older than the retention. It has work to do once a day. */
 async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
   const known = await readMeta(sql);
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
@@ -103,7 +103,7 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
     );
   }
   await sql.query(`DELETE FROM ${schemaName}.runs WHERE seen < $1`, [keptFrom]);
-  // A gateway may send batches after an absence longer than the retention, so its fence is kept for twice as long.
+  // A gateway may send batches after an absence longer than the retention, so the number of its last batch is kept twice as long.
   await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
   await setMeta(sql, 'hours_from', String(hoursFrom));
   await setMeta(sql, 'kept_from', String(keptFrom));
@@ -115,34 +115,34 @@ async function readMeta(sql: Sql): Promise<ReadonlyMap<string, number>> {
 }
 
 /**
- * Once a day, and after partitions were sorted. Autovacuum analyzes partitions, but not the tables that they belong to.
+ * Runs ANALYZE once a day, and after partitions were sorted. Autovacuum analyzes partitions, but not the tables that they belong to.
  * @returns false if another gateway maintains the store
  */
 async function analyze(store: Transactions, now: number): Promise<boolean> {
   const today = spanAt('day', now);
   let isDue = false;
-  const isAlone = await alone(store, async (sql) => {
+  const isMaintainer = await asMaintainer(store, async (sql) => {
     isDue = (await readMeta(sql)).get('analyzed') !== today;
   });
-  if (!isDue) return isAlone;
-  // In one transaction for each table, because a new partition waits for that transaction.
+  if (!isDue) return isMaintainer;
+  // Each table has a transaction of its own, because a new partition has to wait until the transaction ends.
   for (const { name } of sumTables)
-    if (!(await alone(store, (sql) => sql.query(`ANALYZE ${schemaName}.${name}`)))) return false;
-  return alone(store, (sql) => setMeta(sql, 'analyzed', String(today)));
+    if (!(await asMaintainer(store, (sql) => sql.query(`ANALYZE ${schemaName}.${name}`)))) return false;
+  return asMaintainer(store, (sql) => setMeta(sql, 'analyzed', String(today)));
 }
 
 /**
- * Sorts the rows of partitions whose time is over by their key, each partition once. Rows are stored in the order in which they
- * were written, so that those of one version are spread over all pages, and a query on a version would read most of them.
- * @returns false if some are left, because they are many, another gateway maintains the store or a query reads a partition
+ * Sorts, by primary key, the rows of partitions whose time is over, each partition once. PostgreSQL stores rows in the order in
+ * which they were written. So the rows of one version are spread over all pages, and a query on a version would read most pages.
+ * @returns false if partitions are left, because they are many, another gateway maintains the store or a query reads a partition
  */
 async function sortPartitions(store: Transactions, now: number): Promise<boolean> {
   let unsorted: UnsortedPartition[] = [];
-  const isAlone = await alone(store, async (sql) => {
+  const isMaintainer = await asMaintainer(store, async (sql) => {
     unsorted = await unsortedPartitions(sql, now);
   });
   for (const { name, key } of unsorted.slice(0, sortedAtOnce)) {
-    const sorted = alone(store, async (sql) => {
+    const sorted = asMaintainer(store, async (sql) => {
       await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
       await sql.query(`CLUSTER ${schemaName}.${name} USING ${key}`);
       await setMeta(sql, 'analyzed', '0');
@@ -152,9 +152,9 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
       throw error;
     });
     // A backup reads all partitions. Waiting for each of them would delay the gateways.
-    if (!(await unlessRead(sorted))) return false;
+    if (!(await falseIfLocked(sorted))) return false;
   }
-  return isAlone && unsorted.length <= sortedAtOnce;
+  return isMaintainer && unsorted.length <= sortedAtOnce;
 }
 
 interface UnsortedPartition {

@@ -13,7 +13,7 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheard: readonly string[];
-  /** Why the name has been of no use for a minute: no gateway can be found to be gone. Undefined: it is of use. */
+  /** Why gateways cannot be found to be gone: for a minute, no lookup of the name listed this gateway. Undefined: they can. */
   readonly problem: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export class Members {
   #listed: readonly string[] = [];
   /** Since when each listed address has had no gateway, by the clock of the database. */
   #unclaimedSince = new Map<string, number>();
-  /** When a lookup last listed this gateway, or when the first one was made, by the clock of the database. */
+  /** When a lookup last listed this gateway; before that, the time of the first lookup. By the clock of the database. */
   #listedAt: number | undefined;
 
   /** `silentAfter` in ms. */
@@ -34,7 +34,7 @@ export class Members {
     this.#silentAfter = silentAfter;
   }
 
-  /** A failed lookup makes no gateway gone. `own`: the addresses of this gateway. Never throws. */
+  /** After a failed lookup, no gateway is reported as gone. `own`: the addresses of this gateway. Never throws. */
   async check({ rows, now }: GatewayRows, own: readonly string[]): Promise<MembersCheck> {
     let reason = 'its addresses are not those of this gateway';
     const found = await lookup(this.#name.host, { all: true }).catch((error: Error) => {
@@ -42,7 +42,7 @@ export class Members {
       return [];
     });
     if (found.length > 0) this.#listed = found.map(({ address }) => plainAddress(address));
-    // A DNS server that does not list this gateway either, although it runs, has an old or incomplete answer.
+    // If the DNS server does not list this gateway, although this gateway runs, its answer is old or incomplete.
     const isTrusted = found.length > 0 && own.some((address) => this.#listed.includes(plainAddress(address)));
     this.#listedAt = isTrusted ? now : (this.#listedAt ?? now);
     return {
@@ -55,9 +55,9 @@ export class Members {
   async #gone(rows: readonly GatewayRow[], now: number): Promise<GatewayRow[]> {
     const silent = rows.filter((row) => formerSince(row) === undefined && isSilent(row, now, this.#silentAfter));
     const checks = silent.map(async (row) => {
-      // Without an address, nothing is known about it.
+      // A gateway without an address cannot be checked.
       if (row.addresses.length === 0) return [];
-      const own = row.addresses.map(plainAddress).filter((one) => !isTakenOver(one, row, rows));
+      const own = row.addresses.map(plainAddress).filter((one) => !isReused(one, row, rows));
       if (own.some((one) => this.#listed.includes(one))) return [];
       const open = await Promise.all(own.map((host) => acceptsConnections(host, this.#name.port)));
       return open.includes(true) ? [] : [row];
@@ -74,8 +74,8 @@ export class Members {
   }
 }
 
-/** Whether another gateway has started with the address since this one was last heard. Platforms use addresses again. */
-function isTakenOver(address: string, { instance, heard }: GatewayRow, rows: readonly GatewayRow[]): boolean {
+/** Whether another gateway has started with the address since the gateway of the row was last heard. Platforms reuse addresses. */
+function isReused(address: string, { instance, heard }: GatewayRow, rows: readonly GatewayRow[]): boolean {
   return rows.some(
     (other) =>
       other.instance !== instance && other.started > heard && other.addresses.map(plainAddress).includes(address),

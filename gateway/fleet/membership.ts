@@ -9,13 +9,13 @@ import type { CountedCalls } from './unsent.ts';
 export interface GatewayIdentity {
   /** A UUID that stays the same over restarts. */
   readonly instance: string;
-  /** Larger than that of any earlier run. */
+  /** The number of the run, larger than that of any earlier run. */
   readonly epoch: number;
   readonly name: string;
   readonly release: string;
   /** The addresses under which other gateways can reach it. */
   readonly addresses: readonly string[];
-  /** `fleet.silent_after` of this gateway, ms. Undefined: of an earlier release, which does not report it. */
+  /** `fleet.silent_after` of this gateway, ms. Undefined: the gateway has an earlier release, which does not report it. */
   readonly silentAfter: number | undefined;
 }
 
@@ -28,13 +28,14 @@ export interface GatewayState {
   readonly ready: boolean;
   /** Why it is not ready, or what else is wrong. */
   readonly problem: string | undefined;
-  /** Rows that are not in the store yet, and the time of the oldest, epoch ms. */
+  /** Rows that are not in the store yet. */
   readonly spooled: number;
+  /** When the oldest of these rows began to wait, epoch ms. */
   readonly spooledSince: number | undefined;
-  /** Undefined: of an earlier release, which does not report it. */
+  /** Undefined: the gateway has an earlier release, which does not report it. */
   readonly counted: CountedCalls | undefined;
-  /** The id of its last question. The others send their calls and report that they have read it. */
-  readonly asks: number | undefined;
+  /** The id of its last question. The other gateways read it, send their counts, and report that they have read it. */
+  readonly questionId: number | undefined;
 }
 
 /** The requests of one version in one gateway. The names are those in the store. */
@@ -42,7 +43,7 @@ export interface VersionLoad {
   readonly stage: Stage | 'removed';
   readonly in_flight: number;
   readonly waiting: number;
-  /** A worker does not answer, so there may be more requests. */
+  /** True if a worker does not answer, so that there may be more requests. */
   readonly incomplete?: boolean;
 }
 
@@ -53,7 +54,7 @@ export interface StoredVersionLoad extends VersionLoad {
 
 /** The column `report`. A field that is added later needs no migration. */
 interface StoredReport {
-  /** The run that wrote it. An earlier release leaves the report of the run before as it is. */
+  /** The run that wrote the report. A gateway of an earlier release does not change it, so it may be from an earlier run. */
   readonly epoch: number;
   /** ms */
   readonly silent_after?: number | undefined;
@@ -67,7 +68,7 @@ export interface GatewayRow extends Omit<GatewayIdentity, 'epoch'>, Omit<Gateway
   readonly started: number;
   readonly heard: number;
   readonly configSince: number;
-  /** How far the clock of the gateway is ahead of that of the database. */
+  /** How far the clock of the gateway is ahead of the clock of the database, ms. */
   readonly skewMs: number;
   readonly leftAt: number | undefined;
   readonly goneAt: number | undefined;
@@ -83,16 +84,16 @@ export interface GatewayRows {
 const ms = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 // `idle_since: "now"` becomes the time of the database.
-const stamped = `(
+const versionsWithTimes = `(
   SELECT coalesce(jsonb_object_agg(key, CASE WHEN value->>'idle_since' = 'now'
     THEN jsonb_set(value, '{idle_since}', to_jsonb(${ms('now()')})) ELSE value END), '{}')
   FROM jsonb_each($6::jsonb))`;
 
-const writeHeartbeat = `
+const heartbeatSql = `
   INSERT INTO ${schemaName}.gateways AS g
     (instance, epoch, name, release, addresses, versions, config, ready, problem, spooled, spooled_since, skew_ms,
       report)
-  VALUES ($1, $2, $3, $4, $5, ${stamped}, $7, $8, $9, $10, $11, $12, $13)
+  VALUES ($1, $2, $3, $4, $5, ${versionsWithTimes}, $7, $8, $9, $10, $11, $12, $13)
   ON CONFLICT (instance) DO UPDATE SET
     epoch = excluded.epoch, name = excluded.name, release = excluded.release, addresses = excluded.addresses,
     started = CASE WHEN g.epoch = excluded.epoch THEN g.started ELSE now() END, heard = now(),
@@ -128,7 +129,7 @@ export class Membership {
     this.#identity = identity;
   }
 
-  /** Whether it was made for this run of this ledger. */
+  /** Whether this object was made for the given run of the given ledger. */
   isOf({ instance, epoch }: GatewayIdentity): boolean {
     return this.#given.instance === instance && this.#given.epoch === epoch;
   }
@@ -139,16 +140,16 @@ export class Membership {
   }
 
   /** Writes the row of this gateway. @throws StoreError */
-  async beat(state: GatewayState): Promise<void> {
+  async writeHeartbeat(state: GatewayState): Promise<void> {
     const versions = Object.entries(state.versions).map(([name, load]) => [
       name,
       { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
     ]);
     const { instance, epoch, name, release, addresses, silentAfter } = this.#identity;
-    const { counted, asks } = state;
-    const report: StoredReport = { epoch, silent_after: silentAfter, counted, asks };
+    const { counted, questionId } = state;
+    const report: StoredReport = { epoch, silent_after: silentAfter, counted, asks: questionId };
     const problem = [state.problem, this.#problem].filter((one) => one !== undefined).join('  ');
-    const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(writeHeartbeat, [
+    const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(heartbeatSql, [
       instance,
       epoch,
       name,
@@ -164,8 +165,8 @@ export class Membership {
       JSON.stringify(report),
     ]);
     if (row === undefined) {
-      this.#separate();
-      await this.beat(state);
+      this.#takeNewId();
+      await this.writeHeartbeat(state);
       return;
     }
     const idle = Object.entries(row.versions).map(([one, load]) => [one, load.idle_since] as const);
@@ -190,8 +191,8 @@ export class Membership {
     );
   }
 
-  /** A later run has the same id: a copy of the usage ledger was started elsewhere. Both must be visible. */
-  #separate(): void {
+  /** Called if a later run has the same id: a copy of the ledger runs elsewhere. With a new id, both gateways are visible. */
+  #takeNewId(): void {
     this.#identity = { ...this.#identity, instance: randomUUID() };
     this.#problem =
       'Another gateway runs with a copy of the usage ledger of this one.  Give each gateway a file of its own.';
@@ -202,7 +203,7 @@ function isIdle({ stage, in_flight: inFlight, waiting, incomplete }: VersionLoad
   return (stage === 'retired' || stage === 'removed') && inFlight + waiting === 0 && incomplete !== true;
 }
 
-/** When it left or was found to be gone, epoch ms; undefined: it should run. */
+/** When the gateway left or was marked as gone, epoch ms; undefined: it should run. */
 export function formerSince({ leftAt, goneAt }: Pick<GatewayRow, 'leftAt' | 'goneAt'>): number | undefined {
   return leftAt ?? goneAt;
 }
@@ -222,7 +223,7 @@ export async function readGateways(sql: Sql): Promise<GatewayRows> {
 
 /**
  * Marks silent gateways as gone, until they are heard again. A gateway that was heard after its row was read is not
- * marked. @returns the ids of those that it has marked @throws StoreError
+ * marked. @returns the ids of the marked gateways @throws StoreError
  */
 export async function markGone(
   sql: Sql,
@@ -240,7 +241,7 @@ export async function markGone(
 }
 
 /** Deletes gateways that left or are gone for longer than the retention of the ledger, ms. @throws StoreError */
-export async function deleteFormer(sql: Sql, retention: number): Promise<void> {
+export async function deleteFormerGateways(sql: Sql, retention: number): Promise<void> {
   await sql.query(
     `DELETE FROM ${schemaName}.gateways WHERE coalesce(left_at, gone_at) < now() - $1 * interval '1 millisecond'`,
     [retention],
@@ -291,7 +292,7 @@ function rowOf(row: StoredGateway): GatewayRow {
     skewMs: row.skew_ms,
     silentAfter: row.report?.silent_after,
     counted: row.report?.counted,
-    asks: row.report?.asks,
+    questionId: row.report?.asks,
     leftAt: row.left_at ?? undefined,
     goneAt: row.gone_at ?? undefined,
     goneReason: row.gone_reason ?? undefined,

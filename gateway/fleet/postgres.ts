@@ -17,9 +17,9 @@ export interface Transactions {
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>;
 }
 
-/** A connection to the store for one caller alone, until it calls `release`. */
+/** A connection to the store that only one caller uses, until it calls `release`. */
 export interface PooledConnection extends Sql {
-  /** True if the connection was lost or did not answer. What it had begun is rolled back. */
+  /** True if the connection was lost or did not answer. The server then rolls back its transaction. */
   readonly isBroken: boolean;
   release(): void;
 }
@@ -49,7 +49,7 @@ export class StoreError extends Error {
 
 /**
  * Connections to the shared store. It uses no session state and no named statements, so that a pooler such as pgbouncer may
- * stand in between. The package `pg` is loaded here, and only here.
+ * stand between the gateway and the server. Only this file loads the package `pg`.
  */
 export class Postgres implements Sql, Transactions {
   readonly #pool: Pool;
@@ -107,7 +107,7 @@ export class Postgres implements Sql, Transactions {
     }
   }
 
-  /** A connection of its own. @throws StoreError */
+  /** Takes a connection for the caller alone. @throws StoreError */
   async connect(): Promise<PooledConnection> {
     try {
       return connectionOf(await this.#pool.connect());

@@ -11,7 +11,8 @@ import { type CountedCalls, countingNotes, type Question, type UnsentCounts, uns
 export const longestUnreadMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
 const settleMs = 3 * longestUnreadMs;
-// The other gateways report their answers as long as the question is in the row, and the verdict reads them after the wait.
+// How long a question stays in the row of its gateway. The other gateways report their answers only during this time, and the
+// verdict reads the answers after the wait.
 const shownMs = 30_000;
 const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
@@ -19,7 +20,7 @@ const flushMs = 5_000;
 
 /** A question about the calls of a version. */
 export interface CallQuestion extends Question {
-  /** Of this gateway. */
+  /** The report of this gateway. */
   readonly report: ServingReport;
 }
 
@@ -31,8 +32,8 @@ export interface QuestionOptions {
   readonly unsent: Pick<UnsentCounts, 'calls' | 'ofEarlierRun'>;
   /** The id of this gateway in the store. */
   readonly self: () => string | undefined;
-  /** Writes the state of this gateway to the store, and reads that of the others. False: it is starting or stopping. */
-  readonly beat: () => Promise<boolean>;
+  /** Writes the state of this gateway to the store, and reads the states of the others. False: this gateway is starting or stopping. */
+  readonly sendHeartbeat: () => Promise<boolean>;
 }
 
 /**
@@ -42,7 +43,7 @@ export interface QuestionOptions {
  */
 export class CallQuestions {
   readonly #options: QuestionOptions;
-  /** The ids of the questions that wait or have waited a short time ago. */
+  /** The ids of the questions in the row of this gateway: those that wait, or have waited a short time ago. */
   readonly #shown = new Set<number>();
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */
@@ -59,8 +60,8 @@ export class CallQuestions {
     return { id: this.#lastId, at: Date.now() };
   }
 
-  /** The id of the last question. Undefined: no question is in the row. */
-  get asks(): number | undefined {
+  /** The id of the last question in the row of this gateway. Undefined: there is none. */
+  get questionId(): number | undefined {
     return this.#shown.size === 0 ? undefined : Math.max(...this.#shown);
   }
 
@@ -104,7 +105,7 @@ export class CallQuestions {
     flushAndReport: () => Promise<ServingReport>,
     question: Question,
   ): Promise<ReadonlyMap<string, string>> {
-    const { view, beat } = this.#options;
+    const { view, sendHeartbeat } = this.#options;
     const deadline = performance.now() + settleMs;
     this.#shown.add(question.id);
     try {
@@ -113,7 +114,7 @@ export class CallQuestions {
         const missing = await this.#missing(versions, flushAndReport, question);
         if (missing.size === 0 || isOver) return missing;
         const next = this.#nextReport.promise;
-        if (!(await beat())) return missing;
+        if (!(await sendHeartbeat())) return missing;
         await Promise.race([next, sleep(pollMs)]);
         // No need to look more often: the others take up to 2 s to read the question.
         await sleep(pollMs);
@@ -123,13 +124,13 @@ export class CallQuestions {
     }
   }
 
-  /** The rows of the gateways were read. `answer`: sends the counts of this gateway to the store. */
-  onRows(answer: () => Promise<unknown>): void {
+  /** Looks for new questions after the rows of the gateways were read. `sendCounts`: sends the counts of this gateway to the store. */
+  onRows(sendCounts: () => Promise<unknown>): void {
     this.#nextReport.resolve();
     this.#nextReport = Promise.withResolvers();
     const known = this.#read;
     const at = Date.now();
-    const asking = this.#others.flatMap(({ instance, asks: id }) => (id === undefined ? [] : [{ instance, id }]));
+    const asking = this.#others.flatMap(({ instance, questionId: id }) => (id === undefined ? [] : [{ instance, id }]));
     this.#read = new Map(
       asking.map(({ instance, id }) => {
         const question = known.get(instance);
@@ -138,8 +139,8 @@ export class CallQuestions {
     );
     if (asking.every(({ instance, id }) => known.get(instance)?.id === id)) return;
     // If this fails, the other gateway waits for the next heartbeat and the next regular batch.
-    answer()
-      .then(() => this.#options.beat())
+    sendCounts()
+      .then(() => this.#options.sendHeartbeat())
       .catch(() => {});
   }
 
@@ -166,7 +167,7 @@ export class CallQuestions {
   }
 }
 
-/** The requests of each version that was configured since the start. */
+/** The requests in flight and waiting, of each version that was configured at any time since the start. */
 export function loadsOf(
   snapshot: Snapshot,
   { versions, workers }: ServingReport,

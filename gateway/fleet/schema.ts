@@ -4,15 +4,15 @@ import { otherClients } from '../usage/usageRow.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
 import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
 
-// The tables of the shared store. Those of the usage counts have the names and columns of the ledger on SQLite, in a schema of
-// their own, and are partitioned by time, so that the retention drops partitions.
+// The tables of the shared store, in a schema of their own. The tables of the usage counts have the names and columns of the ledger
+// on SQLite. They are partitioned by time, so that counts older than the retention are deleted by dropping partitions.
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
 const storeVersion = 5;
-// The SQLSTATE of a table that does not exist: the store was reached, but is not the expected one.
+// The SQLSTATE of a table that does not exist. The errors below have it: the store was reached, but cannot be used.
 const undefinedTable = '42P01';
-// Gateways that migrate or fold names at the same time take turns.
+// The numbers of advisory locks. With them, gateways that migrate or fold names at the same time take turns.
 const migrationLock = 0x56474d49;
 export const foldingLock = 0x56474644;
 
@@ -47,7 +47,7 @@ function createSumTable({ name, keys, counts: columns }: SumTable): string {
   ) PARTITION BY RANGE (span);`;
 }
 
-/** Queries read all rows of one version. In a single table they would be spread over the pages of all versions. */
+/** Queries read all rows of one version. In a single table, these rows would be spread over the pages of all versions. */
 const routeClientPartitions = Array.from(
   { length: 16 },
   (_one, number) =>
@@ -124,19 +124,19 @@ const createPartitions = `
   END $$;
 `;
 
-/** Columns of counts. A store that is new has those of the tables of sums. */
+/** Adds columns of counts. In a new store, the tables of sums already have them. */
 function addColumns(names: readonly string[]): string {
   return names.map((name) => `ADD COLUMN IF NOT EXISTS ${name} bigint NOT NULL DEFAULT 0`).join(', ');
 }
 
-/** A tag under another salt cannot be compared with the tags of the fleet, so its client is not counted by name. */
+/** A tag under another salt cannot be compared with the tags of the fleet, so its client counts as `other clients`. */
 const clientName = `
   CREATE FUNCTION client_name(client text, salt text, own_salt text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN salt = own_salt OR client NOT LIKE '%:#%' THEN client ELSE '${otherClients}' END
   $$;
 `;
 
-/** Statements by the version that they lead to. They only add, so that gateways of two releases can share the store. */
+/** The statements that migrate the store by one version each. They only add, so that gateways of two releases can share the store. */
 const migrations: readonly string[] = [
   `${tables} ${clientName} ${createPartitions} ${writeBatch}`,
   // report: a `StoredReport`; null: of an earlier release.
@@ -216,7 +216,7 @@ export async function setMeta(sql: Sql, key: string, value: string): Promise<voi
 }
 
 /**
- * Makes `salt` the salt of the fleet, unless it has one. `isKeyed`: it is that of `usage.tag_key`, which replaces another one.
+ * Makes `salt` the salt of the fleet, unless it has one. `isKeyed`: `salt` is derived from `usage.tag_key`, and replaces any other.
  * @returns the salt of the fleet, and whether it was replaced
  */
 export async function agreeOnSalt(

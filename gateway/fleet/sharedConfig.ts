@@ -11,7 +11,10 @@ export interface SharedConfig {
   readonly gateway: string;
 }
 
-/** Undefined: there is none yet, or a later release has written it in another format. @throws StoreError */
+/**
+ * Reads the configuration that the fleet has accepted last. Undefined: there is none yet, or a later release has written it in
+ * another format. @throws StoreError
+ */
 export async function readSharedConfig(sql: Sql): Promise<SharedConfig | undefined> {
   const [row] = await sql.query<{ config: unknown; hash: string; gateway: string }>(
     `SELECT config, hash, gateway FROM ${schemaName}.accepted`,
@@ -20,11 +23,12 @@ export async function readSharedConfig(sql: Sql): Promise<SharedConfig | undefin
   return config && { config, hash: row.hash, gateway: row.gateway };
 }
 
-/** A configuration that a gateway has accepted, and how long ago, ms. */
+/** A configuration that a gateway has accepted. */
 export interface NewSharedConfig {
   readonly record: StoredConfig;
   readonly hash: string;
   readonly gateway: string;
+  /** How long ago the gateway accepted it, ms. */
   readonly age: number;
 }
 

@@ -37,7 +37,7 @@ export interface FleetBatch {
 export type BatchOutcome = 'applied' | 'known' | 'gap';
 
 export interface ShipperEvents {
-  /** Removes the batch from the ledger. The result arrives at `onOutbox`. */
+  /** Removes the batch from the ledger. `onOutbox` is called once it is removed. */
   readonly onSent: (batch: FleetBatch, outcome: BatchOutcome) => void;
   /** The store answers, but does not accept the batch. It is sent again later. */
   readonly onRefused: (reason: string) => void;
@@ -111,7 +111,7 @@ export class Shipper {
     limit.abort();
   }
 
-  /** With jitter, so that the gateways of a fleet do not return all at once. */
+  /** The pause has jitter, so that the gateways of a fleet do not all send at the same moment. */
   #nextPause(error: unknown): number {
     if (isTransient(error)) return firstPauseMs * Math.random();
     this.#failures += 1;
@@ -125,7 +125,7 @@ export class Shipper {
 
 /** The oldest batch in the ledger, read without a lock that the ledger thread would notice. @throws Error with the reason */
 function readOldestBatch(file: string): FleetBatch | undefined {
-  // Opened each time, because the file may be replaced at any time. That takes less than a millisecond.
+  // Opened for each batch, because the file may be replaced at any time. To open it takes less than a millisecond.
   const database = openLedgerFileToRead(file);
   try {
     const row = database
@@ -151,7 +151,7 @@ function readOldestBatch(file: string): FleetBatch | undefined {
   }
 }
 
-/** Adds a batch to the store, exactly once however often it is sent. @throws StoreError */
+/** Adds a batch to the store. The store adds it only once, even if it is sent again. @throws StoreError */
 export async function writeBatch(sql: Sql, batch: FleetBatch): Promise<BatchOutcome> {
   const { instance, epoch, seq, began, seen, restarted, salt, rows } = batch;
   const [row] = await sql.query<{ outcome: BatchOutcome }>(

@@ -9,17 +9,17 @@ export interface StoreContext {
   readonly salt: () => string;
   /** Undefined: clients are not identified. */
   readonly identify?: readonly Identifier[] | undefined;
-  /** Whether that salt is the one of `usage.tag_key`. It then replaces the salt of the fleet. */
+  /** Whether `salt` is derived from `usage.tag_key`. It then replaces the salt of the fleet. */
   readonly isKeyed?: boolean;
-  /** Called at each contact with the salt of the fleet. `isReplaced`: the store had another one. */
+  /** Called after each connect, with the salt of the fleet. `isReplaced`: the store had another salt before. */
   readonly onSalt: (salt: string, isReplaced: boolean) => void;
   /** Called when the store is lost, with the reason, and when it answers again, with undefined. */
   readonly onChange: (problem: string | undefined) => void;
 }
 
 /**
- * The shared store as one gateway uses it. The first statement, and the first one after the store was lost, connects, reads
- * the password again and migrates the tables.
+ * The shared store as one gateway uses it. The first statement connects, reads the password and migrates the tables. So does the
+ * first statement after the store was lost.
  */
 export class StoreConnection implements Sql, Transactions {
   readonly #settings: FleetSettings;
@@ -65,7 +65,7 @@ export class StoreConnection implements Sql, Transactions {
     } catch (error) {
       if (!isConnected || !isStatementFailure(error))
         this.#note(error instanceof Error ? error.message : String(error));
-      // The next statement connects again. Statements that are running fail as well, or end on their own connection.
+      // The next statement connects again. Other statements that are running also fail, or end on their own connection.
       if (this.#contact === contact && !(isConnected && isTransient(error))) void this.close();
       throw error;
     }
@@ -110,7 +110,7 @@ export function isTransient(error: unknown): boolean {
   return codeOf(error).startsWith('40');
 }
 
-// The classes of SQLSTATE with which the server refuses one statement. All others mean that it cannot be used at all.
+// The classes of SQLSTATE with which the server refuses one statement. All other errors mean that the server cannot be used.
 const statementClasses = ['22', '23', '40', '42', 'P0'];
 
 /** The server answers, but refuses this statement. */

@@ -4,7 +4,7 @@ import { inLargestUnit, printableExcerpt } from '../shared/text.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
-/** By version: the earliest end of a call that the store may not have yet, epoch ms. Absent: the store has all calls. */
+/** The earliest end of a call that the store may not have yet, by version; epoch ms. Absent: the store has all calls of the version. */
 export type UnsentCalls = Readonly<Record<string, number>>;
 
 /** Which calls of one gateway are counted in the store. Instants in epoch ms, by the clock of the gateway. */
@@ -12,8 +12,8 @@ export interface CountedCalls {
   /** The time of this report. Later calls are not in it. */
   readonly at: number;
   /**
-   * The last question of each other gateway, by its id, if this gateway has read the question before `at`. Absent: this gateway
-   * runs an earlier release.
+   * The last question of each other gateway that this gateway has read before `at`, by the id of the gateway that asks. Absent:
+   * this gateway runs an earlier release.
    */
   readonly answers?: Readonly<Record<string, Question>>;
   readonly unsent: UnsentCalls;
@@ -23,9 +23,9 @@ export interface CountedCalls {
 
 /** A question whether the shared ledger has all calls that ended before it. */
 export interface Question {
-  /** When it was asked, by the clock of the store, epoch ms. Larger than that of every earlier question of the same gateway. */
+  /** When it was asked, by the clock of the store, epoch ms. Larger than the id of every earlier question of the same gateway. */
   readonly id: number;
-  /** When this gateway asked it, or read it in the row of another one. By the clock of this gateway, epoch ms. */
+  /** When this gateway asked the question, or read it in the row of another gateway. By the clock of this gateway, epoch ms. */
   readonly at: number;
 }
 
@@ -33,12 +33,12 @@ type Batch = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
 
 type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'>;
 
-/** The counts that the processes of this gateway have passed on, until the store has them. */
+/** The counts that the processes of this gateway have passed on to the ledger, and that the store may not have yet. */
 export class UnsentCounts {
-  /** Not known to be in the outbox. */
+  /** The earliest end of a call by version, for counts that may not be in the outbox yet. */
   #added = new Map<string, number>();
-  /** In the outbox, in batches up to `last`. */
-  #leaving: { readonly calls: ReadonlyMap<string, number>; readonly last: Batch } | undefined;
+  /** The same for counts in the outbox, in batches up to `last`. */
+  #inOutbox: { readonly calls: ReadonlyMap<string, number>; readonly last: Batch } | undefined;
   /** Since when counts of an earlier run wait, epoch ms. Their versions are not known. */
   ofEarlierRun: number | undefined;
 
@@ -53,14 +53,14 @@ export class UnsentCounts {
   /** `isWritten`: all batches that were added are in the outbox. */
   onOutbox({ epoch, oldest, newest, since }: QueueState, isWritten: boolean): void {
     this.ofEarlierRun = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
-    if (this.#leaving && (oldest === undefined || isBefore(this.#leaving.last, oldest))) this.#leaving = undefined;
-    if (this.#leaving || !isWritten || this.#added.size === 0) return;
-    if (newest) this.#leaving = { calls: this.#added, last: newest };
+    if (this.#inOutbox && (oldest === undefined || isBefore(this.#inOutbox.last, oldest))) this.#inOutbox = undefined;
+    if (this.#inOutbox || !isWritten || this.#added.size === 0) return;
+    if (newest) this.#inOutbox = { calls: this.#added, last: newest };
     this.#added = new Map();
   }
 
   get calls(): UnsentCalls {
-    return earliestOf([this.#leaving?.calls ?? [], this.#added].map((calls) => Object.fromEntries(calls)));
+    return earliestOf([this.#inOutbox?.calls ?? [], this.#added].map((calls) => Object.fromEntries(calls)));
   }
 }
 
@@ -68,11 +68,11 @@ function isBefore(a: Batch, b: Batch): boolean {
   return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }
 
-/** A gateway that was heard, as far as its counts are concerned. */
+/** A gateway that was heard, with the facts about its counts. */
 export interface CountingGateway {
   readonly name: string;
   readonly release: string;
-  /** Undefined: of an earlier release, which does not report it. */
+  /** Undefined: the gateway has an earlier release, which does not report it. */
   readonly counted: CountedCalls | undefined;
   /** How far its clock is ahead of that of the store, ms. */
   readonly skewMs: number;
@@ -80,8 +80,8 @@ export interface CountingGateway {
 
 /**
  * Why calls of a version may be missing in the shared ledger, although they will be in it soon. The store has all calls of a
- * gateway that ended before the question if the gateway has read the question, and if no call from before that is unsent. Only
- * times of the same clock are compared. `asker`: the id of the gateway that asks.
+ * gateway that ended before the question, if two things are true: the gateway has read the question, and no call that ended
+ * before it read the question is unsent. Only times of the same clock are compared. `asker`: the id of the gateway that asks.
  */
 export function unsentCalls(
   gateways: readonly CountingGateway[],

@@ -7,7 +7,7 @@ import { Shipper } from './shipper.ts';
 import { StoreConnection } from './storeConnection.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
-// The entry point of the thread that talks to the shared store. The store may be slow or away; here it delays no request.
+// The entry point of the thread that talks to the shared store. A store that is slow or unreachable delays only this thread.
 
 const maintenanceMs = 3_600_000;
 // The first maintenance waits until a restart of all gateways is over.
@@ -71,7 +71,7 @@ try {
   await store.query('SELECT 1').catch(() => {});
 } catch (error) {
   post({ kind: 'unusable', reason: reasonOf(error) });
-  // If the gateway runs already, it starts another thread.
+  // A gateway that already serves clients starts another thread.
   await stop(0, 0);
 }
 

@@ -16,7 +16,7 @@ export interface FleetWorkerData {
   readonly salt: string;
 }
 
-/** A message to that thread. */
+/** A message to the thread that talks to the shared store. */
 export type FleetCommand =
   | MembershipCommand
   /** What waits in the ledger for the store; undefined: the ledger could not be opened yet. */
@@ -24,7 +24,7 @@ export type FleetCommand =
   /** The thread ends once it has sent what waits, or after `ms`. `held`: rows that the ledger could not write. */
   | { readonly kind: 'stop'; readonly ms: number; readonly held: number };
 
-/** A message from that thread. */
+/** A message from the thread that talks to the shared store. */
 export type FleetReport =
   | MembershipReport
   /** The thread runs; it has not contacted the store yet. */
@@ -37,18 +37,18 @@ export type FleetReport =
   | { readonly kind: 'sent'; readonly epoch: number; readonly seq: number; readonly outcome: BatchOutcome }
   /** The store answers, but does not accept the oldest batch. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** The result of a maintenance. Undefined: it has succeeded. */
+  /** The result of a maintenance. `problem`: why it failed; undefined: it has succeeded. */
   | { readonly kind: 'maintained'; readonly problem: string | undefined }
   /** The salt of the fleet. `isReplaced`: `usage.tag_key` of this gateway has just replaced it. */
   | { readonly kind: 'salt'; readonly salt: string; readonly isReplaced: boolean };
 
-/** A message about this gateway as a member of the fleet. `id`: that of the answer. */
+/** A message about this gateway as a member of the fleet. `id`: the answer has the same id. */
 export type MembershipCommand =
   | { readonly kind: 'heartbeat'; readonly identity: GatewayIdentity; readonly state: GatewayState }
   /** Reads the rows of the gateways, without a heartbeat. */
   | { readonly kind: 'read' }
   | { readonly kind: 'readConfig'; readonly id: number }
-  /** Stores what this gateway has decided, and reads what counts. */
+  /** Stores the decisions of this gateway, and reads the decisions in effect. */
   | { readonly kind: 'brownouts'; readonly id: number; readonly records: readonly BrownoutRecord[] }
   | { readonly kind: 'writeConfig'; readonly id: number; readonly config: NewSharedConfig }
   | {
@@ -56,7 +56,7 @@ export type MembershipCommand =
       readonly id: number;
       readonly name: string;
       readonly reason: string;
-      /** What this gateway knows of the silent ones with the name. The store may have lost their rows. */
+      /** The rows of silent gateways with this name, as this gateway knows them. The store may have lost them. */
       readonly remembered: readonly GatewayRow[];
     };
 

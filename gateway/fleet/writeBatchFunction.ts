@@ -31,12 +31,16 @@ export const addUpBrownout = `refused = t.refused + excluded.refused, first = LE
 
 const sum = (columns: readonly string[]): string => columns.map((column) => `SUM(${column})`).join(', ');
 
-/** Adds the rows of the subquery `ids` to one table. `ids`: the columns of that subquery for `keys`. */
-function addTo(schemaName: string, { name, length, keys, counts: columns }: SumTable, ids: readonly string[]): string {
+/** Adds the rows of the subquery `ids` to one table. `idColumns`: the columns of the subquery that become `keys`. */
+function addTo(
+  schemaName: string,
+  { name, length, keys, counts: columns }: SumTable,
+  idColumns: readonly string[],
+): string {
   const ms = lengths[length];
-  const group = ['version_id', `hour / ${ms}`, ...ids].join(', ');
+  const group = ['version_id', `hour / ${ms}`, ...idColumns].join(', ');
   // In GROUP BY, 0 would be the number of a column.
-  const by = ids.includes('0') ? `version_id, hour / ${ms}` : group;
+  const by = idColumns.includes('0') ? `version_id, hour / ${ms}` : group;
   const offset = (column: string): string => `${column} - hour / ${ms} * ${ms}`;
   return `add_${name} AS (
       INSERT INTO ${schemaName}.${name} AS t (version, span, ${keys.join(', ')}, ${columns.join(', ')}, first, last)
@@ -48,14 +52,14 @@ function addTo(schemaName: string, { name, length, keys, counts: columns }: SumT
     )`;
 }
 
-const idsOfTable = (name: string): readonly string[] => {
+const idColumnsOf = (name: string): readonly string[] => {
   if (name.startsWith('pair')) return ['client_id', 'route_id'];
   return name.startsWith('version') ? ['0'] : [`${name.slice(0, name.indexOf('_'))}_id`];
 };
 
 /**
  * Adds a batch, if it is the next one of its gateway: `applied`. `known`: it was added before. `gap`: the store has lost
- * batches before it, for example because it was restored from a backup; it is added, and coverage restarts. Names are sorted,
+ * batches before it, for example because it was restored from a backup; the batch is added, and coverage restarts. Names are sorted,
  * so that two gateways that add the same names wait for each other in the same order.
  */
 export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts }: BatchTables): string => `
@@ -82,7 +86,8 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
     END IF;
     IF json_array_length(p_rows) = 0 THEN RETURN outcome; END IF;
     SELECT value INTO own_salt FROM ${schemaName}.meta WHERE key = 'salt';
-    -- Only the hours of the rows, without those in between: if a clock began in 1970, those are more partitions than can be locked at once.
+    -- Only the hours of the rows, without the hours in between: after a clock started in 1970, they would need more partitions
+    -- than can be locked at once.
     PERFORM ${schemaName}.create_partitions(hour, hour)
       FROM (SELECT DISTINCT hour FROM json_to_recordset(p_rows) AS r(hour bigint) ORDER BY 1) AS hours;
     INSERT INTO ${schemaName}.versions (name) SELECT DISTINCT version FROM json_to_recordset(p_rows) AS r(version text)
@@ -101,7 +106,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
       JOIN ${schemaName}.clients c ON c.name = ${schemaName}.client_name(r.client, p_salt, own_salt)
       JOIN ${schemaName}.routes t ON t.name = r.route
     ),
-    ${sumTables.map((table) => addTo(schemaName, table, idsOfTable(table.name))).join(',\n    ')},
+    ${sumTables.map((table) => addTo(schemaName, table, idColumnsOf(table.name))).join(',\n    ')},
     add_instance AS (
       INSERT INTO ${schemaName}.version_day_instance AS t
       SELECT version_id, hour / ${lengths.day}, p_instance, ${sum(counts)} FROM ids GROUP BY 1, 2 ORDER BY 1, 2

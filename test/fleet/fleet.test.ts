@@ -24,9 +24,9 @@ it('starts while the store is down, and reports the loss and the return of the s
   await server.crash();
   const { fleet, notices } = await startMember(store);
   await eventually(() => expect(fleet.storeProblem).toContain('ECONNREFUSED'));
-  expect(fleet.storeUp).toBe(false);
+  expect(fleet.isStoreUp).toBe(false);
   await server.start();
-  await eventually(() => expect(fleet.storeUp).toBe(true));
+  await eventually(() => expect(fleet.isStoreUp).toBe(true));
   expect(fleet.storeProblem).toBeUndefined();
   expect(notices).toEqual([
     expect.stringContaining('The shared store of the fleet cannot be used: connect ECONNREFUSED'),
@@ -44,14 +44,14 @@ it('starts another thread if the thread ends', async () => {
       'The shared store of the fleet answers again.',
     ]),
   );
-  expect(fleet.storeUp).toBe(true);
+  expect(fleet.isStoreUp).toBe(true);
 });
 
 it('stops if the thread fails at the end', async () => {
   const { fleet } = await startMember(await server.database(), {
     worker: new URL('./failingStopWorker.ts', import.meta.url),
   });
-  await eventually(() => expect(fleet.storeUp).toBe(true));
+  await eventually(() => expect(fleet.isStoreUp).toBe(true));
   await expect(fleet.stop(1_000)).resolves.toBeUndefined();
 });
 
@@ -86,7 +86,7 @@ it('reports a store that cannot be migrated', async () => {
   await query(store, 'CREATE ROLE reader LOGIN');
   const { fleet, notices } = await startMember(store.replace('gateway@', 'reader@'));
   await eventually(() => expect(notices).toEqual([expect.stringContaining('permission denied for database')]));
-  expect(fleet.storeUp).toBe(false);
+  expect(fleet.isStoreUp).toBe(false);
 });
 
 it('reports once that a store cannot be maintained, and once that it can be again', async () => {
@@ -107,7 +107,7 @@ it('reports once that it cannot compare its configuration with that of the fleet
   const { fleet, notices } = await startMember(store);
   const withSunset = (sunset: string) =>
     snapshotFrom({ routes: { '/v1': { upstream: 'http://127.0.0.1:1', deprecation: '2026-01-01', sunset } } });
-  await eventually(() => expect(fleet.storeUp).toBe(true));
+  await eventually(() => expect(fleet.isStoreUp).toBe(true));
   const [announced, current] = [withSunset('2031-01-01'), withSunset('2030-01-01')];
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   await writeSharedConfig(postgres, {

@@ -111,7 +111,7 @@ describe('the state of a gateway', () => {
       gatewayRow('d', now - day, { config: '1111' }),
       gatewayRow('e', now - day, { config: '1111' }),
     ]);
-    expect(view.instances.filter(({ isSkewed }) => isSkewed).map(({ name }) => name)).toEqual(['a']);
+    expect(view.instances.filter(({ hasOtherConfig }) => hasOtherConfig).map(({ name }) => name)).toEqual(['a']);
   });
 
   it('marks the older one of two equally common configurations', () => {
@@ -119,7 +119,7 @@ describe('the state of a gateway', () => {
       gatewayRow('a', now, { config: '1111', configSince: 1 }),
       gatewayRow('b', now, { config: '2222', configSince: 2 }),
     ]);
-    expect(view.instances.filter(({ isSkewed }) => isSkewed).map(({ name }) => name)).toEqual(['a']);
+    expect(view.instances.filter(({ hasOtherConfig }) => hasOtherConfig).map(({ name }) => name)).toEqual(['a']);
   });
 });
 

@@ -15,7 +15,7 @@ export function identity(name: string, options: Partial<GatewayIdentity> = {}): 
 
 export function gatewayState(options: Partial<GatewayState> = {}): GatewayState {
   const base = { versions: {}, config: 'aaaa', ready: true, problem: undefined, spooled: 0, spooledSince: undefined };
-  return { ...base, counted: undefined, asks: undefined, ...options };
+  return { ...base, counted: undefined, questionId: undefined, ...options };
 }
 
 /** A row that was heard at `heard`, epoch ms. */

@@ -109,13 +109,13 @@ it('the rows are read between two heartbeats, and nothing is written', async () 
   beat();
   await eventually(() => expect(last()).toBeDefined());
   const { heard } = last().gateways.rows[0] ?? {};
-  await new Membership(sql, identity('gw-2')).beat(gatewayState({ asks: 5 }));
+  await new Membership(sql, identity('gw-2')).writeHeartbeat(gatewayState({ questionId: 5 }));
   const before = reports.length;
   heartbeats.onCommand({ kind: 'read' });
   await eventually(() => expect(reports.length).toBeGreaterThan(before));
   expect(last().gateways.rows).toMatchObject([
     { name: 'gw-1', heard },
-    { name: 'gw-2', asks: 5 },
+    { name: 'gw-2', questionId: 5 },
   ]);
   await heartbeats.end(nothing);
 });
@@ -134,7 +134,9 @@ describe('with fleet.members', () => {
   const members = async () => ({ host: 'localhost', port: Number(new URL(await refusedUrl()).port) });
 
   it('a silent gateway that is not among them is marked as gone, in the store', async () => {
-    await new Membership(sql, identity('gw-2', { addresses: ['192.0.2.1'] })).beat(gatewayState({ spooled: 4 }));
+    await new Membership(sql, identity('gw-2', { addresses: ['192.0.2.1'] })).writeHeartbeat(
+      gatewayState({ spooled: 4 }),
+    );
     await sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 hour'`);
     const { beat, heartbeats } = beating({ members: await members() });
     await eventually(async () => {
@@ -151,7 +153,7 @@ describe('with fleet.members', () => {
 
   it('a silent gateway is marked even if fleet.silent_after of this gateway is longer than its own', async () => {
     const other = identity('gw-2', { addresses: ['192.0.2.1'], silentAfter: 1_000 });
-    await new Membership(sql, other).beat(gatewayState());
+    await new Membership(sql, other).writeHeartbeat(gatewayState());
     await sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 hour'`);
     const { beat, heartbeats } = beating({ members: await members(), silentAfter: 86_400_000 });
     await eventually(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
-  deleteFormer,
+  deleteFormerGateways,
   type GatewayState,
   Membership,
   markGone,
@@ -37,11 +37,11 @@ describe('a heartbeat', () => {
     const membership = new Membership(sql, identity('gw-1'));
     await server.crash();
     try {
-      await expect(membership.beat(gatewayState())).rejects.toMatchObject({ name: 'StoreError' });
+      await expect(membership.writeHeartbeat(gatewayState())).rejects.toMatchObject({ name: 'StoreError' });
     } finally {
       await server.start();
     }
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     expect(await rowOf(membership)).toMatchObject({ name: 'gw-1' });
   });
 
@@ -49,10 +49,10 @@ describe('a heartbeat', () => {
     const instance = '00000000-0000-4000-8000-000000000001';
     const earlier = new Membership(sql, identity('gw-1', { instance, epoch: 10 }));
     const later = new Membership(sql, identity('gw-2', { instance, epoch: 11 }));
-    await earlier.beat(gatewayState());
-    await later.beat(gatewayState());
-    await earlier.beat(gatewayState({ problem: 'It drains.' }));
-    await later.beat(gatewayState());
+    await earlier.writeHeartbeat(gatewayState());
+    await later.writeHeartbeat(gatewayState());
+    await earlier.writeHeartbeat(gatewayState({ problem: 'It drains.' }));
+    await later.writeHeartbeat(gatewayState());
     const { rows } = await readGateways(sql);
     expect(rows.map(({ name, problem }) => [name, problem])).toEqual([
       [
@@ -66,7 +66,7 @@ describe('a heartbeat', () => {
 
   it('writes what the gateway reports, with the time of the database', async () => {
     const membership = new Membership(sql, identity('gw-1', { addresses: ['10.0.0.1', 'fd00::1'] }));
-    await membership.beat({
+    await membership.writeHeartbeat({
       ...v1(busy),
       config: '0123456789ab',
       ready: false,
@@ -74,7 +74,7 @@ describe('a heartbeat', () => {
       spooled: 3,
       spooledSince: 5_000_000_000_000,
       counted: { at: 5, answers: { other: { id: 3, at: 2 } }, unsent: { v1: 4 } },
-      asks: 6,
+      questionId: 6,
     });
     const row = await rowOf(membership);
     expect(row).toMatchObject({
@@ -87,7 +87,7 @@ describe('a heartbeat', () => {
       spooled: 3,
       spooledSince: 5_000_000_000_000,
       counted: { at: 5, answers: { other: { id: 3, at: 2 } }, unsent: { v1: 4 } },
-      asks: 6,
+      questionId: 6,
       leftAt: undefined,
       goneAt: undefined,
     });
@@ -97,12 +97,12 @@ describe('a heartbeat', () => {
 
   it('keeps the time of the first heartbeat at which a retired version was idle', async () => {
     const membership = new Membership(sql, identity('gw-1'));
-    await membership.beat(v1(busy));
+    await membership.writeHeartbeat(v1(busy));
     expect((await rowOf(membership)).versions['v1']?.idle_since).toBeNull();
-    await membership.beat(v1(idle));
+    await membership.writeHeartbeat(v1(idle));
     const first = await rowOf(membership);
     expect(first.versions['v1']?.idle_since).toBe(first.heard);
-    await membership.beat(v1(idle));
+    await membership.writeHeartbeat(v1(idle));
     const second = await rowOf(membership);
     expect(second.versions['v1']?.idle_since).toBe(first.heard);
     expect(second.heard).toBeGreaterThan(first.heard);
@@ -114,26 +114,26 @@ describe('a heartbeat', () => {
     ['whose worker does not answer', { ...idle, incomplete: true }],
   ])('forgets that time for a version %s', async (_name, load) => {
     const membership = new Membership(sql, identity('gw-1'));
-    await membership.beat(v1(idle));
+    await membership.writeHeartbeat(v1(idle));
     const first = await rowOf(membership);
-    await membership.beat(v1(load));
+    await membership.writeHeartbeat(v1(load));
     expect((await rowOf(membership)).versions['v1']?.idle_since).toBeNull();
-    await membership.beat(v1(idle));
+    await membership.writeHeartbeat(v1(idle));
     expect((await rowOf(membership)).versions['v1']?.idle_since).toBeGreaterThan(first.heard);
   });
 
   it('dates a changed configuration, and a new run', async () => {
     const membership = new Membership(sql, identity('gw-1', { instance: '00000000-0000-4000-8000-000000000002' }));
-    await membership.beat(gatewayState({ config: 'aaaa' }));
+    await membership.writeHeartbeat(gatewayState({ config: 'aaaa' }));
     const first = await rowOf(membership);
-    await membership.beat(gatewayState({ config: 'aaaa' }));
+    await membership.writeHeartbeat(gatewayState({ config: 'aaaa' }));
     expect((await rowOf(membership)).configSince).toBe(first.configSince);
-    await membership.beat(gatewayState({ config: 'bbbb' }));
+    await membership.writeHeartbeat(gatewayState({ config: 'bbbb' }));
     const changed = await rowOf(membership);
     expect(changed.configSince).toBe(changed.heard);
     expect(changed.started).toBe(first.started);
     const next = new Membership(sql, identity('gw-1', { instance: changed.instance, epoch: 2 }));
-    await next.beat(gatewayState({ config: 'bbbb' }));
+    await next.writeHeartbeat(gatewayState({ config: 'bbbb' }));
     const restarted = await rowOf(next);
     expect(restarted.started).toBe(restarted.heard);
     expect(restarted.configSince).toBe(changed.configSince);
@@ -141,9 +141,9 @@ describe('a heartbeat', () => {
 
   it('reports how far the clock of the gateway is ahead, from the second heartbeat on', async () => {
     const membership = new Membership(sql, identity('gw-1'));
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     await membership.read();
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     // Both clocks are of this machine.
     expect(Math.abs((await rowOf(membership)).skewMs)).toBeLessThan(5_000);
   });
@@ -152,19 +152,19 @@ describe('a heartbeat', () => {
 describe('the end of a gateway', () => {
   it('leaves nothing in flight, until it is heard again', async () => {
     const membership = new Membership(sql, identity('gw-1'));
-    await membership.beat({ ...v1(busy), spooled: 4, spooledSince: 1 });
+    await membership.writeHeartbeat({ ...v1(busy), spooled: 4, spooledSince: 1 });
     await membership.leave();
     const row = await rowOf(membership);
     expect(row).toMatchObject({ versions: {}, ready: false, spooled: 0, spooledSince: undefined, leftAt: row.heard });
-    await membership.beat(v1(busy));
+    await membership.writeHeartbeat(v1(busy));
     expect((await rowOf(membership)).leftAt).toBeUndefined();
   });
 
   it('of an earlier run does not end a later one', async () => {
     const one = identity('gw-1');
     const [earlier, later] = [new Membership(sql, one), new Membership(sql, { ...one, epoch: 2 })];
-    await earlier.beat(gatewayState());
-    await later.beat(gatewayState());
+    await earlier.writeHeartbeat(gatewayState());
+    await later.writeHeartbeat(gatewayState());
     await earlier.leave();
     expect((await rowOf(later)).leftAt).toBeUndefined();
   });
@@ -172,28 +172,28 @@ describe('the end of a gateway', () => {
   it('does not mark a gateway as gone that was heard meanwhile, has left, or is gone already', async () => {
     const [heard, left, gone] = ['a', 'b', 'c'].map((name) => new Membership(sql, identity(name)));
     if (!heard || !left || !gone) throw new Error('three gateways');
-    for (const one of [heard, left, gone]) await one.beat(gatewayState());
+    for (const one of [heard, left, gone]) await one.writeHeartbeat(gatewayState());
     await left.leave();
     await sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 minute'`);
     const rows = await Promise.all([heard, left, gone].map(rowOf));
     expect(await markGone(sql, rows.slice(2), 'first')).toEqual([gone.instance]);
-    await heard.beat(gatewayState());
+    await heard.writeHeartbeat(gatewayState());
     expect(await markGone(sql, rows, 'second')).toEqual([]);
     expect(await rowOf(gone)).toMatchObject({ goneReason: 'first' });
   });
 
   it('is revoked when a gateway that was gone is heard again', async () => {
     const membership = new Membership(sql, identity('gw-1'));
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     await markGone(sql, [await rowOf(membership)], 'forgotten');
     expect(await rowOf(membership)).toMatchObject({ goneReason: 'forgotten' });
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     expect(await rowOf(membership)).toMatchObject({ goneAt: undefined, goneReason: undefined });
   });
 
   it('is forgotten after the retention, but not a silent gateway', async () => {
     const gateways = ['left', 'gone', 'silent', 'left lately'].map((name) => new Membership(sql, identity(name)));
-    for (const one of gateways) await one.beat(gatewayState());
+    for (const one of gateways) await one.writeHeartbeat(gatewayState());
     const [left, gone, , lately] = gateways;
     if (!left || !gone || !lately) throw new Error('four gateways');
     await left.leave();
@@ -203,7 +203,7 @@ describe('the end of a gateway', () => {
         gone_at = gone_at - interval '2 days'`,
     );
     await lately.leave();
-    await deleteFormer(sql, 86_400_000);
+    await deleteFormerGateways(sql, 86_400_000);
     expect((await readGateways(sql)).rows.map(({ name }) => name)).toEqual(['left lately', 'silent']);
   });
 });

@@ -192,9 +192,9 @@ describe('the questions of a gateway', () => {
   });
   const report = { versions: [], workers: [] };
 
-  function questionsWith(view: FleetView, beat: () => Promise<boolean>, unsent = new UnsentCounts()) {
+  function questionsWith(view: FleetView, sendHeartbeat: () => Promise<boolean>, unsent = new UnsentCounts()) {
     if (settings === undefined) throw new Error('the snapshot has no fleet');
-    return new CallQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', beat });
+    return new CallQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', sendHeartbeat });
   }
 
   it('have different ids, also if they are asked at the same time', () => {
@@ -203,7 +203,7 @@ describe('the questions of a gateway', () => {
     const questions = questionsWith(view, async () => true);
     const [first, second] = [questions.question(), questions.question()];
     expect([first.id, second.id]).toEqual([now, now + 1]);
-    expect(questions.asks).toBeUndefined();
+    expect(questions.questionId).toBeUndefined();
   });
 
   it('stay in the row after the wait, so that the others still report their answers', async () => {
@@ -211,7 +211,7 @@ describe('the questions of a gateway', () => {
     const [first, second] = [questions.question(), questions.question()];
     await questions.settle([], async () => report, second);
     await questions.settle([], async () => report, first);
-    expect(questions.asks).toBe(second.id);
+    expect(questions.questionId).toBe(second.id);
   });
 
   it('count the calls of an earlier run from five seconds before their batch was written', () => {
@@ -224,7 +224,7 @@ describe('the questions of a gateway', () => {
 
   it('are reported as read only in reports made after the reading, even if a heartbeat fails', async () => {
     const view = new FleetView(10_000);
-    view.update({ now, rows: [gatewayRow('gw-2', now, { asks: 5 })], unheard: [] });
+    view.update({ now, rows: [gatewayRow('gw-2', now, { questionId: 5 })], unheard: [] });
     let beats = 0;
     const questions = questionsWith(view, async () => {
       beats += 1;

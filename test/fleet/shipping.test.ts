@@ -81,7 +81,7 @@ it('keeps counts while the store is away, and brings them when it is back', asyn
     member.ledger.add(one);
     await member.ledger.flush();
   }
-  await eventually(() => expect(member.fleet.storeUp).toBe(false));
+  await eventually(() => expect(member.fleet.isStoreUp).toBe(false));
   const { rows = 0, since = 0, bytes = 0 } = member.fleet.outbox ?? {};
   // Waiting rows are added up: there are at most 2 × 20 × 10 of them besides the oldest batch.
   expect(rows).toBeLessThanOrEqual(400 + 60);
@@ -129,7 +129,7 @@ it('starts in time although the store does not answer', async () => {
   proxy.blackHole();
   const since = performance.now();
   const member = await startMember(store);
-  expect(member.fleet.storeUp).toBe(false);
+  expect(member.fleet.isStoreUp).toBe(false);
   await member.stop();
   // Without limits, only the timeouts of TCP would end this, after minutes.
   expect(performance.now() - since).toBeLessThan(60_000);
@@ -214,7 +214,7 @@ it('reports that the store does not accept a batch, and sends it again', async (
       expect.stringMatching(/does not accept the counts of this gateway: .*write_batch_1/),
     ]),
   );
-  expect(member.fleet.storeUp).toBe(true);
+  expect(member.fleet.isStoreUp).toBe(true);
   await rename('moved', 'write_batch_1');
   await isEmpty(member);
   expect(await sumsIn(store)).toEqual(sumsOf([one]));

@@ -102,7 +102,7 @@ describe('the text of the metrics', () => {
   it('has every metric of the table with its type, help and labels', async () => {
     const otlp = new OtlpExporter(() => {}).metrics();
     const member = { status: () => fleetJson({ problem: undefined, now, instances: [] }), refusal: undefined };
-    const fleet = fleetGauges(member, { storeUp: true, spoolRatio: 0, outbox: undefined });
+    const fleet = fleetGauges(member, { isStoreUp: true, spoolRatio: 0, outbox: undefined });
     const frozen = { version: 'v1', from: now, mode: 'report', state: 'active', known: 1, newClients: 2 } as const;
     const freezes = freezeGauges([{ ...frozen, reason: undefined }]);
     const brownouts = brownoutGauge([{ version: 'v1', state: 'running' }]);

@@ -125,13 +125,13 @@ describe('fleet --store', () => {
   });
 
   it('lists the gateways without asking one', async () => {
-    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    await new Membership(sql, identity('gw-1')).writeHeartbeat(gatewayState());
     expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +heard +just now +1\.0\.0 +aaaa/);
   });
 
   it('forgets a silent gateway, and keeps the reason', async () => {
     const forget = (name: string) => runIn('.', ['fleet', 'forget', name, '--reason', 'sold', '--store', store]);
-    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    await new Membership(sql, identity('gw-1')).writeHeartbeat(gatewayState());
     expect(await forget('gw-1')).toMatchObject({ code: 2, stderr: 'Gateway gw-1 is heard.  Stop it first.\n' });
     await silence();
     expect(await forget('gw-2')).toMatchObject({
@@ -149,7 +149,7 @@ describe('fleet --store', () => {
   it('uses the silent_after of each gateway', async () => {
     const silentAfters = { slow: 3_600_000, quick: 1_000, earlier: undefined };
     for (const [name, silentAfter] of Object.entries(silentAfters))
-      await new Membership(sql, identity(name, { silentAfter })).beat(gatewayState());
+      await new Membership(sql, identity(name, { silentAfter })).writeHeartbeat(gatewayState());
     const passed = (seconds: number) =>
       sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '${seconds} seconds'`);
     const states = async () => {
@@ -168,22 +168,22 @@ describe('fleet --store', () => {
 
   it('ignores the report of an earlier run, which an older release leaves in the row', async () => {
     const membership = new Membership(sql, identity('gw-1', { silentAfter: 3_600_000 }));
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     await sql.query(`UPDATE ${schemaName}.gateways SET epoch = epoch + 1, heard = heard - interval '1 minute'`);
     expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +silent/);
   });
 
   it('forgets the silent one of two gateways with one name', async () => {
-    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    await new Membership(sql, identity('gw-1')).writeHeartbeat(gatewayState());
     await silence();
-    await new Membership(sql, identity('gw-1')).beat(gatewayState());
+    await new Membership(sql, identity('gw-1')).writeHeartbeat(gatewayState());
     await runIn('.', ['fleet', 'forget', 'gw-1', '--reason', 'restarted', '--store', store]);
     expect((await runIn('.', ['fleet', '--store', store])).stdout).toMatch(/gw-1 +gone[^\n]*\n +gw-1 +heard/);
   });
 
   it('refuses to forget a gateway that has left', async () => {
     const membership = new Membership(sql, identity('gw-1'));
-    await membership.beat(gatewayState());
+    await membership.writeHeartbeat(gatewayState());
     await membership.leave();
     const { stderr } = await runIn('.', ['fleet', 'forget', 'gw-1', '--reason', 'x', '--store', store]);
     expect(stderr).toBe('Gateway gw-1 has already left.\n');
