@@ -47,9 +47,9 @@ function adapterSource({ adapter }: Version, { versions }: Snapshot): Version | 
 /** A version of the snapshot in use, with everything that is the same for all its requests. */
 export class ActiveVersion {
   readonly version: Version;
-  /** The targets that serve it: those of `source`, if it has one. */
+  /** The targets that serve this version: the targets of `source`, if it is set. */
   readonly pool: Pool;
-  /** Undefined for nearly all versions: they have a backend of their own. */
+  /** The version whose backend serves this version through an adapter. Undefined: the version has a backend of its own. */
   readonly source: Version | undefined;
   /** Set by the first request of a version with a `source`. */
   adapter: ActiveAdapter | undefined;
@@ -73,15 +73,15 @@ export class ActiveVersion {
   constructor(version: Version, snapshot: Snapshot, pool: Pool, use: VersionUse, announcements: Announcements) {
     const { basePath, publicUrl } = snapshot.gateway;
     this.source = adapterSource(version, snapshot);
-    const sent = this.source ?? version;
-    const stripped = sent.prefix === 'strip';
+    const backendVersion = this.source ?? version;
+    const stripped = backendVersion.prefix === 'strip';
     this.version = version;
     this.pool = pool;
     this.use = use;
     this.restrictions = ClientRestrictions.of(version, snapshot);
     this.variation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#ends = RouteEnds.of(version);
-    this.removedPrefix = stripped ? `${basePath}/${sent.name}` : basePath;
+    this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;
     this.rewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
       : undefined;
@@ -90,7 +90,7 @@ export class ActiveVersion {
     this.#basePath = basePath;
   }
 
-  /** A target belongs to the version of its backend, so that version limits its requests. */
+  /** A target belongs to the version of its backend, so the limit of that version applies. */
   get inFlightPerTarget(): number {
     return (this.source ?? this.version).limits.inFlightPerTarget;
   }

@@ -28,7 +28,7 @@ export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After',
 
 /**
  * Answers with a problem. `closes`: close the connection afterwards, because it is unknown where the next request begins.
- * It also closes if the request body has not been read.
+ * The connection is also closed if the request body has not been read.
  */
 export function answerProblem(exchange: Answerable, problem: Problem, closes = false): void {
   const body = problemBody(problem, exchange.id);
@@ -36,7 +36,7 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
   const fields = problemFields(problem, length);
   fields.push('X-Request-Id', exchange.id);
   if (!canAnswer(exchange)) return;
-  // First, because the response may be complete, and the exchange recorded, while it is sent.
+  // Set first, because the exchange may be recorded while the response is sent.
   exchange.stats.problem = problem.code;
   if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
   send(exchange, statusOf(problem), fields, body, closes);

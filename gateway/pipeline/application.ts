@@ -11,8 +11,8 @@ import { afterEarlierResponses } from './pipeliningOrder.ts';
 import { endExchange, endOfPath } from './record.ts';
 import { refuseRetired, restrictClients } from './restrictClients.ts';
 
-// For requests that an application answers itself. The gateway finds the version, refuses it if it is unknown or retired,
-// and adds the version's lifecycle headers to the application's response.
+// For requests that an application answers itself. The gateway finds the version, refuses the request if the version is unknown
+// or retired, and adds the version's lifecycle headers to the application's response.
 
 /**
  * Checks the version of a request, then calls `next` so that the application answers it. `target`: the request target as
@@ -84,9 +84,9 @@ function exchangeFor(
   url: string,
   context: GatewayContext,
 ): Exchange | undefined {
-  const read = parseRequestTarget(url);
+  const parsed = parseRequestTarget(url);
   // The gateway does not refuse an invalid request target here: the application does. Take its first segment unchanged.
-  const { origin, pathEnd } = typeof read === 'string' ? { origin: url, pathEnd: endOfPath(url) } : read;
+  const { origin, pathEnd } = typeof parsed === 'string' ? { origin: url, pathEnd: endOfPath(url) } : parsed;
   if (!namesVersion(origin, context.active.snapshot.gateway.basePath)) return undefined;
   const exchange = new Exchange(req, res, context);
   exchange.originForm = origin;

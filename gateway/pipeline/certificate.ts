@@ -38,9 +38,9 @@ export function readKeyPair({ cert: certFile, key: keyFile }: NonNullable<TlsSet
 export function followCertificate(server: Server, tls: TlsSettings, report: (line: string) => void): () => void {
   if (!tls || !(server instanceof TlsServer)) return () => {};
   let used: KeyPair | undefined;
-  let reporting: NodeJS.Timeout | undefined;
+  let reportTimer: NodeJS.Timeout | undefined;
   const reload = (): void => {
-    clearTimeout(reporting);
+    clearTimeout(reportTimer);
     try {
       const pair = readKeyPair(tls);
       if (used?.cert.equals(pair.cert) && used.key.equals(pair.key)) return;
@@ -49,7 +49,7 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
       used = pair;
     } catch (error) {
       const line = `The TLS certificate is not replaced: ${oneLine(error)}. The former one stays in use.`;
-      reporting = setTimeout(() => report(line), mismatchMs).unref();
+      reportTimer = setTimeout(() => report(line), mismatchMs).unref();
     }
   };
   // The files may have changed since the server read them.
@@ -59,7 +59,7 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
     watchFile(tls.key, reload, { lastRead: used && digestOf(used.key) }),
   ];
   return () => {
-    clearTimeout(reporting);
+    clearTimeout(reportTimer);
     for (const watch of watches) watch.close();
   };
 }
@@ -73,8 +73,8 @@ export function newTicketKeys(): Buffer {
 }
 
 /**
- * Calls `use` with new ticket keys every 12 hours, because with the keys, recorded connections of TLS 1.2 can be decrypted. Node
- * accepts the tickets of one set of keys only, so sessions of the former keys are not resumed. Returns a function that stops it.
+ * Calls `use` with new ticket keys every 12 hours, because recorded connections of TLS 1.2 can be decrypted with the keys. Node
+ * accepts only tickets of the current keys, so earlier sessions are not resumed. Returns a function that stops the rotation.
  */
 export function rotateTicketKeys(use: (keys: Buffer) => void, everyMs: number = ticketKeysMs): () => void {
   const timer = setInterval(() => use(newTicketKeys()), everyMs).unref();

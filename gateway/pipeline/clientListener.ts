@@ -46,7 +46,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
 }
 
 /**
- * Closes a connection without traffic if it is idle, or if the client does not read its response. A connection that waits
+ * Closes a connection without traffic if it is idle, or if the client does not read the response. A connection that waits
  * for a backend, or for the next event of a stream, stays open.
  */
 function endIfStuck(socket: Socket): void {

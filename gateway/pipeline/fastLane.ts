@@ -13,14 +13,14 @@ import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
 import { type ParserError, UnparsedBytes } from './readAhead.ts';
 
-// How many bytes are kept that arrive behind a request in flight. Below it the socket is still read, because only reading
+// How many bytes are kept that arrive after a request in flight. Until then the socket is still read, because only reading
 // detects that the client has disconnected.
 const maxFollowing = 64 * 1024;
 
 // A body up to this size that arrives with its head is sent with its head, in one write. Node copies longer text once more.
 const maxWholeBody = 8 * 1024;
 
-// Longer than announced, so that the connection is not closed while the next request is on its way. As in node:http.
+// An idle connection is closed this much later than announced, because the next request may be on its way. As in node:http.
 const keepAliveGraceMs = 1000;
 
 type ConnectionListener = (this: Server, socket: Socket) => void;
@@ -35,8 +35,8 @@ interface FastLane {
 }
 
 /**
- * Reads the plain requests of `server` without node:http, which costs much less. It refuses nothing: a connection with any
- * other bytes is handed over to node:http, for good and with these bytes, so node:http decides about everything unusual.
+ * Reads the plain requests of `server` without node:http, to spend much less CPU time. The fast lane refuses nothing: a connection
+ * with other bytes is handed over to node:http, for good and with these bytes. So node:http decides about everything unusual.
  */
 export function openFastLane(server: Server, context: GatewayContext): void {
   const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
@@ -81,7 +81,7 @@ class LaneConnection implements LaneOwner, Timed {
   readonly #lane: FastLane;
   readonly #readBuffer = new ReadBuffer();
   #state: LaneState = 'open';
-  /** Whether it has carried a request. */
+  /** Whether the connection has carried a request. */
   #used = false;
   #request: LaneRequest | undefined;
   #response: LaneResponse | undefined;
@@ -118,7 +118,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   onEndWaits(ms = this.#lane.server.timeout): void {
-    // A timer of its own would be set for each response over TLS, which is encrypted only after it was written.
+    // Not a timer: it would be set for each response over TLS, because these are encrypted only after they were written.
     this.deadline = deadlineIn(ms);
   }
 
@@ -218,7 +218,7 @@ class LaneConnection implements LaneOwner, Timed {
     if (end === length) return flowing || request.complete;
     this.#following ??= new UnparsedBytes();
     if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;
-    // No memory: the client sends them again on another connection (RFC 9112 §9.3.2).
+    // There is no memory for the bytes: the client sends them again on another connection (RFC 9112 §9.3.2).
     if (this.#response) this.#response.shouldKeepAlive = false;
     lingerAfter(this);
     return false;
@@ -248,7 +248,7 @@ class LaneConnection implements LaneOwner, Timed {
     else this.#limitFirstHead();
   }
 
-  /** The time for the first head began with the connection, not when node:http took over. */
+  /** Keeps the deadline of the first head, which began with the connection, and not when node:http took over. */
   #limitFirstHead(): void {
     const { parser } = this.socket;
     const onIncoming = parser?.onIncoming;
@@ -262,7 +262,7 @@ class LaneConnection implements LaneOwner, Timed {
 
   readonly #onEnd = (): void => {
     if (this.#state !== 'open') return;
-    // A client that closes its side of the connection has left. Within a body, it is an error like any other.
+    // A client that closes its side of the connection has left. Within a body, this is a parser error.
     if (this.#request?.complete === false) this.#emitError('HPE_INVALID_EOF_STATE');
     else this.socket.end();
   };

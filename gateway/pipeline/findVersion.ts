@@ -43,7 +43,9 @@ function versionAt(segment: string, active: ActiveSnapshot): ActiveVersion | und
 /** Without its prefix, a URL parser would read the path as `//host/path` (RFC 3986 §4.2). */
 const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path after the version begins with //.' };
 
-/** Whether a gateway inside another server handles this URL: a version, discovery, or an invalid URL, which it refuses. */
+/**
+ * Whether a gateway inside another server handles this URL: a version, discovery, or an invalid URL, which the gateway refuses.
+ */
 export function isGatewayPath(url: string, { active, isDiscovery }: GatewayContext): boolean {
   const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;

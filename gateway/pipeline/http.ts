@@ -22,8 +22,8 @@ export function handleRequest(
 ): void {
   // The parser may have read another message after one that closed the connection.
   if (!req.socket.writable) return;
-  // Without a socket, the response waits for an earlier one, which is rare. The exchange is then created when its turn
-  // comes, because a reload may come first.
+  // In rare cases the response has no socket, because it waits for an earlier response. The exchange is then created later,
+  // because the configuration may be reloaded in the meantime.
   if (res.socket !== null) runExchange(new Exchange(req, res, context, expectsContinue));
   else {
     runInOrder(req, res, (hadRoom) => {
@@ -35,7 +35,7 @@ export function handleRequest(
 }
 
 /**
- * Whether node:http emits `upgrade` and hands over the socket. Two kinds of upgrades are handled as plain requests, which
+ * Whether node:http emits `upgrade` and hands over the socket. Two kinds of upgrades are handled as ordinary requests, which
  * RFC 9110 §7.8 allows: those to h2c, which is deprecated (RFC 9113 §3.1) and would let requests bypass all checks; and
  * those with a body, which would have to be separated from the stream that follows.
  */
@@ -54,7 +54,7 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
   const earlyData = new EarlyData(socket, head, req.headers.upgrade ?? '');
   afterEarlierResponses(socket, () => {
     if (!socket.writable) return;
-    // Writes every answer except a 101, as for a plain request.
+    // Writes every answer except a 101, as for an ordinary request.
     const res = new http.ServerResponse(req);
     res.shouldKeepAlive = false;
     res.assignSocket(socket);
@@ -64,13 +64,13 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
   });
 }
 
-/** Runs the steps, then forwards or answers. Plain requests and upgrades both come here. */
+/** Runs the steps, then forwards or answers. Called for ordinary requests and for upgrades. */
 export function runExchange(exchange: Exchange): void {
   track(exchange);
-  runAgain(exchange);
+  applySteps(exchange);
 }
 
-function runAgain(exchange: Exchange): void {
+function applySteps(exchange: Exchange): void {
   const outcome = runSteps(exchange);
   if (outcome === undefined) forward(exchange);
   else applyOutcome(exchange, outcome);
@@ -97,13 +97,13 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
     case 'load':
       void outcome.load().then(
         () => {
-          if (!exchange.res.destroyed) runAgain(exchange);
+          if (!exchange.res.destroyed) applySteps(exchange);
         },
         () => answerProblem(exchange, { code: 'INTERNAL_ERROR' }),
       );
       break;
     case 'discovery':
-      discover(exchange);
+      answerDiscovery(exchange);
       break;
     case 'ownUsage':
       void answerOwnUsage(exchange);
@@ -123,7 +123,7 @@ async function answerOwnUsage(exchange: Exchange): Promise<void> {
   else if (answer) answerProblem(exchange, { ...answer, fields: [...(answer.fields ?? []), ...vary] });
 }
 
-function discover({ req, res, context, hasBody, closing }: Exchange): void {
+function answerDiscovery({ req, res, context, hasBody, closing }: Exchange): void {
   if (!context.discovery) return;
   if (!(req instanceof http.IncomingMessage && res instanceof http.ServerResponse)) {
     relayDiscovery(req, res, context.discovery);
@@ -138,16 +138,17 @@ function discover({ req, res, context, hasBody, closing }: Exchange): void {
   context.discovery(req, res);
 }
 
-/** Queues a request for `limits.queue` at most. It runs the steps again when there is room, and does not wait twice. */
+/** Queues a request for `limits.queue` at most. The request runs the steps again when there is room, and does not wait twice. */
 function waitForRoom(exchange: Exchange): void {
   const { activeVersion, res } = exchange;
   const wait = activeVersion?.version.limits.queue ?? 0;
-  const queued = wait === 0 ? undefined : activeVersion?.use.queue.add(wait, (admitted) => resume(exchange, admitted));
+  const queued =
+    wait === 0 ? undefined : activeVersion?.use.queue.add(wait, (admitted) => runAfterWait(exchange, admitted));
   if (queued) res.once('close', () => queued.leave());
   else answerProblem(exchange, overloaded);
 }
 
-function resume(exchange: Exchange, admitted: boolean): void {
+function runAfterWait(exchange: Exchange, admitted: boolean): void {
   const outcome = admitted ? runSteps(exchange) : undefined;
   if (!admitted || outcome?.kind === 'wait') answerProblem(exchange, overloaded);
   else if (outcome === undefined) forward(exchange);

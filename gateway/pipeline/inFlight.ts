@@ -7,13 +7,13 @@ import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 
 /** A request, stream or tunnel that has not ended. It counts towards limits, and a shutdown or reload may end it. */
 export interface InFlight {
-  /** Its index in its `InFlightList`; -1: it is in none. Only the list sets it. */
+  /** Its index in its `InFlightList`; -1: it is in no list. Only the list sets it. */
   inFlightIndex: number;
   /** The segment, `v1`. */
   readonly versionName: string;
   /** Undefined if the application answers the request itself. */
   readonly chosenTarget: Target | undefined;
-  /** Set once it is counted, which happens before its end if it is long. */
+  /** Set once the request is counted. A long request is counted before it ends. */
   counted: OpenRequest | undefined;
   /** The status of the response; 0 if it has not begun. */
   readonly status: number;
@@ -44,7 +44,7 @@ export class InFlightList {
     exchange.inFlightIndex = this.#exchanges.push(exchange) - 1;
   }
 
-  /** False if it is not in the list. */
+  /** False if `exchange` is not in the list. */
   delete(exchange: InFlight): boolean {
     const index = exchange.inFlightIndex;
     if (index === -1) return false;
@@ -57,8 +57,8 @@ export class InFlightList {
   }
 
   /**
-   * Exchanges may end during the iteration. It goes backwards, because a deletion moves the last exchange forward: so none
-   * is skipped, and one that is moved may be visited twice.
+   * Exchanges may end during the iteration. It goes backwards, because a deletion moves the last exchange forward. So no
+   * exchange is skipped, but an exchange that is moved may be visited twice.
    */
   *[Symbol.iterator](): Generator<InFlight> {
     for (let at = this.#exchanges.length - 1; at >= 0; at -= 1) {
@@ -147,7 +147,7 @@ class QueuedRequest implements Timed {
     if (this.leave()) this.#onDecision(false);
   }
 
-  /** False if it has left the queue already. */
+  /** False if the request has left the queue already. */
   leave(): boolean {
     const at = this.#queue.indexOf(this);
     if (at === -1) return false;

@@ -20,14 +20,14 @@ const lifecycleNames = [
   'cache-control',
 ];
 
-/** Calls `changeHead` with the final response head. node:http always calls `writeHead` for it, `res.end()` included. */
+/** Calls `changeHead` with the final response head. node:http calls `writeHead` for each final head, also in `res.end()`. */
 export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHead): void {
   const { writeHead } = res;
   res.writeHead = (status: number, reason?: string | Headers, given?: Headers): ServerResponse => {
     res.writeHead = writeHead;
     const message = typeof reason === 'string' ? reason : undefined;
     const headers = typeof reason === 'string' ? given : (given ?? reason);
-    const raw = Array.isArray(headers) && res.getHeaderNames().length === 0 ? flat(headers) : undefined;
+    const raw = Array.isArray(headers) && res.getHeaderNames().length === 0 ? flatFields(headers) : undefined;
     if (raw) changeHead(status, raw);
     else {
       setAll(res, headers);
@@ -46,12 +46,14 @@ function setAll(res: ServerResponse, headers: Headers | undefined): void {
       if (name !== '') res.setHeader(name, value as OutgoingHttpHeader);
     return;
   }
-  const fields = flat(headers);
+  const fields = flatFields(headers);
   for (let at = 0; at < fields.length; at += 2) res.removeHeader(fields[at] as string);
   for (let at = 0; at < fields.length; at += 2) res.appendHeader(fields[at] as string, fields[at + 1] as string);
 }
 
-/** Changes the lifecycle fields only. Removing others, such as Date or Connection, changes what node:http adds. */
+/**
+ * Changes the lifecycle fields only. If others, such as Date or Connection, were removed, node:http would add different fields.
+ */
 function changeSetFields(res: ServerResponse, status: number, changeHead: ChangeHead): void {
   const fields: string[] = [];
   for (const name of namesIn(res)) {
@@ -73,7 +75,7 @@ function namesIn(res: ServerResponse & { getRawHeaderNames?: () => string[] }): 
 }
 
 /** Alternating names and values, from `[name, value, …]`, `[[name, value], …]` and values that are lists. */
-function flat(headers: OutgoingHttpHeader[]): string[] {
+function flatFields(headers: OutgoingHttpHeader[]): string[] {
   const pairs = Array.isArray(headers[0]) ? headers.flat() : headers;
   const fields: string[] = [];
   for (let at = 0; at < pairs.length; at += 2) {
@@ -90,7 +92,7 @@ export function interceptSocketHead(socket: Duplex, changeHead: ChangeHead): voi
     socket.write = write;
     socket.end = end;
   };
-  /** Undefined while the head is incomplete. */
+  /** Adds `chunk` to the head. Returns all bytes so far once the head is complete; undefined until then. */
   const take = (chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer | undefined => {
     buffered = Buffer.concat([buffered, typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk]);
     const text = buffered.toString('latin1', 0, maxHead);

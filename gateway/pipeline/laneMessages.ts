@@ -13,7 +13,7 @@ export interface LaneOwner {
   readonly socket: Socket;
   /** The fields that keep the connection open after a response, as text. */
   readonly keepAliveFields: string;
-  /** Reading may have stopped because the body was not read. */
+  /** Reads from the socket again, if that was stopped because the body was not consumed. */
   resumeReading(): void;
   /** The kernel has not accepted all that was written: the client reads too slowly. */
   onWriteWaits(): void;
@@ -180,7 +180,7 @@ export class LaneResponse implements OutgoingResponse {
 
   write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {
     const { socket } = this;
-    // The connection is closing. Its end is the end of the exchange.
+    // The connection is closing. Its `close` event ends the exchange.
     if (!socket || !this.#isWritable) return;
     if (this.#head !== '') writeText(socket, this.#head);
     this.#head = '';

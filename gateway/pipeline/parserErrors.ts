@@ -118,7 +118,7 @@ function problemFor(error: ParserError): Problem {
   }
 }
 
-/** Whether the line in which the parser stopped has this form, as far as its packet contains it. */
+/** Whether the line in which the parser stopped has this form. Only the part of the line in the last packet is checked. */
 function lineMatches({ rawPacket, bytesParsed = 0 }: ParserError, form: RegExp): boolean {
   const text = rawPacket?.toString('latin1') ?? '';
   const line = text.slice(text.lastIndexOf('\n', Math.max(bytesParsed - 1, 0)) + 1).split('\n', 1)[0] ?? '';

@@ -23,7 +23,7 @@ interface SocketWithPeer extends Socket {
 export function peerOf(socket: SocketWithPeer, snapshot: Snapshot): ClientPeer {
   const known = socket[peerOnSocket];
   if (known?.snapshot === snapshot) return known;
-  const address = plain(socket.remoteAddress);
+  const address = plainAddress(socket.remoteAddress);
   const secure = 'encrypted' in socket;
   const seen = { address, scheme: secure ? ('https' as const) : ('http' as const), port: socket.localPort ?? 0 };
   const peer = {
@@ -61,11 +61,11 @@ export function clientAddressOf(peer: ClientPeer, forwardedFor: string | undefin
 function addressIn(entry: string): string | undefined {
   const text = entry.trim();
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  return isIP(address) === 0 ? undefined : plain(address);
+  return isIP(address) === 0 ? undefined : plainAddress(address);
 }
 
 /** `::ffff:192.0.2.1`, which a dual-stack socket reports, is 192.0.2.1. */
-function plain(address: string | undefined): string {
+function plainAddress(address: string | undefined): string {
   // A socket has no address after the client has disconnected.
   if (address === undefined) return 'unknown';
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;

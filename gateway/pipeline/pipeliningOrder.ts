@@ -40,7 +40,7 @@ export function setCurrentResponse(socket: ServerSocket, response: CurrentRespon
  */
 export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
   const socket: ServerSocket = req.socket;
-  const before = lastOn(socket);
+  const before = lastResponseOn(socket);
   socket[latestResponse] = res;
   const readAhead = readAheadOf(socket);
   const bytes = readAhead.enter(req);
@@ -63,11 +63,11 @@ export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadR
 
 /** Calls `run` once all earlier requests on `socket` are answered. For upgrades, which have no response of node:http. */
 export function afterEarlierResponses(socket: Socket, run: () => void): void {
-  const before = lastOn(socket);
+  const before = lastResponseOn(socket);
   if (before) before.once('close', () => afterEarlierResponses(socket, run));
   else run();
 }
 
-function lastOn(socket: ServerSocket): OutgoingResponse | undefined {
+function lastResponseOn(socket: ServerSocket): OutgoingResponse | undefined {
   return socket[latestResponse] ?? currentResponse(socket);
 }

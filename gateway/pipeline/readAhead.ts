@@ -5,9 +5,9 @@ import { getHeapStatistics } from 'node:v8';
 // How many requests, and bytes of them, may wait on a connection before its parser is paused.
 const maxWaiting = 16;
 const maxBytes = 64 * 1024;
-// The same while many connections pipeline: parsed requests cost time and memory before they can run.
+// The limit of requests while many connections pipeline: parsed requests cost time and memory before they can run.
 const maxWaitingCrowded = 2;
-// The parser of another application's server cannot be paused: beyond this its connection is closed.
+// The parser of another application's server cannot be paused. If more requests wait there, the connection is closed.
 const maxWaitingUnpausable = 1000;
 // The memory of pipelined requests on all connections of the process. Beyond it the answer is 503.
 const maxTotalBytes = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit / 8);
@@ -118,7 +118,7 @@ class ReadAhead {
       this.#dropUnparsed();
     } else {
       totalBytes += bytes.length;
-      // Copies a small part of a large chunk, which would keep the whole chunk in memory.
+      // A small part of a large chunk is copied, because the part would keep the whole chunk in memory.
       this.#unparsed.push(bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
     }
     // Below `maxBytes` the socket is still read, because only reading detects that the client has disconnected. It is also

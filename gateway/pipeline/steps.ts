@@ -69,7 +69,7 @@ function forwardTo(exchange: Exchange, adapter: ActiveAdapter, route: CompiledRo
   return undefined;
 }
 
-/** '': any method. */
+/** The method that an OPTIONS request asks about; '': any method. */
 function wantedMethod({ fields: { origin, preflightMethod } }: Exchange): string {
   return origin === undefined ? '' : (preflightMethod ?? '');
 }
@@ -115,7 +115,8 @@ function greaseResponse(exchange: Exchange): StepOutcome | undefined {
     if (Grease === undefined) return { kind: 'load', load: loadGrease };
     activeVersion.grease = new Grease(plan);
   }
-  // The steps may run twice. An adapter has been set anew then, and anything else is that of the first time.
+  // The steps may run twice. `adaptRequest` has just set the adaptation of an adapted version. For other versions, the adaptation
+  // may be left from the first run, and is replaced.
   const adapted = activeVersion.source === undefined ? undefined : exchange.adaptation;
   exchange.adaptation = activeVersion.grease.begin(exchange, adapted) ?? adapted;
   return undefined;
@@ -129,7 +130,7 @@ async function loadGrease(): Promise<void> {
 }
 
 /**
- * If its version already has `limits.in_flight` requests, a request waits for at most `limits.queue`. This keeps the other
+ * If `limits.in_flight` requests of the version are in flight, a request waits for at most `limits.queue`. This keeps the other
  * versions fast.
  */
 function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {

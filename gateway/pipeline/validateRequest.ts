@@ -8,7 +8,7 @@ const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 // Far more than any client sends, and few enough for loops over them.
 const maxFields = 1000;
 const supportedVersions = new Set(['1.1', '1.0', '2']);
-// The parser of HTTP/1.1 refuses other methods itself.
+// The methods that the parser of HTTP/1.1 accepts. Requests of HTTP/2 are checked with this set.
 const knownMethods = new Set(http.METHODS);
 
 /** Parses the request target (RFC 9112 §3.2), and refuses what another server might read differently. */
@@ -43,7 +43,7 @@ function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | u
   if (!supportedVersions.has(req.httpVersion)) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };
   if (fields.size + urlLength > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
-  // RFC 9112 §3.2: exactly one; in HTTP/1.0 it may be missing.
+  // RFC 9112 §3.2: exactly one Host field; in HTTP/1.0 it may be missing.
   if (fields.hostCount !== 1 && !(fields.hostCount === 0 && req.httpVersion === '1.0')) {
     return { code: 'BAD_REQUEST', detail: 'A request has exactly one Host field.' };
   }
@@ -97,7 +97,7 @@ export function answerOptions({ method, originForm, fields }: Exchange): StepOut
   return { kind: 'empty', status: 204, fields: ['Allow', allowedMethods] };
 }
 
-/** Refuses a body by its Content-Length before it is read. RequestBody counts those without a length. */
+/** Refuses a body by its Content-Length before it is read. RequestBody counts the bytes of bodies without a length. */
 export function limitBody({ fields, bodyLimit }: Exchange): StepOutcome | undefined {
   if (fields.contentLength === undefined || Number(fields.contentLength) <= bodyLimit) return undefined;
   return { kind: 'problem', problem: { code: 'BODY_TOO_LARGE' } };

@@ -8,7 +8,7 @@ import { allowOnly, answerError, answerUnknownRoute, HttpError } from './problem
 // Enough for the largest cocktail that the contract allows, even if every character is escaped.
 const draftLimit = '16kb';
 
-/** The cocktails API, version 1. Its paths have no version prefix: the gateway strips it. */
+/** The cocktails API, version 1. Its paths have no version prefix, because the gateway removes it. */
 export function createApp(menu = new Menu()): Express {
   const app = express();
   app.disable('x-powered-by');

@@ -4,7 +4,7 @@ import { readBase, readInteger } from './parameters.ts';
 
 const thirtyDaysMs = 30 * 24 * 3600 * 1000;
 
-/** `GET /cocktails`: one page of the menu, the link to the next one, and how many are new to this visitor. */
+/** `GET /cocktails`: a page of the menu, the link to the next page, and the number of cocktails that are new to this visitor. */
 export function listCocktails(menu: Menu): RequestHandler {
   return (req, res) => {
     const base = readBase(req.query);

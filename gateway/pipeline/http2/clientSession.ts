@@ -16,7 +16,7 @@ const enhanceYourCalm = 11;
 
 const maxStreams = 100;
 // What one stream may send before it is read: node:http2's default. The window of the connection has room for all streams, so
-// that a stream that is not read blocks no other one.
+// that a stream that is not read blocks no other stream.
 const streamWindow = 65_535;
 // Above our own limit of 1,000 fields, so that the answer is 431.
 const maxFieldLines = 1100;
@@ -123,7 +123,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       .on('remoteSettings', onControlFrame)
       .on('error', ignore);
     this.#session.setLocalWindowSize(maxStreams * streamWindow);
-    // As in HTTP/1.1, a client that closes its sending side is gone. A connection without its client has nothing to send.
+    // As in HTTP/1.1, a client that closes its sending side counts as disconnected, so its responses are not sent.
     socket.on('end', () => this.destroy()).on('close', () => this.#onClose());
     owner.connections.add(this);
     watchDeadline(this);
@@ -161,7 +161,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     this.deadline = deadlineIn(checkMs);
     const now = performance.now();
     this.#resetUnreadResponses(now);
-    // Flow control does not delay a reset. If one is still not sent, the client does not read the connection at all.
+    // Flow control does not delay a reset. If a reset is still not sent, the client does not read the connection at all.
     if (this.#responses.some(({ resetAt = now }) => now - resetAt > lingerMs)) this.destroy();
     this.#countRejected();
     const isIdle = this.#responses.length === 0;
@@ -214,7 +214,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   /** Takes `count` from the budget, and closes the connection if the client has exceeded it. */
   #spend(budget: Budget, count: number): void {
     if (!budget.spend(count) && !this.#session.destroyed)
-      this.#session.destroy(new Error('the client makes too much work'), enhanceYourCalm);
+      this.#session.destroy(new Error('the client causes too much work'), enhanceYourCalm);
   }
 
   /** Counts the streams whose heads node:http2 has rejected: it does not report these. */

@@ -76,7 +76,7 @@ export class Http2Response implements OutgoingResponse {
   shouldKeepAlive = true;
   /** Its index in the list of its connection. */
   index = -1;
-  /** When the connection first saw that the response is complete here, and not sent yet; by `performance.now()`. */
+  /** When the session first found that all of the response is written, but not sent; by `performance.now()`. */
   unsentSince: number | undefined;
   /** When the gateway reset the stream itself, because the response broke off or its time was over; by `performance.now()`. */
   resetAt: number | undefined;
@@ -129,7 +129,7 @@ export class Http2Response implements OutgoingResponse {
   }
 
   write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {
-    // The stream is reset. Its close is the end of the exchange.
+    // The stream was reset. Its `close` event ends the exchange.
     if (this.#ended || !this.#isOpen) return;
     this.#sendHead(false);
     if (chunk !== '' && onWritten !== 'latin1' && this.#stream.writable) this.#stream.write(chunk, onWritten);
@@ -205,7 +205,7 @@ export class Http2Response implements OutgoingResponse {
     const fields = this.#fields;
     if (fields === undefined) return;
     this.#fields = undefined;
-    // To the client, any 2xx means that the WebSocket is open.
+    // The backend has not switched protocols, but to the client any 2xx would mean that the WebSocket is open.
     if (this.#opensWebSocket && this.statusCode < 300) {
       this.resetAt ??= performance.now();
       this.#stream.close(connectError);
@@ -214,14 +214,14 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#length = headers['content-length'];
     const stream = this.#stream;
-    // Set even if there are no trailers. A stream that is reset first sends all that was written. With this option, END_STREAM
-    // is sent separately, so the client never takes an incomplete body for a complete one.
+    // Set even if there are no trailers, because END_STREAM is then sent separately. Before a stream is reset, everything that was
+    // written is sent. With END_STREAM among it, the client would take an incomplete body for a complete one.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
     if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
     this.#send(() => stream.respond(headers, { endStream: isWhole && !waitForTrailers, waitForTrailers }));
   }
 
-  /** Everything is sent but END_STREAM. */
+  /** Everything is sent except END_STREAM. */
   readonly #sendEnd = (): void => {
     const stream = this.#stream;
     this.#send(() => stream.sendTrailers(this.#trailers ?? {}));
@@ -233,7 +233,7 @@ export class Http2Response implements OutgoingResponse {
     const stream = this.#stream;
     if (isComplete(stream)) return;
     stream.resume();
-    // node:http2 sends trailers and END_STREAM in the next turn.
+    // node:http2 sends trailers and END_STREAM in the next turn of the event loop.
     setImmediate(() => stream.close(noError));
   }
 
@@ -252,7 +252,7 @@ const connectionSpecific = new Set(
   `connection keep-alive proxy-connection transfer-encoding upgrade http2-settings te sec-websocket-accept`.split(' '),
 );
 
-/** In the form of node:http2, in the order of the first field of each name. `status`: undefined in trailers. */
+/** The fields in the form of node:http2, in the order of the first field of each name. `status`: undefined in trailers. */
 function groupedFields(fields: readonly string[], status?: number): OutgoingHttpHeaders {
   const grouped: OutgoingHttpHeaders = Object.create(null);
   if (status !== undefined) grouped[':status'] = status;

@@ -24,7 +24,7 @@ export function openHttp2(server: Server, settings: GatewaySettings, context: Ga
   const owner: SessionOwner = { server, context, options: sessionOptions(settings), connections };
   server.off(event, onHttp1);
   server.on(event, (socket: Socket) => {
-    if (!settings.tls) new FirstBytes(socket, owner, onHttp1);
+    if (!settings.tls) new ProtocolDetector(socket, owner, onHttp1);
     else if ((socket as TLSSocket).alpnProtocol === 'h2') new ClientSession(socket, owner);
     else onHttp1.call(server, socket);
   });
@@ -40,7 +40,7 @@ export function openHttp2(server: Server, settings: GatewaySettings, context: Ga
 }
 
 /** Reads a connection without TLS until its protocol is known. */
-class FirstBytes implements ClientConnection, Timed {
+class ProtocolDetector implements ClientConnection, Timed {
   deadline: number;
   readonly #socket: Socket;
   readonly #owner: SessionOwner;

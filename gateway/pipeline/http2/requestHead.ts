@@ -7,7 +7,7 @@ export interface TranslatedHead {
   readonly target: string;
   /** Alternating names and values. The names are in lower case. */
   readonly fields: readonly string[];
-  /** The client sends its body after a 100 (Continue). */
+  /** The client sends its body only after a 100 (Continue). */
   readonly expectsContinue: boolean;
   /** The key of the handshake with the backend, if the client opens a WebSocket (RFC 8441). */
   readonly webSocketKey: string | undefined;
@@ -49,7 +49,7 @@ export function translateHead(raw: readonly string[], hasBody: boolean): Transla
         protocol = value;
         break;
       case 'host':
-        // A Host that names another authority is passed on as a second one, which `checkMessage` refuses (§8.3.1).
+        // A Host that names another authority is passed on as a second Host, which `checkMessage` refuses (§8.3.1).
         if (authority?.toLowerCase() !== value.toLowerCase()) fields.push(name, value);
         break;
       case 'cookie':
