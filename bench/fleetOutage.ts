@@ -1,7 +1,8 @@
-// node bench/fleetOutage.ts [RATE [BEFORE [OUTAGE]]]: three gateways of a fleet, and one on its own to compare with, answer RATE
-// requests per second in all (1,000) of 500 clients to 20 routes. After BEFORE minutes (2) the store fails for OUTAGE minutes (10):
-// first PostgreSQL crashes, so that connections are refused, then the network drops everything. Prints the latencies and the
-// rows that wait for the store in each minute, the time until the store has all of them, and whether its sums are exact.
+// node bench/fleetOutage.ts [RATE [BEFORE [OUTAGE]]]: three gateways of a fleet, and one without a fleet for comparison, answer
+// RATE requests per second in total (default 1,000), from 500 clients to 20 routes. The store fails twice. Each time it answers for
+// BEFORE minutes (default 2) and then fails for OUTAGE minutes (default 10). First PostgreSQL crashes, so that connections are
+// refused. The second time, the network drops everything. Prints the latencies and the rows that wait for the store in each
+// minute, the time until the store has all of them, and whether the sums in the store are exact.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { startPostgres } from '../test/support/postgres.ts';
@@ -13,14 +14,15 @@ import { type BenchGateway, queryStore, startGateway } from './support/fleetGate
 const [rate = 1_000, minutesBefore = 2, minutesOfOutage = 10] = process.argv.slice(2).map(Number);
 const [clients, routes] = [500, 20];
 const secondsPerMinute = 60;
-const client = fileURLToPath(new URL('support/fixedRateClient.ts', import.meta.url));
+const clientScript = fileURLToPath(new URL('support/fixedRateClient.ts', import.meta.url));
 
 interface Report {
   readonly p50: number;
   readonly p99: number;
+  /** How late the generator sent its requests: 99th percentile, ms. */
   readonly delay99: number;
   readonly errors: number;
-  /** The requests that were answered, by `client + clients * route`. */
+  /** The number of answered requests of each pair of client and route; the index is `client + clients * route`. */
   readonly answers: readonly number[];
 }
 
@@ -42,73 +44,80 @@ try {
   const answered = Array.from({ length: clients * routes }, () => 0);
   let errors = 0;
 
-  /** One minute of load. Prints its latencies, and the rows that wait at its end. */
-  const minute = async (phase: string): Promise<void> => {
+  /** Loads all gateways for one minute. Prints the latencies, and the rows that wait at the end. */
+  const runMinute = async (phase: string): Promise<void> => {
     const reports = await Promise.all(gateways.map((gateway) => load(gateway)));
     for (const { answers } of reports.slice(0, fleet.length))
-      for (const [kind, count] of answers.entries()) answered[kind] = (answered[kind] ?? 0) + count;
-    errors += reports.reduce((sum, one) => sum + one.errors, 0);
-    const latencies = (key: 'p50' | 'p99' | 'delay99') => reports.map((one) => one[key].toFixed(1)).join(' ');
+      for (const [pair, count] of answers.entries()) answered[pair] = (answered[pair] ?? 0) + count;
+    errors += reports.reduce((sum, report) => sum + report.errors, 0);
+    const latencies = (key: 'p50' | 'p99' | 'delay99') => reports.map((report) => report[key].toFixed(1)).join(' ');
     const waiting = await Promise.all(fleet.map((gateway) => waitingRows(gateway)));
     const figures = `p50 ${latencies('p50')}; p99 ${latencies('p99')}; generator's delay ${latencies('delay99')} ms`;
     console.log(`${phase}: ${figures}; errors ${errors}; rows that wait ${waiting.join(' ')}`);
   };
-  console.log(`each figure: ${gateways.map(({ name }) => name).join(', ')}`);
-  await minute('warm-up');
+  console.log(`the figures of each line, in this order: ${gateways.map(({ name }) => name).join(', ')}`);
+  await runMinute('warm-up');
   const failures = [
-    { name: 'PostgreSQL has crashed', fail: () => postgres.crash(), end: () => postgres.start() },
-    { name: 'the network drops everything', fail: async () => proxy.blackHole(), end: async () => proxy.restore() },
+    { name: 'PostgreSQL has crashed', fail: () => postgres.crash(), recover: () => postgres.start() },
+    { name: 'the network drops everything', fail: async () => proxy.blackHole(), recover: async () => proxy.restore() },
   ];
-  for (const { name, fail, end } of failures) {
-    for (let number = 1; number <= minutesBefore; number += 1) await minute('the store answers');
+  for (const { name, fail, recover } of failures) {
+    for (let number = 1; number <= minutesBefore; number += 1) await runMinute('the store answers');
     const failing = sleep(2_000).then(fail);
-    for (let number = 1; number <= minutesOfOutage; number += 1) await minute(`${name}, minute ${number}`);
+    for (let number = 1; number <= minutesOfOutage; number += 1) await runMinute(`${name}, minute ${number}`);
     await failing;
     console.log(`status of ${fleet[0]?.name}: ${await statusOf(fleet[0] as BenchGateway)}`);
-    const begin = performance.now();
-    const caughtUp = end().then(() => Promise.all(fleet.map((gateway) => untilSent(gateway))));
-    const after = minute('the store answers again');
+    const recoveredAt = performance.now();
+    const caughtUp = recover().then(() => Promise.all(fleet.map((gateway) => waitUntilSent(gateway))));
+    const minuteAfter = runMinute('the store answers again');
     await caughtUp;
-    console.log(`the outboxes are empty after ${((performance.now() - begin) / 1000).toFixed(1)} s`);
-    await after;
+    console.log(`the outboxes are empty after ${((performance.now() - recoveredAt) / 1000).toFixed(1)} s`);
+    await minuteAfter;
   }
   for (const { stop } of gateways) await stop();
-  await compare(direct, answered);
+  await compareSums(direct, answered);
 } finally {
   await postgres.stop();
 }
 process.exit();
 
 async function load({ port }: BenchGateway): Promise<Report> {
-  const args = [client, `http://127.0.0.1:${port}/v1`, `${rate / 4}`, `${secondsPerMinute}`, `${clients}`, `${routes}`];
+  const args = [
+    clientScript,
+    `http://127.0.0.1:${port}/v1`,
+    `${rate / 4}`,
+    `${secondsPerMinute}`,
+    `${clients}`,
+    `${routes}`,
+  ];
   return JSON.parse(await runToEnd({ program: process.execPath, args }, 'any'));
 }
 
-async function waitingRows({ admin }: BenchGateway): Promise<number> {
-  const metrics = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
+async function waitingRows({ adminPort }: BenchGateway): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   return Number(/^version_gateway_fleet_spooled_rows (\d+)/m.exec(metrics)?.[1]);
 }
 
-/** Until nothing waits. The gateway writes new counts every 5 s. */
-async function untilSent(gateway: BenchGateway): Promise<void> {
+/** Waits until the outbox of the gateway is empty. The gateway writes new counts every 5 s. */
+async function waitUntilSent(gateway: BenchGateway): Promise<void> {
   while ((await waitingRows(gateway)) !== 0) await sleep(50);
 }
 
-async function statusOf({ admin }: BenchGateway): Promise<string> {
-  const args = ['gateway/main.ts', 'fleet', '--admin', `http://127.0.0.1:${admin}`];
+async function statusOf({ adminPort }: BenchGateway): Promise<string> {
+  const args = ['gateway/main.ts', 'fleet', '--admin', `http://127.0.0.1:${adminPort}`];
   return runToEnd({ program: process.execPath, args }, 'any');
 }
 
 /** Compares the store with the answers, by client and route. All requests are of one version. */
-async function compare(store: string, answered: readonly number[]): Promise<void> {
+async function compareSums(store: string, answered: readonly number[]): Promise<void> {
   const counted = await queryStore<Counts>(
     store,
     `SELECT clients.name AS client, routes.name AS route, SUM(requests) AS requests FROM version_gateway.pair_day
       JOIN version_gateway.clients ON clients.id = client JOIN version_gateway.routes ON routes.id = route GROUP BY 1, 2`,
   );
   const inStore = new Map(counted.map(({ client, route, requests }) => [`${client} ${route}`, Number(requests)]));
-  const wrong = answered.filter((count, kind) => {
-    const key = `x-client-id:client-${kind % clients} GET /r${Math.floor(kind / clients)}`;
+  const wrong = answered.filter((count, pair) => {
+    const key = `x-client-id:client-${pair % clients} GET /r${Math.floor(pair / clients)}`;
     return inStore.get(key) !== count;
   });
   const sum = (counts: Iterable<number>): number => [...counts].reduce((total, count) => total + count, 0);

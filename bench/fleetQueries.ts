@@ -1,8 +1,8 @@
 // node bench/fleetQueries.ts [STORE]: measures the queries of the dashboard on the shared ledger of a fleet in PostgreSQL, with
 // a SYNTHETIC year of history, 20 versions with 5,000 clients each. STORE is the postgres:// URL of an empty database, or of one
-// that an earlier run has filled. Without it, a server of its own is started (64 MiB of shared buffers) and removed. The queries
-// are measured twice: with the rows in the order in which the gateways wrote them, and after the maintenance has sorted them. The
-// CPU time of PostgreSQL is only measured if the server runs on this host.
+// that an earlier run has filled. Without STORE, a PostgreSQL server (64 MiB of shared buffers) is started for this run, and
+// removed at its end. The queries are measured twice: with the rows in the order in which the gateways wrote them, and after the
+// maintenance has sorted them. The CPU time of PostgreSQL is only measured if the server runs on this host.
 import { randomUUID } from 'node:crypto';
 import { snapshotFrom } from '../gateway/config/load.ts';
 import { FleetLedger } from '../gateway/fleet/ledger.ts';
@@ -24,9 +24,9 @@ const now = Date.now();
 const today = Math.floor(now / dayMs);
 const targetMs = 200;
 
-const [given] = process.argv.slice(2);
-const server = given === undefined ? await startPostgres() : undefined;
-const store = given ?? (await server?.database()) ?? '';
+const [givenStore] = process.argv.slice(2);
+const server = givenStore === undefined ? await startPostgres() : undefined;
+const store = givenStore ?? (await server?.database()) ?? '';
 const postgres = await Postgres.open({ store, passwordFile: undefined }, { queryTimeoutMs: 900_000 });
 try {
   await migrate(postgres);
@@ -35,7 +35,7 @@ try {
     await measure('As written');
   }
   const start = performance.now();
-  // It sorts a few partitions each time, of which a year has 84.
+  // Each call sorts only some of the partitions.
   for (let hour = 0; hour < 10; hour++)
     await maintainStore(postgres, now, { store, retention: 400 * dayMs, maxClients: 10_000, maxRoutes: 1_000 });
   console.log(`maintained in ${((performance.now() - start) / 1000).toFixed(0)} s`);
@@ -87,7 +87,7 @@ async function fill(store: Postgres): Promise<void> {
     await sql.query("INSERT INTO meta VALUES ('hours_from', $1)", [String((today - 8) * dayMs)]);
     await sql.query('INSERT INTO runs VALUES ($1, 1, $2, $3)', [randomUUID(), (today - days) * dayMs, now]);
   });
-  // As autovacuum does it: the partitions, not the tables that they belong to.
+  // As autovacuum does: vacuums the partitions, but not the partitioned tables.
   const tables = await store.query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables JOIN pg_class ON oid = format('%I.%I', schemaname, tablename)::regclass
       WHERE schemaname = '${schemaName}' AND relkind = 'r'`,
@@ -126,7 +126,7 @@ async function measure(title: string): Promise<void> {
   if (reader.problem !== undefined) console.log(reader.problem);
   await reader.close();
 
-  /** Prints the first time, the median and the shortest of the next seven, and the CPU time of PostgreSQL for each of these. */
+  /** Prints the times of eight runs: the first, then the median and the shortest of the others with PostgreSQL's mean CPU time. */
   async function printTime(name: string, query: () => Promise<unknown>): Promise<void> {
     const firstStart = performance.now();
     await reader.snapshot(query);
@@ -140,14 +140,14 @@ async function measure(title: string): Promise<void> {
     }
     const cpu = ((await cpuMs()) - before) / times.length;
     const [best = 0, , , median = 0] = times.sort((a, b) => a - b);
-    const verdictOn = median < targetMs ? '' : `  above ${targetMs} ms`;
+    const warning = median < targetMs ? '' : `  above ${targetMs} ms`;
     console.log(
-      `  ${name.padEnd(28)} ${median.toFixed(0).padStart(6)} ms  (first ${first.toFixed(0)}, best ${best.toFixed(0)}, PostgreSQL CPU ${cpu.toFixed(0)})${verdictOn}`,
+      `  ${name.padEnd(28)} ${median.toFixed(0).padStart(6)} ms  (first ${first.toFixed(0)}, best ${best.toFixed(0)}, PostgreSQL CPU ${cpu.toFixed(0)})${warning}`,
     );
   }
 }
 
-/** Of all connections to the database since their start. The reader runs no statement in several processes. */
+/** The CPU time of all open connections to the database. The reader runs no statement in parallel workers, which this would miss. */
 async function cpuMs(): Promise<number> {
   const processes = await postgres.query<{ pid: number }>(
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'",

@@ -1,6 +1,6 @@
-// node bench/fleetRollout.ts [RATE [CHANGES]]: three gateways of a fleet answer RATE requests per second in all (5,000), while
-// routes.yaml is changed CHANGES times (50) on one gateway after the other. Prints the requests that were not answered 200, and the
-// CPU time of every process, so that it shows what limits the rate. It needs wrk and nginx.
+// node bench/fleetRollout.ts [RATE [CHANGES]]: three gateways of a fleet answer RATE requests per second in total (default
+// 5,000). Meanwhile routes.yaml is changed CHANGES times (default 50), each time on one gateway after the other. Prints the requests
+// that were not answered 200, and the CPU time of every program, which shows what limits the rate. Needs wrk and nginx.
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostgres } from '../test/support/postgres.ts';
@@ -33,28 +33,28 @@ try {
         rate: rate / gateways.length,
       }),
     );
-  const first = await Promise.all(load(10));
+  const warmUp = await Promise.all(load(10));
 
-  const start = usage(gateways);
+  const start = cpuUsage(gateways);
   const loads = load(seconds);
-  // The CPU time of wrk can be read only while it runs.
-  const ending = sleep((seconds - 1) * 1000).then(() => usage(gateways));
-  let slowest = 0;
-  let during = 0;
+  // The CPU time of wrk can be read only while wrk runs.
+  const usageAtEnd = sleep((seconds - 1) * 1000).then(() => cpuUsage(gateways));
+  let slowestMs = 0;
+  let reloadsUnderLoad = 0;
   for (let change = 1; change <= changes; change += 1) {
-    const begin = performance.now();
+    const beganAt = performance.now();
     for (const gateway of gateways) {
-      await apply(gateway, change, backends[change % 2] as number);
-      if (performance.now() - start.at < seconds * 1000) during += 1;
+      await applyChange(gateway, change, backends[change % 2] as number);
+      if (performance.now() - start.at < seconds * 1000) reloadsUnderLoad += 1;
     }
-    slowest = Math.max(slowest, performance.now() - begin);
+    slowestMs = Math.max(slowestMs, performance.now() - beganAt);
     await sleep(Math.max(0, start.at + change * secondsPerChange * 1000 - performance.now()));
   }
-  const end = await ending;
+  const end = await usageAtEnd;
   const reports = await Promise.all(loads);
   console.log(
     `${generator} on ${cpus().length} cores: ${sumOf(reports, (one) => one.requests / one.seconds).toFixed(0)} of ${rate} requests/s for ${seconds} s,`,
-    `${during} of ${3 * changes} reloads meanwhile, at most ${(slowest / 1000).toFixed(1)} s for the three gateways`,
+    `${reloadsUnderLoad} of ${3 * changes} reloads in this time, at most ${(slowestMs / 1000).toFixed(1)} s for the three gateways`,
   );
   const [answered, failed] = [sumOf(reports, (one) => one.requests), sumOf(reports, (one) => one.errors)];
   const p99 = Math.max(...reports.map((one) => one.p99));
@@ -64,7 +64,7 @@ try {
   const names = Object.keys(end.cpu);
   console.log(`CPU, in cores: ${names.map((name) => `${name} ${cores(name).toFixed(2)}`).join(', ')}`);
   // wrk does not wait for its last answers, so the store may have up to one more request for each connection.
-  const expected = answered + sumOf(first, (one) => one.requests) + polls;
+  const expected = answered + sumOf(warmUp, (one) => one.requests) + polls;
   const deadline = performance.now() + 60_000;
   let counted = await countedIn(store);
   while (counted < expected && performance.now() < deadline) {
@@ -82,8 +82,8 @@ function sumOf(reports: readonly LoadReport[], figure: (one: LoadReport) => numb
   return reports.reduce((sum, one) => sum + figure(one), 0);
 }
 
-/** Gives one gateway another date, which responses contain, and the other backend. Waits until responses have the new date. */
-async function apply(gateway: BenchGateway, change: number, backend: number): Promise<void> {
+/** Gives one gateway another backend and another deprecation date. Waits until its responses contain the new date. */
+async function applyChange(gateway: BenchGateway, change: number, backend: number): Promise<void> {
   const at = firstDate + change * dayMs;
   const date = new Date(at).toISOString().slice(0, 10);
   writeRoutes(gateway, `{ upstream: "http://127.0.0.1:${backend}", deprecation: ${date}, sunset: 2100-01-01 }`);
@@ -96,14 +96,18 @@ async function apply(gateway: BenchGateway, change: number, backend: number): Pr
   }
 }
 
-/** CPU seconds of each program so far. */
-function usage(gateways: readonly BenchGateway[]) {
-  const known = Object.fromEntries(gateways.map(({ name, pid }) => [name, cpuSeconds(pid)]));
-  const cpu = { ...known, PostgreSQL: cpuSeconds(postgres.pid) };
-  const own = cpuSeconds(process.pid);
-  const ms = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-  const load = own - Object.values(cpu).reduce((sum, one) => sum + one, 0);
-  const all: Readonly<Record<string, number>> = { ...cpu, 'wrk and nginx': load, 'other programs': ms / 1000 - own };
+/** The CPU seconds of each program so far, and when they were read. */
+function cpuUsage(gateways: readonly BenchGateway[]) {
+  const ofGateways = Object.fromEntries(gateways.map(({ name, pid }) => [name, cpuSeconds(pid)]));
+  const cpu = { ...ofGateways, PostgreSQL: cpuSeconds(postgres.pid) };
+  const ofChildren = cpuSeconds(process.pid);
+  const machineMs = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+  const ofLoad = ofChildren - Object.values(cpu).reduce((sum, one) => sum + one, 0);
+  const all: Readonly<Record<string, number>> = {
+    ...cpu,
+    'wrk and nginx': ofLoad,
+    'other programs': machineMs / 1000 - ofChildren,
+  };
   return { at: performance.now(), cpu: all };
 }
 

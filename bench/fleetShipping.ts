@@ -1,6 +1,6 @@
 // node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
-// fleet, are loaded at the same time, in 0 or more rounds. A profile then shows what the code of the fleet takes of the serving
-// thread. Last, the counts of 1,000 requests per second are sent to PostgreSQL. It needs wrk.
+// fleet, are loaded at the same time, in ROUNDS rounds (default 4; 0 skips this part). A profile then shows the time that the serving
+// thread spends in the code of the fleet. At the end, the counts of 1,000 requests per second are sent to PostgreSQL. Needs wrk.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ import { cpuSeconds, mainThreadSeconds } from './support/proc.ts';
 
 const [rounds = '4'] = process.argv.slice(2);
 const mix = { clients: 500, routes: 20 };
-// All get the same rate. A gateway that gets fewer requests reads fewer of them at once, and each then costs more.
+// All get the same rate. A gateway that gets fewer requests reads fewer of them at once, and each request then costs more.
 const rate = 2_000;
-// Several times as long as the interval in which a gateway writes its counts.
+// Several times the interval at which a gateway writes its counts.
 const seconds = 20;
 const [requestsPerSecond, secondsPerBatch, batches] = [1_000, 5, 60];
 
@@ -35,13 +35,13 @@ try {
 }
 process.exit();
 
-/** CPU time per request of a gateway in a fleet and of two on their own. */
+/** Measures the CPU time per request of a gateway in a fleet and of two gateways without a fleet. */
 async function measureRequests(): Promise<void> {
   const backend = await startJsonBackend();
   const gateways = [
     await startGateway('on its own', backend),
     await startGateway('in a fleet', backend, await postgres.database()),
-    // Differs from the first one only by chance, and shows how much that is.
+    // Differs from the first gateway only by chance. The difference shows how much chance changes the figures.
     await startGateway('on its own, again', backend),
   ].map((one) => ({ ...one, serving: 0, all: 0, requests: 0, errors: 0 }));
   for (let round = 0; round <= Number(rounds); round += 1) {
@@ -57,7 +57,7 @@ async function measureRequests(): Promise<void> {
           mix,
           rate,
         });
-        // Until the last counts are written.
+        // By then, the last counts are written. Their cost is included.
         await sleep(5_500);
         // The first round only warms the compilers up.
         if (round === 0) return;
@@ -77,9 +77,9 @@ async function measureRequests(): Promise<void> {
 }
 
 /**
- * How long the serving thread of a gateway in a fleet runs functions of gateway/fleet, and what they call. Unlike the difference
- * between two gateways, this does not depend on chance. A profile takes samples by the clock: if another program interrupts the
- * thread, the time is counted as well.
+ * Prints how long the serving thread of a gateway in a fleet runs functions of gateway/fleet and the functions that these call.
+ * Unlike the difference between two gateways, this time does not depend on chance. A profile takes samples by the clock, so it also
+ * counts the time in which another program interrupts the thread.
  */
 async function profileServingThread(): Promise<void> {
   const folder = temporaryFolder();
@@ -92,14 +92,14 @@ async function profileServingThread(): Promise<void> {
   // Named `CPU.date.time.pid.thread.number`; the main thread is 0.
   const main = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
   if (main === undefined) throw new Error('the gateway has written no profile');
-  const micros = microsBelow(JSON.parse(readFileSync(join(folder, main), 'utf8')), '/gateway/fleet/');
+  const micros = microsInFolder(JSON.parse(readFileSync(join(folder, main), 'utf8')), '/gateway/fleet/');
   console.log(
     `the code of the fleet takes ${(micros / requests).toFixed(2)} us/request of the serving thread, by a profile of ${requests} requests`,
   );
 }
 
-/** The time in functions of a folder and in what they call, without the first seconds, in which the gateway starts. */
-function microsBelow({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile, folder: string): number {
+/** The time in functions of a folder and in the functions that these call. Leaves out the first seconds, in which the gateway starts. */
+function microsInFolder({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile, folder: string): number {
   const startUpMicros = 3e6;
   const below = new Set<number>();
   // A parent is listed before its children.
@@ -116,7 +116,7 @@ function microsBelow({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile,
   return micros;
 }
 
-/** CPU time of PostgreSQL for the counts of one gateway, and the time from a write to its arrival. */
+/** Measures the CPU time of PostgreSQL for the counts of one gateway, and the time from the ledger's write until PostgreSQL has them. */
 async function measureStore(): Promise<void> {
   const snapshot = snapshotFrom({
     routes: { '/v1': 'http://127.0.0.1:1' },
@@ -142,17 +142,17 @@ async function measureStore(): Promise<void> {
     rows += batch.length;
   }
   const measured = batches - 5;
-  const middle = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
-  const share = (cpu / measured / secondsPerBatch) * 100;
+  const medianMs = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+  const percentOfCore = (cpu / measured / secondsPerBatch) * 100;
   console.log(
     `PostgreSQL: ${Math.round(rows / measured)} rows per batch of ${secondsPerBatch} s, ${((cpu / measured) * 1000).toFixed(0)} ms CPU per batch`,
-    `= ${share.toFixed(1)} % of a core per 1,000 requests/s; ${((cpu / rows) * 1e6).toFixed(0)} us per row; ${middle.toFixed(0)} ms from write to arrival`,
+    `= ${percentOfCore.toFixed(1)} % of a core per 1,000 requests/s; ${((cpu / rows) * 1e6).toFixed(0)} us per row; ${medianMs.toFixed(0)} ms from write to arrival`,
   );
   await fleet.stop(1000);
   await ledger.close();
 }
 
-/** The counts of so many requests. */
+/** The counts of as many random requests. */
 function batchOf(requests: number): UsageRow[] {
   const rows = new Map<string, UsageRow>();
   const now = Date.now();

@@ -1,5 +1,6 @@
 // node bench/ledger.ts [FOLDER] [DAYS]: measures the usage ledger with a SYNTHETIC year of history, 20 versions with 5,000
-// clients each. Prints the size of the file, the cost of counting a request, and the time of each query of the dashboard.
+// clients each. Prints the size of the file, the cost of counting a request, and the time of each query of the dashboard. FOLDER is
+// for the ledger (default: a temporary folder, which is removed), DAYS is the length of the history (default 365).
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,10 +85,10 @@ for (let day = today - Number(days) + 1; day <= today; day++) {
   }
   ledger.maintain((day + 1) * dayMs);
 }
-const ms = performance.now() - start;
+const writingMs = performance.now() - start;
 console.log(`SYNTHETIC history: ${days} days, ${versions} versions × ${clients} clients, ${written} rows counted`);
 console.log(
-  `  writing: ${((ms * 1000) / written).toFixed(1)} µs per row, with maintenance; file ${(statSync(store).size / 2 ** 20).toFixed(0)} MiB`,
+  `  writing: ${((writingMs * 1000) / written).toFixed(1)} µs per row, with maintenance; file ${(statSync(store).size / 2 ** 20).toFixed(0)} MiB`,
 );
 const reader = LedgerReader.open(store);
 const now = Date.now();
@@ -114,10 +115,10 @@ await printTime(`add of ${batch.length} rows`, () => {
   ledger.add(batch);
   return batch;
 });
-let tomorrow = now;
+let maintainedAt = now;
 await printTime('maintain, at the end of a day', () => {
-  tomorrow += dayMs;
-  ledger.maintain(tomorrow);
+  maintainedAt += dayMs;
+  ledger.maintain(maintainedAt);
   return [];
 });
 if (ledger.problem !== undefined) console.log(ledger.problem);
@@ -152,6 +153,7 @@ function nsPerCount(): number {
   ]);
   const count = 1_000_000;
   let startedAt = performance.now();
+  // The first 200,000 calls only warm the compilers up.
   for (let n = -200_000; n < count; n++) {
     if (n === 0) startedAt = performance.now();
     // New strings for each request, as the parser of a server creates them.

@@ -12,14 +12,14 @@ export interface Options {
 }
 
 export const help = `node bench/run.ts [options]
-  --rounds N          rounds over all proxies (default 5; quick 1)
-  --seconds N         of most measurements (default 3; quick 1)
-  --only a,b          only proxies whose name contains one of these
-  --scenarios a,b     only these of: small-json, varied, access-log, post, tls, handshakes, h2, bodies, latency,
+  --rounds N          rounds over all proxies (default 5; with --quick 1)
+  --seconds N         length of most measurements (default 3; with --quick 1)
+  --only a,b          only proxies whose name contains a or b
+  --scenarios a,b     only these scenarios: small-json, varied, access-log, post, tls, handshakes, h2, bodies, latency,
                       connections, start, routes, syscalls, scavenges, instructions, fast-lane, features, export, restrictions,
                       shadow, adapter, soak-rss
   --features          the same as --scenarios features
-  --quick             short, a few scenarios; prints its tables, writes no file, never fails on a figure
+  --quick             measures a few scenarios, each for a short time; prints the tables and writes no file
 `;
 
 export function readOptions(args: readonly string[]): Options | undefined {

@@ -46,7 +46,7 @@ async function runScenario(scenario: Scenario, options: Options): Promise<Sectio
 }
 
 function writeResults(results: Results): void {
-  // Drawn before any file is written. If its scenario is missing, this fails, and the page still matches the old chart.
+  // Before any file is written: renderChart throws if the scenario of the chart failed. RESULTS.md then still matches the old chart.
   const chart = renderChart(results);
   writeFileSync(new URL('RESULTS.md', import.meta.url), renderPage(results));
   writeFileSync(new URL('../docs/images/benchmark.svg', import.meta.url), chart);

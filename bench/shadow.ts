@@ -1,9 +1,9 @@
-// node bench/shadow.ts [SECONDS [RATE]]: what a shadow costs clients, on a machine with other work, too. One gateway has five versions of
-// one backend: two without a shadow, and one each whose shadow goes to a version that answers, that is down, and that does not answer
-// for 30 s. RATE requests per second (1,000) go over the same connections for SECONDS (150). Every 50 ms another version is called, in
-// random order, so that other work slows all alike. Prints the latencies, the CPU time per request of the serving thread, and the
-// ratios to the first version, each with the range in which it is with a probability of 95 %. The second version without a shadow
-// shows how exact they are: its ratios are 1 if nothing disturbs them.
+// node bench/shadow.ts [SECONDS [RATE]]: what a shadow costs clients. Works even on a machine with other work. One gateway has five
+// versions with the same backend. Two have no shadow. The shadows of the other three go to a version that answers, to one that is
+// down, and to one that does not answer for 30 s. RATE requests per second (default 1,000) use the same connections for SECONDS
+// (default 150). Every 50 ms another version is called, in random order, so that other work slows all alike. Prints the latencies, the
+// CPU time per request of the serving thread, and their ratios to the first version, each with its 95 % confidence interval. The
+// second version without a shadow shows how exact the ratios are: without disturbance, its own are 1.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const silent = createServer(() => {}).listen(0, '127.0.0.1');
 await once(silent, 'listening');
 const backend = `http://127.0.0.1:${await startJsonBackend()}`;
 const until = new Date(Date.now() + 86_400_000).toISOString();
-// Each version is called during a fifth of the time. So this is the default, five samples per second, at the full rate.
+// The default is five samples per second. Each version is called during a fifth of the time only, so its share is one per second.
 const shadowTo = (version: string) =>
   `{ upstream: ${backend}, shadow: { to: ${version}, sample: 1%, rate: 1/s, timeout: 30s, until: ${until} } }`;
 const routes = `routes:
@@ -67,16 +67,17 @@ const idle = await Promise.all(Array.from({ length: connections }, open));
 /** What one version has cost in one slice. */
 interface SliceFigures {
   readonly latencies: readonly number[];
-  /** Microseconds of the serving thread, of all requests. */
+  /** CPU time of the serving thread for all requests of the slice, µs. */
   readonly cpu: number;
 }
 
 /** Calls one version for one slice. A latency counts from the time at which the request is due. */
-async function slice(version: number): Promise<SliceFigures> {
+async function measureSlice(version: number): Promise<SliceFigures> {
   const latencies: number[] = [];
   const pending = new Set<Promise<void>>();
   const waiting: number[] = [];
-  const ask = async (connection: Connection, dueAt: number): Promise<void> => {
+  /** Sends the request that is due, and then those that wait for a connection. */
+  const sendDue = async (connection: Connection, dueAt: number): Promise<void> => {
     for (let due: number | undefined = dueAt; due !== undefined; due = waiting.shift()) {
       await connection.send(version);
       latencies.push(performance.now() - due);
@@ -95,9 +96,9 @@ async function slice(version: number): Promise<SliceFigures> {
         waiting.push(now);
         continue;
       }
-      const asked = ask(connection, now);
-      pending.add(asked);
-      void asked.finally(() => pending.delete(asked));
+      const sending = sendDue(connection, now);
+      pending.add(sending);
+      void sending.finally(() => pending.delete(sending));
     }
   }
   await Promise.all(pending);
@@ -106,7 +107,7 @@ async function slice(version: number): Promise<SliceFigures> {
 
 type Round = readonly SliceFigures[];
 
-/** The figures of all versions in some rounds. */
+/** For each figure: a function that returns the values of all versions in some rounds. */
 const figures = {
   '50 %, ms': (rounds: readonly Round[]) => latencyOf(rounds, 0.5),
   '99 %, ms': (rounds: readonly Round[]) => latencyOf(rounds, 0.99),
@@ -125,12 +126,14 @@ function latencyOf(rounds: readonly Round[], share: number): number[] {
   });
 }
 
-for (let round = 0; round < 40; round += 1) for (const index of names.keys()) await slice(index + 1);
+// Compilers warm up.
+for (let round = 0; round < 40; round += 1) for (const index of names.keys()) await measureSlice(index + 1);
 const rounds: Round[] = [];
 const end = performance.now() + seconds * 1000;
 while (performance.now() < end) {
   const round: SliceFigures[] = [];
-  for (const index of [...names.keys()].toSorted(() => Math.random() - 0.5)) round[index] = await slice(index + 1);
+  for (const index of [...names.keys()].toSorted(() => Math.random() - 0.5))
+    round[index] = await measureSlice(index + 1);
   rounds.push(round);
 }
 console.log(`${rounds.length} rounds of ${sliceMs} ms per version, ${rate} requests/s`);
@@ -141,7 +144,7 @@ for (const [figure, valuesOf] of Object.entries(figures)) {
   };
   const values = valuesOf(rounds);
   const ratios = ratiosOf(rounds);
-  // Ratios of random rounds, as many as there are, show how much chance changes them.
+  // Bootstrap: as many rounds as were measured are drawn at random, with replacement. Their ratios show how much chance changes them.
   const resampled = Array.from({ length: 200 }, () =>
     ratiosOf(rounds.map(() => rounds[Math.floor(Math.random() * rounds.length)] ?? [])),
   );

@@ -5,7 +5,8 @@ import { openContract } from '../../gateway/compat/document/open.ts';
 import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../gateway/compat/rules/rules.ts';
 
-// Runs the contract check on pairs of contracts with a known verdict, which manifest.json of a folder lists. Prints a score.
+// Runs the contract check on pairs of contracts and compares each result with the expected one. The file manifest.json of a folder
+// lists the pairs. Prints a score for each tier of the list.
 
 interface Case {
   readonly id: string;
@@ -36,30 +37,31 @@ if (folder === undefined) {
 async function score(folder: string): Promise<number> {
   const cases = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Case[];
   const scores = new Map<string, Score>();
-  for (const one of cases) {
-    const tier = scores.get(one.tier) ?? { right: 0, missed: 0, falseAlarms: 0, notCompared: 0 };
-    scores.set(one.tier, tier);
-    const verdict = await verdictOn(one, folder);
-    if (verdict === one.expect) tier.right += 1;
-    else if (verdict === 'breaking') tier.falseAlarms += 1;
-    else if (verdict === 'compatible') tier.missed += 1;
+  for (const testCase of cases) {
+    const tier = scores.get(testCase.tier) ?? { right: 0, missed: 0, falseAlarms: 0, notCompared: 0 };
+    scores.set(testCase.tier, tier);
+    const result = await resultOf(testCase, folder);
+    if (result === testCase.expect) tier.right += 1;
+    else if (result === 'breaking') tier.falseAlarms += 1;
+    else if (result === 'compatible') tier.missed += 1;
     else tier.notCompared += 1;
-    if (verdict !== one.expect) process.stdout.write(`${one.id} (${one.tier}): ${verdict}, expected ${one.expect}\n`);
+    if (result !== testCase.expect)
+      process.stdout.write(`${testCase.id} (${testCase.tier}): ${result}, expected ${testCase.expect}\n`);
   }
   for (const [tier, { right, missed, falseAlarms, notCompared }] of scores) {
     const all = right + missed + falseAlarms + notCompared;
-    const share = ((100 * right) / all).toFixed(1);
+    const percent = ((100 * right) / all).toFixed(1);
     process.stdout.write(
-      `${tier.padEnd(6)} ${right} of ${all} right (${share} %), ${missed} missed, ${falseAlarms} false alarms, ${notCompared} not compared\n`,
+      `${tier.padEnd(6)} ${right} of ${all} right (${percent} %), ${missed} missed, ${falseAlarms} false alarms, ${notCompared} not compared\n`,
     );
   }
   return [...scores.values()].every((tier) => tier.missed + tier.falseAlarms + tier.notCompared === 0) ? 0 : 1;
 }
 
-async function verdictOn(one: Case, folder: string): Promise<string> {
+async function resultOf(testCase: Case, folder: string): Promise<string> {
   const options = { cwd: folder, stdin: () => '', allowRemote: false };
   try {
-    const [old, now] = [await openContract(one.old, options), await openContract(one.new, options)];
+    const [old, now] = [await openContract(testCase.old, options), await openContract(testCase.new, options)];
     return isBreaking(findingsOf(compareContracts(old, now, levelOf))) ? 'breaking' : 'compatible';
   } catch (error) {
     return `not compared: ${error instanceof Error ? error.message : String(error)}`;

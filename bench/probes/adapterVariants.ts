@@ -1,7 +1,7 @@
 /**
  * node adapterVariants.ts PORT BACKEND_PORT FOLDER: one gateway that changes every 0.6 s how it serves /v1: from the backend as it
  * is, or through an adapter. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2
- * resets them.
+ * resets both.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

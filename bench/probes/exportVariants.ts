@@ -1,6 +1,6 @@
 /**
  * node exportVariants.ts PORT BACKEND_PORT FOLDER COLLECTOR_PORT: one gateway that changes every 0.6 s what it exports over
- * OTLP. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets them.
+ * OTLP. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets both.
  */
 
 import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
@@ -19,7 +19,7 @@ const otlp = `http://127.0.0.1:${collectorPort}`;
 keepYoungGenerationSmall();
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Without a ledger and an access log, so that the cost of the export is a larger share. */
+/** Without a ledger and an access log, so that the export is a larger share of the cost. */
 async function variant(name: string, telemetry?: object): Promise<Variant> {
   const snapshot = snapshotFrom({
     routes: { '/v1': { upstream, ...dates }, '/v2': upstream },

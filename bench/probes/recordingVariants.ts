@@ -1,6 +1,6 @@
 /**
  * node recordingVariants.ts PORT BACKEND_PORT FOLDER: one gateway that changes every 0.6 s what it records, in random
- * order. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets them.
+ * order. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets both.
  */
 
 import { join } from 'node:path';

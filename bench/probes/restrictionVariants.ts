@@ -1,6 +1,5 @@
 /**
- * node restrictionVariants.ts PORT BACKEND_PORT FOLDER: one gateway that changes every 0.6 s the rules of /v1 that restrict
- * clients. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets them.
+ * node restrictionVariants.ts PORT BACKEND_PORT FOLDER: one gateway that replaces the restrictions of /v1 every 0.6 s. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets both.
  */
 
 import { join } from 'node:path';
@@ -25,16 +24,16 @@ keepYoungGenerationSmall();
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const clients = Array.from({ length: clientCount }, (_one, index) => `client-${index + 1}`);
-const others = (count: number): string[] => Array.from({ length: count }, (_one, index) => `other-${index}`);
-const waivers = [...clients, ...others(100 - clients.length)].map((client) => {
+const otherClients = (count: number): string[] => Array.from({ length: count }, (_one, index) => `other-${index}`);
+const waivers = [...clients, ...otherClients(100 - clients.length)].map((client) => {
   return { client, until: '2029-01-01', reason: 'benchmark' };
 });
 const freeze = { from: new Date(systemClock.now() - hourMs).toISOString(), mode: 'refuse' };
-// No client of the load is chosen, so that every request is forwarded.
+// The brownout spares all clients of the load, so that every request is forwarded.
 const spare = clients;
 const brownouts = [{ at: new Date(systemClock.now() - hourMs).toISOString(), for: '24h', clients: '25%' }];
 
-/** Every variant counts in a ledger on disk, as in production. Counting finds the client, too. */
+/** Every variant counts in a ledger on disk, as in production. Counting also identifies the client. */
 function variant(name: string, v1: object, v2: object = {}): Variant {
   const snapshot = snapshotFrom({
     routes: { '/v1': { upstream, ...dates, ...v1 }, '/v2': { upstream, ...v2 }, '/v3': upstream },
@@ -51,19 +50,19 @@ function variant(name: string, v1: object, v2: object = {}): Variant {
 const base = variant('no rules', {});
 const frozen = variant('a freeze with 50,000 known clients', { freeze });
 const brownout = variant('a brownout', { brownouts });
-const all = { freeze, brownouts, ...dates };
+const freezeAndBrownout = { freeze, brownouts, ...dates };
 const variants: readonly [Variant, ...Variant[]] = [
   base,
-  variant('no rules, but another version has all', {}, all),
+  variant('no rules, but another version has a freeze and a brownout', {}, freezeAndBrownout),
   variant('100 waivers of a retired version', { retired: true, waivers }),
   frozen,
   brownout,
 ];
 
-const known = [...clients, ...others(knownClients - clients.length)].map((client) => `x-client-id:${client}`);
+const known = [...clients, ...otherClients(knownClients - clients.length)].map((client) => `x-client-id:${client}`);
 const freezes = frozen.snapshot.byMajor.flatMap(({ name, freeze }) => (freeze ? [freezeKey(name, freeze)] : []));
 const windows = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
-  brownouts.map((at) => brownoutKey(name, at)),
+  brownouts.map((window) => brownoutKey(name, window)),
 );
 await alternate(variants, folder, {
   known: {

@@ -1,7 +1,7 @@
 import type { Certificate } from '../support/certificate.ts';
 import type { Command } from '../support/children.ts';
 
-/** What a scenario asks of every proxy beyond the workload. */
+/** Settings that a scenario needs in every proxy, in addition to the workload. */
 export interface Setup {
   /** The proxy serves TLS, and HTTP/2 if it can. */
   readonly certificate?: Certificate;
@@ -21,7 +21,7 @@ export interface ProxyDefinition {
   readonly name: string;
   /** Undefined: not installed here. */
   readonly version: string | undefined;
-  /** True for the gateway: the run fails if it cannot be measured. */
+  /** True for the gateway: the run fails if the gateway cannot be measured. */
   readonly required?: boolean;
   command(options: StartOptions): Command;
 }

@@ -5,7 +5,7 @@ import type { Command } from '../support/children.ts';
 import { dates } from '../support/workload.ts';
 import type { ProxyDefinition } from './definition.ts';
 
-const command = fileURLToPath(new URL('../../bin/version-gateway.js', import.meta.url));
+const launcher = fileURLToPath(new URL('../../bin/version-gateway.js', import.meta.url));
 
 export const gateway: ProxyDefinition = {
   name: 'version-gateway',
@@ -17,18 +17,18 @@ export const gateway: ProxyDefinition = {
   },
 };
 
-/** The built package, as users install it. `npm run build` writes it. */
+/** The built package, as users install it. `npm run build` writes the package. */
 export const builtGateway: ProxyDefinition = {
   ...gateway,
   name: 'version-gateway',
   command: (options) => {
     const { program, args } = gateway.command(options);
-    const [, ...others] = args;
-    return { program, args: [fileURLToPath(new URL('../../dist/main.js', import.meta.url)), ...others] };
+    const [, ...afterLauncher] = args;
+    return { program, args: [fileURLToPath(new URL('../../dist/main.js', import.meta.url)), ...afterLauncher] };
   },
 };
 
-/** The same, to compare it with the built package. */
+/** The gateway as it runs from its sources, to compare with the built package. */
 export const gatewayFromSources: ProxyDefinition = { ...gateway, name: 'version-gateway, from sources' };
 
 export const gatewayWithoutFastLane: ProxyDefinition = {
@@ -54,7 +54,7 @@ export function gatewayCommand({ port, folder, routes }: { port: number; folder:
   const file = join(folder, 'routes.yaml');
   writeFileSync(file, routes);
   const listeners = ['--listen', `127.0.0.1:${port}`, '--admin', '127.0.0.1:0'];
-  return { program: process.execPath, args: [command, 'start', '--config', file, ...listeners] };
+  return { program: process.execPath, args: [launcher, 'start', '--config', file, ...listeners] };
 }
 
 /** The routes.yaml of the workload. */

@@ -1,6 +1,6 @@
-// node http2Relay.server.ts PORT BACKEND_PORT [CERT KEY]: passes requests of HTTP/2 on to pooled connections of HTTP/1.1. It does
-// nothing but the workload: no checks, limits, timeouts or errors, and only bodies with a length in responses. So its CPU time
-// is the floor of a proxy on node:http2.
+// node http2Relay.server.ts PORT BACKEND_PORT [CERT KEY]: forwards HTTP/2 requests over pooled HTTP/1.1 connections. It does
+// only what the workload needs: no checks, limits, timeouts or errors, and every response needs a Content-Length. So its CPU time
+// is about the least that a proxy on node:http2 can need.
 import { readFileSync } from 'node:fs';
 import { createSecureServer, createServer, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';

@@ -9,5 +9,5 @@ import { nginx } from './nginx.ts';
 /** In the order of the tables. */
 export const proxies: readonly ProxyDefinition[] = [haproxy, gateway, nginx, caddy, fastify, httpProxyMiddleware];
 
-/** Those that serve TLS and write access logs. */
-export const servers: readonly ProxyDefinition[] = [haproxy, gateway, nginx, caddy];
+/** The proxies that are not Node libraries: they can serve TLS and write access logs. */
+export const standaloneProxies: readonly ProxyDefinition[] = [haproxy, gateway, nginx, caddy];

@@ -8,7 +8,7 @@ import { twoRoutes } from './gateway.ts';
 
 const source = fileURLToPath(new URL('./nodeLibraries.server.ts', import.meta.url));
 
-/** About the least memory that a gateway with the libraries of this one can need. Joined into one file, as the gateway is. */
+/** Bundles nodeLibraries.server.ts into one file, as the build bundles the gateway. */
 export async function buildNodeLibraries(): Promise<ProxyDefinition> {
   const folder = temporaryFolder();
   const file = join(folder, 'nodeLibraries.mjs');

@@ -1,7 +1,7 @@
-// node nodeRelay.server.ts PORT BACKEND_PORT [CERT KEY]: passes the requests of the workload on to pooled connections. It does
-// nothing else: no parser, checks, limits, timeouts or errors. It assumes that a read contains a whole request, and
-// that a response has the body of the workload. A thread has a SQLite file open, as the ledger of the gateway needs it. Its
-// cost is close to the least that a proxy on node:net or node:tls can have.
+// node nodeRelay.server.ts PORT BACKEND_PORT [CERT KEY]: forwards the requests of the workload over pooled connections. It
+// does nothing else: no parser, checks, limits, timeouts or errors. It assumes that a read contains a whole request, and
+// that a response has the body of the workload. A thread has a SQLite database in memory open, because the ledger of
+// the gateway needs such a thread. The cost of this relay is close to the least that a proxy on node:net or node:tls can have.
 import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { connect, createServer, type Socket } from 'node:net';
@@ -27,10 +27,10 @@ function open(): Socket {
     const end = received.indexOf('\r\n\r\n');
     if (end < 0 || received.length < end + 4 + body.length) return;
     const response = Buffer.allocUnsafe(received.length + added.length);
-    const line = received.indexOf('\r\n') + 2;
-    received.copy(response, 0, 0, line);
-    added.copy(response, line);
-    received.copy(response, line + added.length, line);
+    const statusLineEnd = received.indexOf('\r\n') + 2;
+    received.copy(response, 0, 0, statusLineEnd);
+    added.copy(response, statusLineEnd);
+    received.copy(response, statusLineEnd + added.length, statusLineEnd);
     received = Buffer.alloc(0);
     idle.push(socket);
     waiting.get(socket)?.write(response);
@@ -43,21 +43,23 @@ function open(): Socket {
   return socket.on('error', () => {});
 }
 
-function onClient(client: Socket): void {
+function serveClient(client: Socket): void {
   client.on('error', () => {});
   client.on('data', (chunk: Buffer) => {
     const socket = idle.pop() ?? open();
     waiting.set(socket, client);
     // `GET /v1/x` becomes `GET /x`: the bytes before the prefix move to its end.
-    const method = chunk.indexOf(prefix);
-    chunk.copyWithin(prefix.length, 0, method);
+    const prefixStart = chunk.indexOf(prefix);
+    chunk.copyWithin(prefix.length, 0, prefixStart);
     socket.write(chunk.subarray(prefix.length));
   });
 }
 
 const tls = cert && key && { cert: readFileSync(cert), key: readFileSync(key), ALPNProtocols: ['http/1.1'] };
-const server = tls ? createTlsServer({ ...tls, noDelay: true }, onClient) : createServer({ noDelay: true }, onClient);
-// A proxy is stopped by a signal, after which Node does not write its cache.
+const server = tls
+  ? createTlsServer({ ...tls, noDelay: true }, serveClient)
+  : createServer({ noDelay: true }, serveClient);
+// Otherwise Node would write its compile cache only at a normal exit, but the benchmark stops a proxy by a signal.
 server.listen(Number(port), '127.0.0.1', () => flushCompileCache());
 const sqlite =
   "new (require('node:sqlite').DatabaseSync)(':memory:').exec('CREATE TABLE t (a)'); setInterval(() => {}, 60_000)";

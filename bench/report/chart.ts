@@ -2,27 +2,27 @@ import { median } from '../support/figures.ts';
 import { medianOf, type Results } from './results.ts';
 
 /** The scenario whose first table is drawn. */
-const drawn = 'small-json';
-// Narrow, so that a phone shows the text nearly at its size.
-const [width, top, rowHeight, barHeight, labelHeight, right] = [420, 62, 42, 12, 18, 124];
+const chartScenario = 'small-json';
+// Narrow, so that a phone hardly scales the text down.
+const [width, top, rowHeight, barHeight, labelHeight, rightMargin] = [420, 62, 42, 12, 18, 124];
 
 /** A bar for each proxy, shortest first: the CPU time of a small request. */
 export function renderChart({ sections }: Results): string {
-  const [table] = sections.find(({ name }) => name === drawn)?.tables ?? [];
-  if (!table) throw new Error(`the chart needs the scenario ${drawn}`);
-  // The relay shows a floor. It is no proxy that anybody could use.
+  const [table] = sections.find(({ name }) => name === chartScenario)?.tables ?? [];
+  if (!table) throw new Error(`the chart needs the scenario ${chartScenario}`);
+  // The relay only shows a floor. Nobody could use it as a proxy.
   const bars = table.rows
     .filter(({ name }) => name !== 'relay on node:net')
     .map(({ name, samples }) => ({ name, value: median(samples) }))
     .sort((one, other) => one.value - other.value);
-  const most = bars.at(-1)?.value ?? Number.NaN;
+  const largest = bars.at(-1)?.value ?? Number.NaN;
   const reference = medianOf(table, 'HAProxy');
   const lines = bars.map(({ name, value }, index) => {
     const y = top + index * rowHeight;
-    const length = ((value / most) * (width - right)).toFixed(1);
+    const length = ((value / largest) * (width - rightMargin)).toFixed(1);
     const ratio = reference ? `  ${(value / reference).toFixed(2)}×` : '';
-    const kind = name.startsWith('version-gateway') ? ' class="own"' : '';
-    return `  <g${kind}>
+    const ownClass = name.startsWith('version-gateway') ? ' class="own"' : '';
+    return `  <g${ownClass}>
     <text x="0" y="${y}">${escaped(name)}</text>
     <rect x="0" y="${y + labelHeight - 12}" width="${length}" height="${barHeight}" rx="2"/>
     <text class="value" x="${(Number(length) + 8).toFixed(1)}" y="${y + labelHeight - 1}">${value.toFixed(1)} µs${ratio}</text>

@@ -20,14 +20,14 @@ export interface Section {
 }
 
 export interface Table {
-  /** What the figures are, with their unit. Less is better, unless it says otherwise. */
+  /** What the figures are, with their unit. Less is better, unless this text says otherwise. */
   readonly figure: string;
   /** Digits after the decimal point. */
   readonly digits: number;
   /** The row to which the others are compared; default: HAProxy. */
   readonly baseline?: string;
   readonly rows: readonly Row[];
-  /** Of the first row that is a gateway. */
+  /** They apply to the first row of the gateway. */
   readonly targets: readonly Target[];
 }
 
@@ -37,7 +37,7 @@ export interface Row {
   readonly samples: readonly number[];
 }
 
-/** The median is at most this figure, or this multiple of the median of the row `times`. */
+/** The median should be at most `atMost`. With `times`, the name of a row, it should be at most `atMost` × the median of that row. */
 export interface Target {
   readonly atMost: number;
   readonly times?: string;
@@ -54,7 +54,7 @@ export function renderPage(results: Results): string {
   return `${[head, targetSummary(results), ...sections].join('\n\n')}\n${dataStart}${dataOf(results)}${dataEnd}`;
 }
 
-/** The results that `page` was drawn from. */
+/** Reads the results from which `page` was rendered. */
 export function readPage(page: string): Results {
   const start = page.indexOf(dataStart);
   if (start < 0) throw new Error('the page contains no results');
@@ -71,32 +71,32 @@ export function renderSection({ title, text, tables, notes }: Section): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-const head = (baseline: string) => ['median', 'lowest–highest', `× ${baseline}`, 'target'];
+const columnTitles = (baseline: string) => ['median', 'lowest–highest', `× ${baseline}`, 'target'];
 
 function renderTable(table: Table): string {
   const { figure, rows, baseline = reference } = table;
-  const compared = medianOf(table, baseline);
+  const baselineMedian = medianOf(table, baseline);
   const gateway = gatewayRow(table);
   const lines = rows.map((row) => {
     const value = median(row.samples);
-    const range = `${shown(Math.min(...row.samples), table)}–${shown(Math.max(...row.samples), table)}`;
-    const ratio = compared ? (value / compared).toFixed(2) : '';
+    const range = `${formatted(Math.min(...row.samples), table)}–${formatted(Math.max(...row.samples), table)}`;
+    const ratio = baselineMedian ? (value / baselineMedian).toFixed(2) : '';
     const targets = row === gateway ? table.targets.map((target) => renderTarget(target, table)).join('; ') : '';
-    return [row === gateway ? `**${row.name}**` : row.name, shown(value, table), range, ratio, targets];
+    return [row === gateway ? `**${row.name}**` : row.name, formatted(value, table), range, ratio, targets];
   });
-  return markdown([figure, ...head(baseline)], lines);
+  return markdownTable([figure, ...columnTitles(baseline)], lines);
 }
 
 /** `≤ 1.30 × HAProxy: met` */
 function renderTarget(target: Target, table: Table): string {
-  return `≤ ${limit(target, table)}: ${verdict(target, table)}`;
+  return `≤ ${limitText(target, table)}: ${outcome(target, table)}`;
 }
 
-function limit({ atMost, times }: Target, table: Table): string {
-  return times === undefined ? shown(atMost, table) : `${atMost.toFixed(2)} × ${times}`;
+function limitText({ atMost, times }: Target, table: Table): string {
+  return times === undefined ? formatted(atMost, table) : `${atMost.toFixed(2)} × ${times}`;
 }
 
-function verdict({ atMost, times }: Target, table: Table): string {
+function outcome({ atMost, times }: Target, table: Table): string {
   const value = median(gatewayRow(table)?.samples ?? []);
   const most = times === undefined ? atMost : atMost * (medianOf(table, times) ?? Number.NaN);
   if (Number.isNaN(value) || Number.isNaN(most)) return 'not known';
@@ -105,23 +105,29 @@ function verdict({ atMost, times }: Target, table: Table): string {
   return Number(((value / most) * atMost).toFixed(digits)) <= atMost ? 'met' : '**not met**';
 }
 
-/** All targets at a glance. */
+/** A table of all targets. */
 function targetSummary({ sections }: Results): string {
   const lines = sections.flatMap(({ title, tables }) =>
     tables.flatMap((table) =>
       table.targets.map((target) => {
-        return [title, table.figure, reached(target, table), `≤ ${limit(target, table)}`, verdict(target, table)];
+        return [
+          title,
+          table.figure,
+          reachedText(target, table),
+          `≤ ${limitText(target, table)}`,
+          outcome(target, table),
+        ];
       }),
     ),
   );
-  return `## Targets of version-gateway\n\n${markdown(['question', 'figure', 'reached', 'target', 'met?'], lines)}`;
+  return `## Targets of version-gateway\n\n${markdownTable(['question', 'figure', 'reached', 'target', 'met?'], lines)}`;
 }
 
-function reached({ times }: Target, table: Table): string {
+function reachedText({ times }: Target, table: Table): string {
   const value = median(gatewayRow(table)?.samples ?? []);
   const compared = times === undefined ? 1 : (medianOf(table, times) ?? Number.NaN);
   if (Number.isNaN(value / compared)) return '';
-  return times === undefined ? shown(value, table) : (value / compared).toFixed(2);
+  return times === undefined ? formatted(value, table) : (value / compared).toFixed(2);
 }
 
 function gatewayRow({ rows }: Table): Row | undefined {
@@ -133,11 +139,11 @@ export function medianOf({ rows }: Table, name: string): number | undefined {
   return row && median(row.samples);
 }
 
-function shown(value: number, { digits }: Table): string {
+function formatted(value: number, { digits }: Table): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function markdown(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+function markdownTable(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const rule = titles.map((title) => (/median|lowest|reached|^×/.test(title) ? '---:' : '---'));
   return [titles, rule, ...rows].map(line).join('\n');

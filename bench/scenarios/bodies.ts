@@ -9,7 +9,7 @@ import { startBodiesBackend } from '../support/backends.ts';
 import { errorNotes } from '../support/compare.ts';
 import { runLoad } from '../support/load.ts';
 import { cpuSeconds } from '../support/proc.ts';
-import { status } from '../support/response.ts';
+import { statusOf } from '../support/response.ts';
 import { measureRounds } from '../support/rounds.ts';
 import { type ProxySet, selectProxies, startProxies } from '../support/runningProxies.ts';
 import type { Scenario } from './scenario.ts';
@@ -30,7 +30,7 @@ export const bodies: Scenario = {
   async run(options) {
     const proxies = selectProxies([haproxy, gateway, nginx, caddy, httpProxyMiddleware], options.only);
     const started = await startProxies(proxies, await startBodiesBackend(), async (port) => {
-      const received = await status(port, '/v1/large');
+      const received = await statusOf(port, '/v1/large');
       return received === 200 ? undefined : `status: ${received}`;
     });
     try {
@@ -58,10 +58,10 @@ async function compare(
     const report = await runLoad({ url: `http://127.0.0.1:${port}/v1/large`, connections, seconds, bodyBytes });
     errors.set(name, (errors.get(name) ?? 0) + report.errors);
     // Received bytes are counted as they arrive, sent bytes only when their request is complete.
-    const moved = bodyBytes > 0 ? report.requests * bodyBytes : report.bytes;
+    const movedBytes = bodyBytes > 0 ? report.requests * bodyBytes : report.bytes;
     return {
-      cpuPerGiB: (cpuSeconds(child.pid) - before) / (moved / gibibyte),
-      mibPerSecond: moved / mebibyte / report.seconds,
+      cpuPerGiB: (cpuSeconds(child.pid) - before) / (movedBytes / gibibyte),
+      mibPerSecond: movedBytes / mebibyte / report.seconds,
     };
   });
   return {

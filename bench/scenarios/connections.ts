@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProxyDefinition } from '../proxies/definition.ts';
-import { servers } from '../proxies/index.ts';
+import { standaloneProxies } from '../proxies/index.ts';
 import { nodeRelay } from '../proxies/nodeRelay.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { rssBytes } from '../support/proc.ts';
@@ -13,8 +13,8 @@ import { onlyInstalled, selectProxies, startProxies } from '../support/runningPr
 import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-const count = 2000;
-/** How many connections are opened at the same time, so that a proxy needs only this many to the backend. */
+const connectionsPerStep = 2000;
+/** Connections that are opened at the same time. A proxy then needs only as many connections to the backend. */
 const atOnce = 50;
 const settleMs = 500;
 
@@ -24,12 +24,13 @@ export const idleConnections: Scenario = {
   runs: 'full',
   async run(options) {
     const backend = await startJsonBackend();
-    const { installed, notes } = onlyInstalled(selectProxies([...servers, nodeRelay], options.only));
+    const { installed, notes } = onlyInstalled(selectProxies([...standaloneProxies, nodeRelay], options.only));
     const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backend));
-    const figure = (which: string) => `resident memory per connection, ${which} ${count.toLocaleString('en')}, KiB`;
+    const figure = (which: string) =>
+      `resident memory per connection, ${which} ${connectionsPerStep.toLocaleString('en')}, KiB`;
     const targets = [{ atMost: 4 }];
     return {
-      text: `A freshly started proxy gets ${count.toLocaleString('en')} connections, and then as many again. Each sends one request and stays open. Memory is read ${settleMs / 1000} s after the last response. The first figure contains what the first requests need in addition.`,
+      text: `A freshly started proxy gets ${connectionsPerStep.toLocaleString('en')} connections, and then as many again. Each sends one request and stays open. Memory is read ${settleMs / 1000} s after the last response. The first figure also contains the memory that a proxy allocates for its first requests.`,
       tables: [
         { figure: figure('first'), digits: 1, rows: samples.rows('first'), targets },
         { figure: figure('second'), digits: 1, rows: samples.rows('second'), targets },
@@ -63,10 +64,10 @@ async function measure(proxy: ProxyDefinition, backend: number): Promise<{ first
   }
 }
 
-const perConnection = (bytes: number): number => bytes / 1024 / count;
+const perConnection = (bytes: number): number => bytes / 1024 / connectionsPerStep;
 
 async function openMore(port: number, sockets: Socket[]): Promise<void> {
-  for (let opened = 0; opened < count; opened += atOnce) {
+  for (let opened = 0; opened < connectionsPerStep; opened += atOnce) {
     sockets.push(...(await Promise.all(Array.from({ length: atOnce }, () => open(port)))));
   }
 }

@@ -15,12 +15,12 @@ export const exportOverOtlp: Scenario = {
     const server = await startServer({ program: process.execPath, args: [collector, String(port)] }, port, 'load');
     const { figures, notes } = await measureVariants('exportVariants.ts', options, [String(port)]);
     await server.stop();
-    // Only the serving thread: the thread that exports may send the spans of a variant after its interval.
+    // Only the serving thread: the thread that exports may send the spans of a variant after the interval of that variant.
     const rows = figures.map(({ name, threadMicros, requests }) => {
       return { name: `version-gateway, exports ${name}`, samples: [threadMicros / requests] };
     });
     return {
-      text: 'The workload of the first question. One gateway changes every 0.6 s what it exports. At 1 %, at most 1 µs should be added.',
+      text: 'The workload of the first question. One gateway changes every 0.6 s what it exports. The export should add at most 1 µs at 1 %.',
       tables: [
         {
           figure: 'CPU time per request of the serving thread, µs',

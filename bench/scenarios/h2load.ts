@@ -3,7 +3,7 @@ import type { ProxyDefinition } from '../proxies/definition.ts';
 import { gatewayWithH2c } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { http2Relay } from '../proxies/http2Relay.ts';
-import { servers } from '../proxies/index.ts';
+import { standaloneProxies } from '../proxies/index.ts';
 import { nodeRelay } from '../proxies/nodeRelay.ts';
 import type { Section, Table, Target } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
@@ -17,7 +17,7 @@ import type { Scenario } from './scenario.ts';
 
 const handshakesPerSecond = 600;
 
-/** `h2c` has no TLS, the others have. */
+/** `h2c` is HTTP/2 without TLS. The other two use TLS here. */
 type Protocol = Parameters<typeof runH2load>[1];
 
 export const http2: Scenario = {
@@ -28,15 +28,15 @@ export const http2: Scenario = {
   async run(options) {
     const args = (seconds: number) => ['-D', `${seconds}`, '-c', '16', '-m', '10'];
     const target = { atMost: 1.6, times: 'HAProxy' };
-    const secure = await compare('h2', [...servers, http2Relay], args, options, target);
-    // On one port, HAProxy and the gateway accept HTTP/1.1 and HTTP/2 without TLS.
+    const secure = await compare('h2', [...standaloneProxies, http2Relay], args, options, target);
+    // Without TLS, only HAProxy and the gateway are configured to accept HTTP/1.1 and HTTP/2 on one port.
     const plain = await compare('h2c', [haproxy, gatewayWithH2c, http2Relay], args, options, target);
-    const named = (what: string, table: Table): Table => ({ ...table, figure: `${what}: ${table.figure}` });
+    const withPrefix = (what: string, table: Table): Table => ({ ...table, figure: `${what}: ${table.figure}` });
     return {
       text: 'The workload of the first question over HTTP/2, with TLS and without: 16 connections with 10 concurrent streams each, from h2load. The connection to the backend is HTTP/1.1 without TLS.',
       tables: [
-        ...secure.tables.map((table) => named('with TLS', table)),
-        ...plain.tables.map((table) => named('without TLS', table)),
+        ...secure.tables.map((table) => withPrefix('with TLS', table)),
+        ...plain.tables.map((table) => withPrefix('without TLS', table)),
       ],
       notes: [...secure.notes, ...plain.notes],
     };
@@ -54,8 +54,8 @@ export const handshakes: Scenario = {
       return ['--h1', '-n', count, '-c', count, '-r', String(handshakesPerSecond)];
     };
     return {
-      text: `${handshakesPerSecond} connections per second from h2load, each with a full handshake (TLS 1.3, ECDSA P-256, nothing is resumed) and one request of the first question. The figures are of both together.`,
-      ...(await compare('http/1.1', [...servers, nodeRelay], args, options, { atMost: 1.3, times: 'nginx' })),
+      text: `${handshakesPerSecond} connections per second from h2load, each with a full handshake (TLS 1.3, ECDSA P-256, no session resumption) and one request of the first question. Each figure is the cost of the handshake and its request together.`,
+      ...(await compare('http/1.1', [...standaloneProxies, nodeRelay], args, options, { atMost: 1.3, times: 'nginx' })),
     };
   },
 };

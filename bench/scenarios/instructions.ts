@@ -13,8 +13,8 @@ import { type RunningProxy, selectProxies, startProxies } from '../support/runni
 import { connections, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-// Until then, V8 has compiled the functions of a request to their final form. Numbers of requests instead of seconds, because a
-// proxy is many times slower under callgrind.
+// After the warm-up, V8 has compiled the functions of a request to their final form. The loads are numbers of requests and not
+// seconds, because a proxy is many times slower under callgrind.
 const warmUpRequests = 60_000;
 const requests = 5_000;
 const outputName = 'callgrind.out';
@@ -26,7 +26,7 @@ export const instructions: Scenario = {
   needs: ['valgrind', 'h2load'],
   async run(options) {
     const text =
-      'The workload of the first question. callgrind counts the instructions of the proxy itself, which takes no notice of other work on the machine. Those of the kernel are not counted.';
+      'The workload of the first question. callgrind counts the instructions of the proxy itself, so other work on the machine does not change the figures. Instructions of the kernel are not counted.';
     const folders = new Map<string, string>();
     const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((one) =>
       underCallgrind(one, folders),
@@ -35,14 +35,14 @@ export const instructions: Scenario = {
     const load = ({ port }: RunningProxy, count: number) =>
       runH2load(`http://127.0.0.1:${port}/v1${path}`, 'http/1.1', ['--h1', `-n${count}`, `-c${connections}`]);
     const measure = async (proxy: RunningProxy): Promise<{ count: number }> => {
-      await control('--zero', proxy);
+      await controlCallgrind('--zero', proxy);
       await load(proxy, requests);
-      await control('--dump', proxy);
-      return { count: counted(folders.get(proxy.name) ?? '') / requests };
+      await controlCallgrind('--dump', proxy);
+      return { count: countedInstructions(folders.get(proxy.name) ?? '') / requests };
     };
     const warmUp = async (proxy: RunningProxy) => {
       await load(proxy, warmUpRequests);
-      await control('--instr=on', proxy);
+      await controlCallgrind('--instr=on', proxy);
       await load(proxy, requests);
     };
     try {
@@ -70,12 +70,12 @@ function underCallgrind(definition: ProxyDefinition, folders: Map<string, string
   };
 }
 
-async function control(action: string, { child }: RunningProxy): Promise<void> {
+async function controlCallgrind(action: string, { child }: RunningProxy): Promise<void> {
   await runToEnd({ program: 'callgrind_control', args: [action, String(child.pid)] }, 'load');
 }
 
 /** The instructions in the latest dump, `callgrind.out.3`. */
-function counted(folder: string): number {
+function countedInstructions(folder: string): number {
   const numbers = readdirSync(folder).map((name) => Number(name.slice(outputName.length + 1)));
   const dump = readFileSync(join(folder, `${outputName}.${Math.max(...numbers)}`), 'utf8');
   return Number(/^(?:totals|summary): (\d+)/m.exec(dump)?.[1]);

@@ -13,16 +13,16 @@ import { type RunningProxy, selectProxies, startProxies } from '../support/runni
 import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-const client = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
+const clientScript = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
 const rate = 5000;
-/** 99.9 % needs thousands of requests. */
+/** The 99.9th percentile needs thousands of requests. */
 const minSeconds = 4;
 
 interface Report {
   readonly p50: number;
   readonly p99: number;
   readonly p999: number;
-  /** The delay with which the generator itself sent its requests: 99th percentile, ms. */
+  /** How late the generator itself sent its requests: 99th percentile, ms. */
   readonly delay99: number;
   readonly errors: number;
 }
@@ -39,7 +39,7 @@ export const latency: Scenario = {
     );
     const errors = new Map<string, number>();
     const send = async (port: number, seconds: number): Promise<Report> => {
-      const args = [client, `http://127.0.0.1:${port}/v1${path}`, `${rate}`, `${seconds}`];
+      const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${rate}`, `${seconds}`];
       return JSON.parse(await runToEnd({ program: process.execPath, args }, 'load'));
     };
     try {
@@ -61,7 +61,7 @@ export const latency: Scenario = {
         targets,
       });
       return {
-        text: 'The workload of the first question at a fixed rate. A latency counts from the time at which the request is due, even if it is sent later: a pause counts for every request that is due meanwhile (no coordinated omission). The last table has the part of it that the load generator adds itself.',
+        text: 'The workload of the first question at a fixed rate. A latency counts from the time at which the request is due, even if it is sent later: a pause of the proxy delays every request that is due meanwhile (no coordinated omission). The last table shows how late the load generator itself sends its requests.',
         tables: [
           table('50 % of the requests take at most, ms', 'p50'),
           table('99 % of the requests take at most, ms', 'p99', [{ atMost: 1.5, times: 'HAProxy' }]),

@@ -2,7 +2,7 @@ import type { Options } from '../options.ts';
 import type { ProxyDefinition } from '../proxies/definition.ts';
 import { gateway, gatewayWithoutFastLane } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
-import { proxies, servers } from '../proxies/index.ts';
+import { proxies, standaloneProxies } from '../proxies/index.ts';
 import { nodeRelay } from '../proxies/nodeRelay.ts';
 import type { Section, Target } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
@@ -22,7 +22,7 @@ interface Setting {
   readonly targets?: readonly Target[];
 }
 
-const times = (atMost: number): readonly Target[] => [{ atMost, times: 'HAProxy' }];
+const timesHaproxy = (atMost: number): readonly Target[] => [{ atMost, times: 'HAProxy' }];
 const onConnections = `on ${connections} keep-alive connections`;
 
 export const smallJson: Scenario = {
@@ -31,7 +31,7 @@ export const smallJson: Scenario = {
   runs: 'quick',
   async run(options) {
     const targets = [
-      ...times(1.3),
+      ...timesHaproxy(1.3),
       { atMost: 0.18, times: 'http-proxy-middleware' },
       { atMost: 0.25, times: '@fastify/http-proxy' },
     ];
@@ -44,26 +44,26 @@ export const smallJson: Scenario = {
 
 export const varied: Scenario = {
   name: 'varied',
-  title: 'What does it cost if requests differ?',
+  title: 'What does a request cost if requests differ?',
   runs: 'full',
   needs: ['wrk'],
   async run(options) {
     const load = { mix: { clients, routes: 20 } };
     return {
       text: `The same response ${onConnections}. Every request is one of 1,000: 20 paths, and 50 values of a field that names the client.`,
-      ...(await compare({ peers: servers, load, targets: times(1.6) }, options)),
+      ...(await compare({ peers: standaloneProxies, load, targets: timesHaproxy(1.6) }, options)),
     };
   },
 };
 
 export const accessLog: Scenario = {
   name: 'access-log',
-  title: 'What does it cost with an access log?',
+  title: 'What does a request cost with an access log?',
   runs: 'full',
   async run(options) {
     return {
-      text: 'The workload of the first question, and every proxy writes a line of JSON per request to a file. HAProxy writes it to its standard output, which is the file: it does not open log files itself.',
-      ...(await compare({ peers: servers, accessLog: true, targets: times(1.6) }, options)),
+      text: 'The workload of the first question, and every proxy writes a line of JSON per request to a file. HAProxy cannot open log files itself, so it writes the line to its standard output, which is redirected to the file.',
+      ...(await compare({ peers: standaloneProxies, accessLog: true, targets: timesHaproxy(1.6) }, options)),
     };
   },
 };
@@ -75,7 +75,7 @@ export const post: Scenario = {
   async run(options) {
     return {
       text: `POST of 1 KiB ${onConnections}; the response has 256 bytes.`,
-      ...(await compare({ peers: servers, load: { bodyBytes: 1024 }, targets: times(1.7) }, options)),
+      ...(await compare({ peers: standaloneProxies, load: { bodyBytes: 1024 }, targets: timesHaproxy(1.7) }, options)),
     };
   },
 };
@@ -88,7 +88,7 @@ export const tls: Scenario = {
   async run(options) {
     return {
       text: `The workload of the first question over TLS ${onConnections}; the connection to the backend has no TLS.`,
-      ...(await compare({ peers: servers, isSecure: true, targets: times(1.8) }, options)),
+      ...(await compare({ peers: standaloneProxies, isSecure: true, targets: timesHaproxy(1.8) }, options)),
     };
   },
 };

@@ -3,12 +3,12 @@ import { gatewayCommand } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { comparePerRequest } from '../support/compare.ts';
-import { status } from '../support/response.ts';
+import { statusOf } from '../support/response.ts';
 import { selectProxies, startProxies } from '../support/runningProxies.ts';
 import { dates, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The only version that is not deprecated: the last successor of all others. */
+/** The only version that is not deprecated. All others name it as the newest version. */
 const newest = 'v5000';
 
 export const routes: Scenario = {
@@ -19,7 +19,7 @@ export const routes: Scenario = {
     const target = `/v1${path}`;
     const proxies = selectProxies([haproxy, ...[2, 1000].map(withVersions)], options.only);
     const started = await startProxies(proxies, await startJsonBackend(), async (port) => {
-      const received = await status(port, target);
+      const received = await statusOf(port, target);
       return received === 200 ? undefined : `status: ${received}`;
     });
     try {

@@ -17,7 +17,7 @@ const minSeconds = 5;
 
 export const scavenges: Scenario = {
   name: 'scavenges',
-  title: 'How much of it is garbage collection?',
+  title: 'How much time does garbage collection take?',
   runs: 'full',
   async run({ rounds, seconds, quick }) {
     const backend = await startJsonBackend();
@@ -27,7 +27,7 @@ export const scavenges: Scenario = {
       return { micros: (times.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(times) };
     });
     return {
-      text: `The time of minor garbage collections in the workload of the first question. One sample per start of the gateway, ${starts} starts, because it can differ between starts.`,
+      text: `The time of minor garbage collections in the workload of the first question. One sample per start of the gateway, ${starts} starts, because the time can differ between starts.`,
       tables: [
         { figure: 'scavenge time per request, µs', digits: 2, rows: samples.rows('micros'), targets: [] },
         { figure: 'median time of a scavenge, ms', digits: 2, rows: samples.rows('median'), targets: [] },
@@ -37,7 +37,7 @@ export const scavenges: Scenario = {
   },
 };
 
-/** Starts a gateway in a process of its own, and returns the duration of each scavenge under load, in ms. */
+/** Starts a gateway in a process of its own, and returns the duration of each scavenge under load, in ms, and the number of requests. */
 async function measure(backendPort: number, warmUp: number, seconds: number) {
   const [port, folder] = [await freePort(), temporaryFolder()];
   const { program, args } = gateway.command({ port, backendPort, folder });

@@ -5,9 +5,9 @@ import type { Section } from '../report/results.ts';
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** `quick`: every run; `full`: every run but a quick one; `named`: runs only if it is named. */
+  /** Without `--scenarios`: `quick` runs always, `full` runs without `--quick`, and `named` never runs. */
   readonly runs: 'quick' | 'full' | 'named';
-  /** Programs without which it cannot run. */
+  /** Programs that must be installed. */
   readonly needs?: readonly string[];
   run(options: Options): Promise<Pick<Section, 'text' | 'tables' | 'notes'>>;
 }

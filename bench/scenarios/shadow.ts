@@ -14,11 +14,11 @@ import { type RunningProxy, startProxies } from '../support/runningProxies.ts';
 import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-const client = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
+const clientScript = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
 const rate = 2000;
 const withoutShadow = 'version-gateway, no shadow';
 
-/** A gateway whose `/v1` has a shadow to a `/v2` at this port. Undefined: none. */
+/** `shadowPort`: the port of `/v2`, which gets the copies of requests to `/v1`. Undefined: `/v1` has no shadow. */
 function gatewayWith(name: string, shadowPort: number | undefined): ProxyDefinition {
   const until = new Date(Date.now() + 86_400_000).toISOString();
   const shadow = `shadow: { to: /v2, sample: 1%, until: ${until} }`;
@@ -51,7 +51,7 @@ export const shadow: Scenario = {
     const set = await startProxies(gateways, backendPort, async () => undefined);
     const errors = new Map<string, number>();
     const send = async ({ port }: RunningProxy, seconds: number) => {
-      const args = [client, `http://127.0.0.1:${port}/v1${path}`, `${rate}`, `${seconds}`];
+      const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${rate}`, `${seconds}`];
       const written = await runToEnd({ program: process.execPath, args }, 'load');
       return JSON.parse(written) as { readonly p50: number; readonly p99: number; readonly errors: number };
     };

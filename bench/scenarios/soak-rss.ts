@@ -9,7 +9,10 @@ import { startProxies } from '../support/runningProxies.ts';
 import { connections, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-/** When memory is read. The verdict compares the first two; the third shows whether memory still grows, as with a leak. */
+/**
+ * Memory is read after these numbers of requests. The result compares the first two. The third shows whether memory still grows, as
+ * with a leak.
+ */
 const requestCounts = [100_000, 1_000_000, 2_000_000];
 const allowedGrowth = 0.2;
 
@@ -30,18 +33,18 @@ export const soakRss: Scenario = {
         rss.push(rssBytes(proxy.child.pid));
         progress(`${requests} requests: ${mebibytes(rss.at(-1))} resident`);
       }
-      return { text: verdict(rss), tables: [table(rss)], notes: [] };
+      return { text: growthText(rss), tables: [table(rss)], notes: [] };
     } finally {
       await started.stop();
     }
   },
 };
 
-function verdict(rss: readonly number[]): string {
+function growthText(rss: readonly number[]): string {
   const [early = Number.NaN, late = Number.NaN] = rss;
   const growth = late / early - 1;
   const comparison = growth <= allowedGrowth ? 'within' : 'MORE THAN';
-  return `From the first to the second count: ${(growth * 100).toFixed(1)} % growth, ${comparison} the ${allowedGrowth * 100} % allowed.`;
+  return `Memory grows by ${(growth * 100).toFixed(1)} % from the first to the second row, ${comparison} the allowed ${allowedGrowth * 100} %.`;
 }
 
 function table(rss: readonly number[]): Table {

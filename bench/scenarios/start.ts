@@ -49,10 +49,10 @@ export const start: Scenario = {
       targets,
     });
     return {
-      text: `A proxy is started, and gets its first request when it accepts connections. Its memory is read ${restMs / 1000} s after the response. The gateway is started from the built package, as users install it, and from its sources.`,
+      text: `A proxy is started, and gets its first request as soon as it accepts connections. Its memory is read ${restMs / 1000} s after the response. The gateway is started from the built package, as users install it, and from its sources.`,
       tables: [
         table('from the start of the process to the first response, ms', 'firstAnswerMs', [{ atMost: 300 }]),
-        table('CPU time until then, ms', 'cpuMs', []),
+        table('CPU time until the first response, ms', 'cpuMs', []),
         table('resident memory at rest, MB', 'megabytes', [{ atMost: 80 }]),
       ],
       notes: [...notes, ...samples.notes],
@@ -63,11 +63,11 @@ export const start: Scenario = {
 async function measure({ name, command }: ProxyDefinition, backendPort: number): Promise<Sample> {
   const port = await freePort();
   const toStart = command({ port, backendPort, folder: temporaryFolder() });
-  const begun = performance.now();
+  const startedAt = performance.now();
   const child = await startServer(toStart, port, 'proxy', attemptMs);
   try {
     const reason = await checkResponse(port);
-    const firstAnswerMs = performance.now() - begun;
+    const firstAnswerMs = performance.now() - startedAt;
     if (reason !== undefined) throw new Error(`${name} returns a wrong response (${reason})`);
     const cpuMs = cpuSeconds(child.pid) * 1000;
     await sleep(restMs);

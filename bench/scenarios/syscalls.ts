@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { servers } from '../proxies/index.ts';
+import { standaloneProxies } from '../proxies/index.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { temporaryFolder } from '../support/children.ts';
 import { runLoad } from '../support/load.ts';
@@ -22,10 +22,14 @@ export const syscalls: Scenario = {
   needs: ['strace'],
   async run(options) {
     const text =
-      'The workload of the first question, counted by strace. It slows every proxy down, so there are no times.';
-    const started = await startProxies(selectProxies(servers, options.only), await startJsonBackend(), checkResponse);
+      'The workload of the first question, counted by strace. strace slows every proxy down, so this section has no times.';
+    const started = await startProxies(
+      selectProxies(standaloneProxies, options.only),
+      await startJsonBackend(),
+      checkResponse,
+    );
     try {
-      // A machine may forbid tracing: then no proxy is measured, and that is no fault of the gateway.
+      // If the machine forbids tracing, no proxy can be measured. The run must not fail because of that.
       const optional = started.running.map((proxy) => ({ ...proxy, required: false }));
       const samples = await measureRounds(optional, options.rounds, measure);
       const table = { figure: 'system calls per request', digits: 2, rows: samples.rows('calls'), targets: [] };
@@ -43,8 +47,8 @@ async function measure({ port, child }: RunningProxy): Promise<{ calls: number }
   const strace = spawn('strace', args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(strace, 'close');
   // strace reports when it has attached, or why it cannot.
-  const [said] = await Promise.race([once(strace.stderr, 'data'), ended]);
-  if (!String(said).includes('attached')) throw new Error(`strace cannot trace: ${String(said).trim()}`);
+  const [message] = await Promise.race([once(strace.stderr, 'data'), ended]);
+  if (!String(message).includes('attached')) throw new Error(`strace cannot trace: ${String(message).trim()}`);
   const { requests } = await runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds });
   strace.kill('SIGINT');
   await ended;

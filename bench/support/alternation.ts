@@ -11,7 +11,7 @@ import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 const intervalMs = 600;
 
 export interface Variant {
-  /** What it records or exports: `metrics and ledger`. */
+  /** The difference from the other variants, such as `metrics and ledger`. */
   readonly name: string;
   readonly snapshot: Snapshot;
   readonly recorder: Recorder | undefined;
@@ -19,11 +19,11 @@ export interface Variant {
 
 /** What one variant has cost so far. */
 export interface VariantFigure {
-  /** That of the variant. */
+  /** The name of the variant. */
   readonly name: string;
-  /** Of the whole process. */
+  /** CPU time of the whole process. */
   readonly cpuMicros: number;
-  /** Of the thread that serves requests. */
+  /** CPU time of the thread that serves requests. */
   readonly threadMicros: number;
   readonly requests: number;
 }
@@ -38,32 +38,32 @@ export async function alternate(
   restrictions: RestrictionUpdate = {},
 ): Promise<void> {
   const figures = variants.map((variant) => ({ variant, cpuMicros: 0, threadMicros: 0, requests: 0 }));
-  const recorders = new Map(figures.map((figure) => [figure, countInto(figure, figure.variant.recorder)]));
+  const recorders = new Map(figures.map((figure) => [figure, countingRecorder(figure, figure.variant.recorder)]));
   const dataPlane = new DataPlane(variants[0].snapshot);
-  // Of all variants. It is kept when the snapshot changes.
+  // The same restrictions for all variants: the data plane keeps them when the snapshot changes.
   await dataPlane.restrict(restrictions);
   const server = createClientListener(variants[0].snapshot.gateway, dataPlane.context);
   const shuffled = () => figures.toSorted(() => Math.random() - 0.5);
   let order = shuffled();
   let current = order.shift();
-  const now = () => ({ cpu: process.cpuUsage(), thread: process.threadCpuUsage() });
-  let before = now();
-  const use = (figure: (typeof figures)[number]): void => {
+  const cpuTimes = () => ({ cpu: process.cpuUsage(), thread: process.threadCpuUsage() });
+  let before = cpuTimes();
+  const activate = (figure: (typeof figures)[number]): void => {
     const { snapshot } = figure.variant;
     if (dataPlane.current !== snapshot) dataPlane.apply(snapshot);
     dataPlane.context.recorder = recorders.get(figure);
   };
-  if (current) use(current);
+  if (current) activate(current);
   setInterval(() => {
-    const after = now();
+    const after = cpuTimes();
     if (current) {
       current.cpuMicros += after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
       current.threadMicros += after.thread.user + after.thread.system - before.thread.user - before.thread.system;
     }
     current = order.shift();
     if (order.length === 0) order = shuffled();
-    if (current) use(current);
-    before = now();
+    if (current) activate(current);
+    before = cpuTimes();
   }, intervalMs);
   process.on('SIGUSR2', () => {
     for (const figure of figures) Object.assign(figure, { cpuMicros: 0, threadMicros: 0, requests: 0 });
@@ -76,8 +76,8 @@ export async function alternate(
   await listen(server, variants[0].snapshot.gateway.listen);
 }
 
-/** Counts the recorded requests. The variant that records nothing creates the record of an exchange, too. */
-function countInto(figure: { requests: number }, recorder: Recorder | undefined): Recorder {
+/** Counts the requests that end. Because of it, even the variant that records nothing creates the record of each exchange. */
+function countingRecorder(figure: { requests: number }, recorder: Recorder | undefined): Recorder {
   return {
     record(exchange) {
       figure.requests += 1;

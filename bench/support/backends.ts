@@ -8,19 +8,19 @@ export const jsonBackendName = nginxVersion ? `nginx ${nginxVersion} \`return 20
 
 /** Starts the backend that answers every GET with the small JSON. Returns its port. */
 export function startJsonBackend(): Promise<number> {
-  return start((port) => (nginxVersion ? nginxBackend(port) : script('jsonBackend.ts', port)));
+  return startOnFreePort((port) => (nginxVersion ? nginxBackend(port) : scriptCommand('jsonBackend.ts', port)));
 }
 
-/** Returns the same list of `items` objects for each request. */
+/** Starts a backend that answers every request with the same list of `items` objects. Returns its port. */
 export function startListBackend(items: number): Promise<number> {
-  return start((port) => script('jsonBackend.ts', port, String(items)));
+  return startOnFreePort((port) => scriptCommand('jsonBackend.ts', port, String(items)));
 }
 
 export function startBodiesBackend(): Promise<number> {
-  return start((port) => script('bodiesBackend.ts', port));
+  return startOnFreePort((port) => scriptCommand('bodiesBackend.ts', port));
 }
 
-async function start(command: (port: number) => Command): Promise<number> {
+async function startOnFreePort(command: (port: number) => Command): Promise<number> {
   const port = await freePort();
   await startServer(command(port), port, 'load');
   return port;
@@ -38,6 +38,6 @@ function nginxBackend(port: number): Command {
   );
 }
 
-function script(name: string, port: number, ...args: string[]): Command {
+function scriptCommand(name: string, port: number, ...args: string[]): Command {
   return { program: process.execPath, args: [fileURLToPath(new URL(name, import.meta.url)), String(port), ...args] };
 }

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd, temporaryFolder } from './children.ts';
 
-/** PEM files. */
+/** The paths of PEM files. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
-  /** HAProxy reads both from one file. */
+  /** The certificate and the key in one file, as HAProxy needs them. */
   readonly both: string;
 }
 

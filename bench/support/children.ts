@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Core, pinned } from './cores.ts';
-import { listening } from './ports.ts';
+import { waitUntilListening } from './ports.ts';
 import { processTree } from './proc.ts';
 
 export interface Command {
@@ -51,7 +51,7 @@ export async function startServer(command: Command, port: number, core: Core, at
   ended.then(() => alive.delete(pid));
   const stop = () => stopTree(child, pid, ended);
   try {
-    await listening(
+    await waitUntilListening(
       port,
       () => {
         if (!alive.has(pid)) throw new Error(`${command.program} ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
@@ -81,7 +81,7 @@ export async function runToEnd(command: Command, core: Core): Promise<string> {
   return written;
 }
 
-/** Sends SIGTERM. After one second, kills the whole tree: if only its master is killed, the worker of nginx keeps running. */
+/** Sends SIGTERM. After one second, kills the whole process tree: without its master, the worker of nginx would keep running. */
 async function stopTree(child: ChildProcess, pid: number, ended: Promise<void>): Promise<void> {
   if (!alive.has(pid)) return;
   child.kill('SIGTERM');
@@ -100,11 +100,11 @@ function killTree(pid: number): void {
   }
 }
 
-let cleansUp = false;
+let isCleanUpRegistered = false;
 
 function cleanUpOnExit(): void {
-  if (cleansUp) return;
-  cleansUp = true;
+  if (isCleanUpRegistered) return;
+  isCleanUpRegistered = true;
   process.once('exit', () => {
     for (const pid of alive) killTree(pid);
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });

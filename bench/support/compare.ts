@@ -62,7 +62,7 @@ export async function compareCpu(
   };
 }
 
-/** The figures of a proxy whose requests failed are not comparable. */
+/** A note for each proxy with failed requests, because its figures are not comparable. */
 export function errorNotes(errors: ReadonlyMap<string, number>): string[] {
   return [...errors].filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count} requests FAILED.`);
 }

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Command } from './children.ts';
 import { programVersion } from './versions.ts';
 
-/** The proxy has its own core; load generator and backend share the others. `any`: not pinned. */
+/** `proxy`: the core of the measured proxy. `load`: all other cores, for the load generator and the backend. `any`: not pinned. */
 export type Core = 'proxy' | 'load' | 'any';
 
 const allowed = allowedCores();

@@ -1,9 +1,9 @@
 /**
  * node fixedRateClient.ts URL RATE SECONDS [CLIENTS ROUTES]: sends RATE requests per second, whether or not earlier ones are
- * answered. The latency of a request counts from the time at which it is due. So a proxy that stands still delays all requests
- * that are due meanwhile. A generator that waits for answers would delay only one per connection. Every millisecond, one group
- * of requests is due. With CLIENTS and ROUTES, so many clients call so many routes below the URL in turn, and the report has the
- * number of answers to each of them: `answers[client + CLIENTS * route]`.
+ * answered. The latency of a request counts from the time at which it is due. So a pause of the proxy delays all requests
+ * that are due meanwhile. With a generator that waits for answers, it would delay only one request per connection. Every
+ * millisecond, one group of requests is due. With CLIENTS and ROUTES, the requests alternate between that many clients and that many routes below the URL. The
+ * report then has the number of answers for each pair of client and route: `answers[client + CLIENTS * route]`.
  */
 import { connect } from 'node:net';
 import { ResponseReader } from './responseReader.ts';
@@ -28,7 +28,7 @@ interface Connection {
   send(dueAt: number): void;
 }
 
-/** Written to a connection so far. */
+/** The number of requests that were written to a connection so far. */
 let written = 0;
 const latencies: number[] = [];
 /** How late each group was sent: the part of the latencies that the generator itself adds. */
@@ -48,28 +48,28 @@ function open(): void {
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
   const reader = new ResponseReader();
   let dueAt: number | undefined;
-  let kind = 0;
+  let headIndex = 0;
   const connection: Connection = {
     send: (due) => {
       dueAt = due;
-      kind = written % heads.length;
+      headIndex = written % heads.length;
       written += 1;
-      socket.write(heads[kind] as Buffer);
+      socket.write(heads[headIndex] as Buffer);
     },
   };
-  const becomeIdle = () => {
+  const sendNextOrIdle = () => {
     const next = waiting.shift();
     if (next === undefined) idle.push(connection);
     else connection.send(next);
   };
-  socket.on('connect', becomeIdle);
+  socket.on('connect', sendNextOrIdle);
   socket.on('data', (chunk: Buffer) => {
     if (dueAt === undefined || !reader.take(chunk)) return;
     latencies.push(performance.now() - dueAt);
-    answers[kind] = (answers[kind] ?? 0) + 1;
+    answers[headIndex] = (answers[headIndex] ?? 0) + 1;
     dueAt = undefined;
     if (reader.status >= 400) errors += 1;
-    becomeIdle();
+    sendNextOrIdle();
   });
   socket.on('error', () => {});
   socket.on('close', () => {
@@ -93,7 +93,7 @@ function sendDue(): void {
   if (sent < dueCount) delays.push(now - (startedAt + Math.ceil((sent + 1) / perMs)));
   for (; sent < dueCount; sent++) {
     const dueAt = startedAt + Math.ceil((sent + 1) / perMs);
-    // In turn, so that no connection is idle until the proxy closes it.
+    // The connection that is idle for the longest time, so that the proxy closes none as unused.
     const connection = idle.shift();
     if (connection) connection.send(dueAt);
     else {
@@ -127,7 +127,7 @@ function finish(): void {
   process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
 }
 
-// The connections are open by then.
+// After 200 ms, the first connections are open.
 setTimeout(() => {
   startedAt = performance.now();
   sendDue();

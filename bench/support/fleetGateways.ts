@@ -7,7 +7,7 @@ import { freePort } from './ports.ts';
 export interface BenchGateway extends Child {
   readonly name: string;
   readonly port: number;
-  readonly admin: number;
+  readonly adminPort: number;
   /** Its routes.yaml. */
   readonly file: string;
   /** The sections of routes.yaml below `routes`. */
@@ -15,8 +15,8 @@ export interface BenchGateway extends Child {
 }
 
 /**
- * Starts a gateway with one version, `/v1`. `store`: of its fleet; undefined: the gateway is on its own. `nodeOptions`: for the
- * Node that runs it.
+ * Starts a gateway with one version, `/v1`. `store`: the store of its fleet; undefined: the gateway is in no fleet.
+ * `nodeOptions`: options of the Node process that runs the gateway.
  */
 export async function startGateway(
   name: string,
@@ -24,10 +24,10 @@ export async function startGateway(
   store?: string,
   nodeOptions: readonly string[] = [],
 ): Promise<BenchGateway> {
-  const [port, admin, folder] = [await freePort(), await freePort(), temporaryFolder()];
+  const [port, adminPort, folder] = [await freePort(), await freePort(), temporaryFolder()];
   const file = join(folder, 'routes.yaml');
   const settings = [
-    `gateway: { listen: "127.0.0.1:${port}", admin: "127.0.0.1:${admin}", drain: 5s }`,
+    `gateway: { listen: "127.0.0.1:${port}", admin: "127.0.0.1:${adminPort}", drain: 5s }`,
     `usage: { store: "${join(folder, 'usage.db')}", identify: ["header:x-client-id"] }`,
     'log: { access: off }',
     ...(store === undefined ? [] : [`fleet: { store: "${store}", name: "${name}" }`]),
@@ -35,10 +35,10 @@ export async function startGateway(
   writeRoutes({ file, settings }, `"http://127.0.0.1:${backend}"`);
   const args = [...nodeOptions, 'gateway/main.ts', 'start', '--config', file];
   const server = await startServer({ program: process.execPath, args }, port, 'any');
-  return { name, port, admin, file, settings, ...server };
+  return { name, port, adminPort, file, settings, ...server };
 }
 
-/** Replaces routes.yaml at once. `v1`: the value of the version. */
+/** Replaces routes.yaml atomically. `v1`: the settings of `/v1`, as YAML. */
 export function writeRoutes({ file, settings }: Pick<BenchGateway, 'file' | 'settings'>, v1: string): void {
   writeFileSync(`${file}.next`, `routes: { /v1: ${v1} }\n${settings}\n`);
   renameSync(`${file}.next`, file);

@@ -1,6 +1,6 @@
 /**
- * node jsonBackend.ts PORT [ITEMS]: answers every request with the same response, at little cost. Bodies need a Content-Length.
- * ITEMS: a list of so many objects instead of the body of the workload.
+ * node jsonBackend.ts PORT [ITEMS]: answers every request with the same response, at little cost. Request bodies need a
+ * Content-Length. With ITEMS, the response is a list of that many objects instead of the body of the workload.
  */
 import { createServer } from 'node:net';
 import { listBody, body as workloadBody } from './workload.ts';

@@ -46,7 +46,7 @@ export async function runLoad({ url, connections, seconds, bodyBytes = 0, mix, r
   return report;
 }
 
-/** Runs h2load, and counts its requests. @throws if another protocol than `protocol` is used. */
+/** Runs h2load, and counts its requests. @throws if h2load uses another protocol than `protocol`. */
 export async function runH2load(
   url: string,
   protocol: 'h2' | 'h2c' | 'http/1.1',

@@ -1,5 +1,6 @@
 /**
- * node loadClient.ts URL CONNECTIONS SECONDS: the load generator if wrk is not installed. BODY_BYTES: the size of the body.
+ * node loadClient.ts URL CONNECTIONS SECONDS: the load generator if wrk is not installed. The environment variable BODY_BYTES
+ * is the size of each request body; with 0 or without it, GET requests are sent.
  * Uses plain sockets, because node:http needs more CPU than most of the measured proxies.
  */
 import { connect } from 'node:net';
@@ -19,9 +20,9 @@ const head = Buffer.from(
 const latencies: number[] = [];
 let bytes = 0;
 let errors = 0;
-let over = false;
+let isOver = false;
 
-function drive(): void {
+function openConnection(): void {
   const address = { port: Number(url.port), host: url.hostname };
   const socket =
     url.protocol === 'https:' ? connectSecurely({ ...address, rejectUnauthorized: false }) : connect(address);
@@ -36,20 +37,20 @@ function drive(): void {
   socket.on(url.protocol === 'https:' ? 'secureConnect' : 'connect', send);
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (over || !reader.take(chunk)) return;
+    if (isOver || !reader.take(chunk)) return;
     latencies.push(performance.now() - sentAt);
     if (reader.status >= 400) errors++;
     send();
   });
   socket.on('error', () => errors++);
-  socket.on('close', () => over || setTimeout(drive, 10));
+  socket.on('close', () => isOver || setTimeout(openConnection, 10));
 }
 
 const startedAt = performance.now();
-for (let number = 0; number < Number(connections); number++) drive();
+for (let number = 0; number < Number(connections); number++) openConnection();
 
 setTimeout(() => {
-  over = true;
+  isOver = true;
   const elapsed = (performance.now() - startedAt) / 1000;
   latencies.sort((a, b) => a - b);
   const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;

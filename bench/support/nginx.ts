@@ -5,7 +5,7 @@ import { programVersion } from './versions.ts';
 
 export const nginxVersion = programVersion('nginx', ['-v']);
 
-/** Starts nginx with one worker that writes only below `folder`. `http`: the content of its http block. */
+/** The command of an nginx with one worker, which writes only below `folder`. `http`: the content of its http block. */
 export function nginxCommand(folder: string, http: string): Command {
   const file = join(folder, 'nginx.conf');
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -18,7 +18,7 @@ export function nginxCommand(folder: string, http: string): Command {
     error_log stderr error;
     events { worker_connections 8192; }
     http {
-      # A request and its small body are read at once, so that no answer precedes the body.
+      # A request and its small body are read at once, so that nginx does not answer before the body has arrived.
       client_header_buffer_size 4k;
       access_log off;
       ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}

@@ -12,11 +12,11 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
   return port;
 }
 
-// Under valgrind, a gateway takes some ten seconds to start.
+// Under valgrind, a gateway takes about ten seconds to start.
 const timeoutMs = 60_000;
 
 /** Waits until `port` accepts connections; tries every `attemptMs`. `check` may throw to end the wait. */
-export async function listening(port: number, check: () => void, attemptMs = 50): Promise<void> {
+export async function waitUntilListening(port: number, check: () => void, attemptMs = 50): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await accepts(port))) {
     check();

@@ -25,7 +25,7 @@ export function cpuSeconds(pid: number): number {
   return sum(ticks) / ticksPerSecond;
 }
 
-/** CPU time of the main thread of a process since its start, to the nanosecond: in Node, the thread that serves requests. */
+/** CPU time of the main thread of a process since its start, with nanosecond resolution. In the gateway, this thread serves requests. */
 export function mainThreadSeconds(pid: number): number {
   return Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(' ')[0] ?? 0) / 1e9;
 }

@@ -21,7 +21,7 @@ async function overHttp1(port: number, target: string, isSecure: boolean): Promi
 
 async function overHttp2(port: number, target: string, isSecure: boolean): Promise<Record<string, unknown>> {
   const session = connect(`${isSecure ? 'https' : 'http'}://127.0.0.1:${port}`, { rejectUnauthorized: false });
-  // The stream reports the error, too.
+  // The stream emits the same error, which rejects the await below.
   session.on('error', () => {});
   try {
     const stream = session.request({ ':path': target });
@@ -32,7 +32,7 @@ async function overHttp2(port: number, target: string, isSecure: boolean): Promi
   }
 }
 
-export async function status(port: number, target: string): Promise<number | undefined> {
+export async function statusOf(port: number, target: string): Promise<number | undefined> {
   const response = await request(port, target);
   response.resume();
   return response.statusCode;

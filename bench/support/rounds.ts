@@ -15,7 +15,7 @@ interface Measured {
 }
 
 /**
- * Warms all proxies up, if they need it. Then every round measures all of them, so that a slow minute of the machine affects
+ * With `warmUp`, warms all proxies up first. Then every round measures all of them, so that a slow minute of the machine affects
  * all. If a proxy fails, the other proxies are still measured.
  * @throws the error of a required proxy.
  */
@@ -25,10 +25,10 @@ export async function measureRounds<Proxy extends Measured, Figure extends strin
   measure: (proxy: Proxy) => Promise<Readonly<Record<Figure, number>>>,
   warmUp?: (proxy: Proxy) => Promise<unknown>,
 ): Promise<Samples<Figure>> {
-  const taken = new Map<Proxy, Readonly<Record<Figure, number>>[]>(proxies.map((proxy) => [proxy, []]));
+  const samplesByProxy = new Map<Proxy, Readonly<Record<Figure, number>>[]>(proxies.map((proxy) => [proxy, []]));
   const notes: string[] = [];
   for (let round = warmUp ? 0 : 1; round <= rounds; round++) {
-    for (const [proxy, samples] of taken) {
+    for (const [proxy, samples] of samplesByProxy) {
       try {
         if (round === 0) {
           await warmUp?.(proxy);
@@ -41,7 +41,7 @@ export async function measureRounds<Proxy extends Measured, Figure extends strin
         progress(`round ${round}/${rounds}  ${proxy.name}: ${figures.join(', ')}`);
       } catch (error) {
         if (proxy.required) throw error;
-        taken.delete(proxy);
+        samplesByProxy.delete(proxy);
         const [reason = ''] = String(error).split('\n');
         notes.push(`${proxy.name} is not measured: ${reason}.`);
         progress(notes.at(-1) ?? '');
@@ -49,7 +49,7 @@ export async function measureRounds<Proxy extends Measured, Figure extends strin
     }
   }
   const rows = (figure: Figure): Row[] =>
-    [...taken].map(([{ name }, samples]) => ({
+    [...samplesByProxy].map(([{ name }, samples]) => ({
       name,
       samples: samples.map((sample) => Number(sample[figure].toPrecision(6))),
     }));

@@ -13,7 +13,7 @@ export interface RunningProxy {
 }
 
 export interface RequestedSetup extends Pick<Setup, 'certificate'> {
-  /** Each proxy writes a file in its own folder. */
+  /** Each proxy writes an access log in its own folder. */
   readonly accessLog?: boolean;
 }
 
@@ -45,7 +45,8 @@ export function onlyInstalled(proxies: readonly ProxyDefinition[]): {
 }
 
 /**
- * Starts all proxies, since an idle one uses no CPU time. Skips a proxy for which `check` returns a reason.
+ * Starts all proxies. They can run at the same time, because an idle proxy uses no CPU time. Skips a proxy for which `check`
+ * returns a reason.
  * @throws if a required proxy is skipped.
  */
 export async function startProxies(

@@ -10,7 +10,7 @@ import { type Load, runLoad } from './load.ts';
 import { freePort } from './ports.ts';
 import { connections, path } from './workload.ts';
 
-/** Loads a probe that alternates between variants. `args` follow PORT, BACKEND_PORT and FOLDER. */
+/** Starts a probe that alternates between variants, and loads it. The probe gets `args` after PORT, BACKEND_PORT and FOLDER. */
 export async function measureVariants(
   probe: string,
   { quick, rounds, seconds }: Options,
@@ -20,8 +20,8 @@ export async function measureVariants(
 ): Promise<{ readonly figures: readonly VariantFigure[]; readonly notes: readonly string[] }> {
   const [port, backend, folder] = [await freePort(), await startBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
-  const all = [file, String(port), String(backend), folder, ...args];
-  const server = await startServer({ program: process.execPath, args: all }, port, 'proxy');
+  const probeArgs = [file, String(port), String(backend), folder, ...args];
+  const server = await startServer({ program: process.execPath, args: probeArgs }, port, 'proxy');
   const load = (length: number) =>
     runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length, ...request });
   try {

@@ -5,7 +5,7 @@ if bytes > 0 then
   wrk.body = string.rep("x", bytes)
 end
 
--- CLIENTS and ROUTES: every request is of one of these clients to one of these routes, in random order.
+-- With CLIENTS and ROUTES, every request comes from a random one of that many clients and goes to a random one of that many routes.
 local clients = tonumber(os.getenv("CLIENTS") or "0")
 local routes = tonumber(os.getenv("ROUTES") or "0")
 if clients > 0 then
@@ -23,8 +23,8 @@ if clients > 0 then
   end
 end
 
--- RATE: so many requests per second over all connections. Each request waits for the next free time. A request that is late is
--- sent at once, so that the rate is reached again.
+-- With RATE, that many requests per second are sent over all connections. Each request waits for the next free time slot. A request
+-- that is late is sent at once, so that the rate is reached again.
 local rate = tonumber(os.getenv("RATE") or "0")
 if rate > 0 then
   local ffi = require("ffi")
@@ -37,7 +37,7 @@ if rate > 0 then
   local free
   function delay()
     local at = now()
-    -- After a pause, at most a second is made up for.
+    -- After a pause, only the requests of the last second are sent late.
     free = math.max((free or at) + 1000 / rate, at - 1000)
     return math.max(0, math.floor(free - at + 0.5))
   end
