@@ -36,7 +36,7 @@ export async function importLedger(postgres: Postgres, file: string): Promise<Im
   const ledger = openedLedger(file);
   try {
     ledger.exec('BEGIN');
-    assertCurrent(ledger, file);
+    assertImportable(ledger, file);
     await migrate(postgres);
     return await postgres.transaction((sql) => copy(sql, ledger, file));
   } catch (error) {
@@ -55,10 +55,12 @@ function openedLedger(file: string): DatabaseSync {
   }
 }
 
-/** Earlier versions of the ledger lack a column or a table. */
-function assertCurrent(ledger: DatabaseSync, file: string): void {
+// Earlier versions of the ledger lack a column or a table that is copied.
+const firstImportableVersion = 7;
+
+function assertImportable(ledger: DatabaseSync, file: string): void {
   const version = Number(ledger.prepare('PRAGMA user_version').get()?.['user_version']);
-  if (version >= 6) return;
+  if (version >= firstImportableVersion) return;
   throw new ImportError(`${file} was written by an earlier release.  Start this release once with it, then import it.`);
 }
 

@@ -53,8 +53,8 @@ export interface UsageQueries {
    */
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /**
-   * The clients that used a version on the days from `since` to `until` (UTC), and had not used it for at least `quiet` before, or
-   * never; the earliest first. No client counts as new if the ledger begins less than `quiet` before `since`.
+   * The clients that used a version on the days from `since` to `until` (UTC), and did not use it during the time `quiet` before
+   * `since`; the earliest first. No client counts as new if the ledger begins less than `quiet` before `since`.
    */
   arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */

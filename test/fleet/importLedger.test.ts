@@ -152,6 +152,19 @@ describe('importLedger', () => {
     await sql.close();
   });
 
+  it('refuses a ledger of an earlier release that lacks a table, and names the remedy', async () => {
+    const sql = await emptyStore();
+    const { file } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    const writer = new DatabaseSync(file);
+    writer.exec('DROP TABLE brownouts; PRAGMA user_version = 6');
+    writer.close();
+    await expect(importLedger(sql, file)).rejects.toMatchObject({
+      name: 'ImportError',
+      message: `${file} was written by an earlier release.  Start this release once with it, then import it.`,
+    });
+    await sql.close();
+  });
+
   it('says why a file cannot be read', async () => {
     const sql = await emptyStore();
     await expect(importLedger(sql, '/no/such/usage.db')).rejects.toThrow(

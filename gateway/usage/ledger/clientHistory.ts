@@ -9,8 +9,8 @@ const maxLookedUp = 1_000;
 const isUse = '(failing = 0 OR requests > failing)';
 
 /**
- * The clients that used a version on the days from `since` to `until`, and had not used it for at least `quiet` before `since`, or
- * never. If the ledger begins less than `quiet` before `since`, no client is known to be new.
+ * The clients that used a version on the days from `since` to `until`, and did not use it during the time `quiet` before `since`. If
+ * the ledger begins less than `quiet` before `since`, no client is known to be new.
  */
 export async function arrivalsIn(
   database: ReportingDatabase,

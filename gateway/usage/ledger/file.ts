@@ -92,8 +92,10 @@ export function readSalt(file: string): string {
   }
 }
 
-/** Rejects a path that is not a regular file, because opening a named pipe would block. @returns false if there is no such file
- * @throws UnsuitableFileError */
+/**
+ * Rejects a path that is not a regular file, because opening a named pipe would block. @returns false if there is no such file
+ * @throws UnsuitableFileError
+ */
 function assertFile(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats) assertSuitable(stats);

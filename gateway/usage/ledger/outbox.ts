@@ -135,7 +135,7 @@ export class Outbox {
     );
   }
 
-  /** Adds rows to the batch that is not closed. */
+  /** Adds rows to the newest batch, or to a new batch if the newest is closed, full or under another salt. */
   #addOpen(rows: UsageBatch, run: StoredRun, salt: string): void {
     const seq = this.#openBatch(run, salt);
     for (const row of rows) {

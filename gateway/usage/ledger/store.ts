@@ -27,7 +27,7 @@ export class SqliteStore {
   readonly mark: string;
   /** The latest instant in the file when it was opened, epoch ms. */
   readonly latest: number;
-  /** True if requests were counted since the gateway left its fleet. The shared store does not have these requests. */
+  /** True in a fleet, if this gateway has counted requests outside the fleet before. The shared store does not have these requests. */
   readonly countedAlone: boolean;
   readonly #file: string;
   readonly #database: DatabaseSync;

@@ -55,7 +55,7 @@ export interface WritableLedger extends LedgerState {
   close(): void | Promise<void>;
 }
 
-/** The limits of names in the settings. A limit that is not set is infinite in practice. */
+/** The limits of names in the settings. Without a setting, the number of names is not limited. */
 export function limitsOf({
   maxClients = Number.MAX_SAFE_INTEGER,
   maxRoutes = Number.MAX_SAFE_INTEGER,

@@ -86,7 +86,7 @@ export interface UsagePage {
   readonly filter?: string | undefined;
   /**
    * `here`: clients of the version with at least one request that did not fail; `refused`: clients with refused requests; `any`:
-   * all clients, with those that use only the successor now. Undefined: the clients of the version, without their states.
+   * all clients, including those that use only the successor now. Undefined: the clients of the version, without their states.
    */
   readonly state?: MigrationState | 'here' | 'refused' | 'any' | undefined;
 }
