@@ -200,16 +200,17 @@ export interface Peer {
  */
 export function requestHead(parts: RequestHeadParts): string {
   const { method, path, fields, host, id, traceparent } = parts;
-  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passed}${framing(fields)}${forwarding(parts)}X-Request-Id: ${id}\r\ntraceparent: ${traceparent}\r\n${ending(parts)}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passed}${framingField(fields)}${forwardingFields(parts)}X-Request-Id: ${id}\r\ntraceparent: ${traceparent}\r\n${lastFields(parts)}`;
 }
 
-function framing({ contentLength, transferEncoding }: RequestFields): string {
+function framingField({ contentLength, transferEncoding }: RequestFields): string {
   if (transferEncoding !== undefined) return 'Transfer-Encoding: chunked\r\n';
   return contentLength === undefined ? '' : `Content-Length: ${contentLength}\r\n`;
 }
 
-function forwarding({ fields, requestedHost, removedPrefix, peer }: RequestHeadParts): string {
-  if (fields.forwarded !== undefined) return appended(fields.forwarded, requestedHost, removedPrefix, peer);
+function forwardingFields({ fields, requestedHost, removedPrefix, peer }: RequestHeadParts): string {
+  if (fields.forwarded !== undefined)
+    return appendedForwardingFields(fields.forwarded, requestedHost, removedPrefix, peer);
   const host = requestedHost === '' ? '' : `X-Forwarded-Host: ${requestedHost}\r\n`;
   const prefix = removedPrefix === '' ? '' : `X-Forwarded-Prefix: ${removedPrefix}\r\n`;
   return peer.forwardingFields + host + prefix;
@@ -221,7 +222,12 @@ export function forwardingFieldsOf({ address, scheme, port }: Omit<Peer, 'forwar
 }
 
 /** Appends our values to the lists of a trusted peer. */
-function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefix: string, peer: Peer): string {
+function appendedForwardingFields(
+  lists: ReadonlyMap<string, string>,
+  host: string,
+  removedPrefix: string,
+  peer: Peer,
+): string {
   const rows: [name: string, ours: string][] = [
     ['X-Forwarded-For', peer.address],
     ['X-Forwarded-Proto', peer.scheme],
@@ -238,12 +244,12 @@ function appended(lists: ReadonlyMap<string, string>, host: string, removedPrefi
 }
 
 /** From the field after `traceparent` to the blank line. */
-function ending(parts: RequestHeadParts): string {
+function lastFields(parts: RequestHeadParts): string {
   const { tracestate, fields, httpVersion, pseudonym } = parts;
   const state = tracestate === undefined ? '' : `tracestate: ${tracestate}\r\n`;
   const via =
     fields.via === '' ? ownVia(httpVersion, pseudonym) : `Via: ${fields.via}, ${httpVersion} ${pseudonym}\r\n`;
-  return `${state + via + switching(parts) + hopsLeft(parts)}\r\n`;
+  return `${state + via + upgradeFields(parts) + maxForwardsField(parts)}\r\n`;
 }
 
 // The same for nearly all requests.
@@ -257,7 +263,7 @@ function ownVia(httpVersion: string, pseudonym: string): string {
   return lastVia.text;
 }
 
-function switching({ upgrade }: RequestHeadParts): string {
+function upgradeFields({ upgrade }: RequestHeadParts): string {
   return upgrade === '' ? '' : `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
 }
 
@@ -265,7 +271,7 @@ function switching({ upgrade }: RequestHeadParts): string {
 const maxHops = 1_000_000;
 
 /** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE. The gateway refuses TRACE. */
-function hopsLeft({ method, fields: { maxForwards } }: RequestHeadParts): string {
+function maxForwardsField({ method, fields: { maxForwards } }: RequestHeadParts): string {
   if (maxForwards === undefined) return '';
   const isDecremented = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);
   return `Max-Forwards: ${isDecremented ? Math.min(Number(maxForwards) - 1, maxHops) : maxForwards}\r\n`;

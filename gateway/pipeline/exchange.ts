@@ -94,7 +94,7 @@ export class Exchange implements Outbound, InFlight {
   /** The request target in origin-form, as received, and where its path ends. */
   originForm = '';
   pathEnd = 0;
-  /** The authority of the request: of an absolute-form target, else its Host; '' in HTTP/1.0 without one. */
+  /** The authority of the request: of an absolute-form target, else its Host; '' in HTTP/1.0 without Host. */
   host: string;
   activeVersion: ActiveVersion | undefined;
   /** The path after the version, without the query: `/drinks/7`. */

@@ -13,7 +13,7 @@ import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
 import { type ParserError, UnparsedBytes } from './readAhead.ts';
 
-// How many bytes are kept that arrive after a request in flight. Until then the socket is still read, because only reading
+// How many bytes that arrive after a request in flight are kept. Below this limit the socket is still read, because only reading
 // detects that the client has disconnected.
 const maxFollowing = 64 * 1024;
 

@@ -17,7 +17,7 @@ const visible = /^[\x21-\x7e]*$/;
 const maxLayers = 8;
 const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
 
-/** Parses a request-target. If the target is refused, returns a text that describes the fault. */
+/** Parses a request-target. If the target is refused, returns the reason as text. */
 export function parseRequestTarget(target: string): RequestTarget | string {
   if (target.startsWith('/')) return readOrigin(target, undefined);
   const scheme = /^https?:\/\//i.exec(target);
@@ -36,12 +36,12 @@ function readOrigin(origin: string, authority: string | undefined): RequestTarge
   const path = question === -1 ? origin : origin.slice(0, question);
   if (question !== -1 && !visible.test(origin.slice(question)))
     return 'a byte in the query that is not allowed in a URL';
-  const fault = ordinaryPath.test(path) ? undefined : faultOf(path);
-  return fault ?? { origin, pathEnd, authority };
+  const ambiguity = ordinaryPath.test(path) ? undefined : ambiguityOf(path);
+  return ambiguity ?? { origin, pathEnd, authority };
 }
 
 /** Why another server might interpret the path differently; undefined if no server would. */
-function faultOf(path: string): string | undefined {
+function ambiguityOf(path: string): string | undefined {
   if (path.startsWith('//')) return 'the path begins with //';
   if (!visible.test(path)) return 'a byte in the path that is not allowed in a URL';
   if (/[\\#]/.test(path)) return 'a \\ or # in the path';
@@ -50,11 +50,11 @@ function faultOf(path: string): string | undefined {
     const code = Number.parseInt(digits, 16);
     if (code < 0x20 || code === 0x7f) return `${escaped} in the path`;
   }
-  return faultInLayers(path);
+  return ambiguityInLayers(path);
 }
 
 /** Finds dot segments in every layer of escapes: a backend may decode more than once. */
-function faultInLayers(path: string): string | undefined {
+function ambiguityInLayers(path: string): string | undefined {
   let layer = path;
   for (let depth = 0; depth < maxLayers; depth += 1) {
     if (/(?:^|[/\\])\.{1,2}(?:[;/\\?#]|$)/.test(layer)) return 'a . or .. segment in the path';

@@ -30,7 +30,7 @@ export function isHostName(host: string): boolean {
   return isIP(host) === 0;
 }
 
-// Together with a lookup of up to one second, a new replica gets requests within 5 s.
+// A new replica gets requests within 5 s if a lookup takes at most 1 s.
 const resolveEveryMs = 4_000;
 
 /**

@@ -44,7 +44,7 @@ export interface SessionOwner {
 }
 
 /** A limit of `burst` events, of which `perSecond` are forgotten every second. */
-class Budget {
+class EventBudget {
   #left: number;
   #at = performance.now();
   readonly #burst: number;
@@ -107,9 +107,9 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   #bytesRead = 0;
   // Streams that end without a complete response: refused, reset, or with a malformed head. Each may have cost a request to
   // a backend. A browser that leaves a page resets all its streams at once.
-  readonly #wasted = new Budget(2 * maxStreams, 33);
+  readonly #wasted = new EventBudget(2 * maxStreams, 33);
   // PING and SETTINGS, which node:http2 answers.
-  readonly #control = new Budget(500, 50);
+  readonly #control = new EventBudget(500, 50);
 
   constructor(socket: Socket, owner: SessionOwner) {
     const http2 = process.getBuiltinModule('node:http2');
@@ -212,7 +212,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   }
 
   /** Takes `count` from the budget, and closes the connection if the client has exceeded it. */
-  #spend(budget: Budget, count: number): void {
+  #spend(budget: EventBudget, count: number): void {
     if (!budget.spend(count) && !this.#session.destroyed)
       this.#session.destroy(new Error('the client causes too much work'), enhanceYourCalm);
   }
