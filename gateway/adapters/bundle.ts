@@ -24,7 +24,7 @@ const noNames: ReadonlySet<string> = new Set();
 const partKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
 const listKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
 const mapKeys: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
-// Names by which references were resolved, and keywords without an effect on values.
+// These are left out: names for references, which are resolved; `nullable`, which is converted; keywords without an effect on values.
 const omittedKeywords: ReadonlySet<string> = new Set(
   '$id $anchor $dynamicAnchor $schema $defs definitions nullable example examples description xml externalDocs'.split(
     ' ',
@@ -62,7 +62,7 @@ export class Bundle {
     return this.#schema(located, noNames);
   }
 
-  /** `absent`: fields that messages do not have, by a schema of which this one is a part (`allOf`, `anyOf`, `oneOf`). */
+  /** `absent`: fields that messages do not have. A schema with this one in its `allOf`, `anyOf` or `oneOf` marks them. */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;
     if (typeof value === 'boolean') return value;
@@ -71,8 +71,8 @@ export class Bundle {
     const $ref = this.#ref(located);
     if (this.#documents.isOpenApi30) return { $ref };
     const { $ref: _ref, $dynamicRef: _dynamic, ...beside } = value;
-    const all = this.#absentFields(located, new Set(absent));
-    return { ...this.#converted({ ...located, value: beside }, beside, all), $ref };
+    const allAbsent = this.#absentFields(located, new Set(absent));
+    return { ...this.#converted({ ...located, value: beside }, beside, allAbsent), $ref };
   }
 
   /** Adds to `names` the fields of a schema and of its parts that messages do not have. */
@@ -111,15 +111,15 @@ export class Bundle {
   #converted(located: Located, value: JsonMap, absent: ReadonlySet<string>): PlainSchema {
     const result: Record<string, unknown> = {};
     const hasParts = [...partKeys].some((key) => isList(value[key]));
-    const all = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : noNames;
+    const allAbsent = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : noNames;
     for (const key of Object.keys(value)) {
       if (omittedKeywords.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
       if (!isUsable(key, value[key])) continue;
       const inner = below(located, key);
       if (listKeys.has(key) && isList(inner.value)) {
-        result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? all : noNames));
+        result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? allAbsent : noNames));
       } else if (key === 'required' && isList(inner.value)) {
-        result[key] = inner.value.filter((name) => !all.has(String(name)));
+        result[key] = inner.value.filter((name) => !allAbsent.has(String(name)));
       } else if (mapKeys.has(key)) result[key] = this.#map(inner);
       else if (schemaKeys.has(key)) result[key] = this.schema(inner);
       else if (key === 'discriminator') result[key] = this.#discriminator(inner);

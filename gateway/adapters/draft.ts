@@ -45,7 +45,7 @@ export async function draftAdapter(
     // The row of GET also answers HEAD.
     .filter(({ method, path }) => method !== 'HEAD' || !own.side.find({ method: 'GET', path }))
     .map((route) => rowFor(route, counterparts, own, other));
-  // Each round makes comments of the rows with faults, until the rest has no fault.
+  // Each round turns the rows with faults into YAML comments, until the other rows have no fault.
   for (;;) {
     const lines = ['adapter:', `  from: /${from.name}`, modeLine, '  routes:'];
     const rowOfLine: number[] = [];
@@ -121,7 +121,7 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
     request: requestOperations(route, counterpart, own, other, toOther),
     responses: responseOperations(route, target, own, other, toOwn),
   };
-  return withoutRejected(row, (tried) => openFaults(tried, route, target, own, other));
+  return withoutRejected(row, (tried) => faultsOfRow(tried, route, target, own, other));
 }
 
 const idPrefix = 'draft:';
@@ -180,7 +180,7 @@ function jsonSchemaOf(part: PlainPart | undefined): SubSchema | undefined {
   return media?.['schema'] as SubSchema | undefined;
 }
 
-interface OpenFault {
+interface RowFault {
   /** The id of the faulty operation. Undefined: the fault is not about a single operation. */
   readonly operation: string | undefined;
   readonly text: string;
@@ -190,7 +190,7 @@ interface OpenFault {
 const mostTrials = 30;
 
 /** The row without the operations that the check rejects, and without guesses that only cause faults. */
-function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly OpenFault[]): DraftedRow {
+function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly RowFault[]): DraftedRow {
   const unused = new Map<string, string>();
   let faults = check({ ...row, unused });
   for (let rejected = faults.filter(({ operation }) => operation !== undefined); rejected.length > 0; ) {
@@ -220,13 +220,13 @@ function guessesIn(list: readonly DraftedOperation[]): string[] {
 const sampleCount = 50;
 
 /** The faults of a row that the check at a load would find. */
-function openFaults(
+function faultsOfRow(
   { request, responses, unused }: DraftedRow,
   route: Route,
   target: Route,
   own: DraftSide,
   other: DraftSide,
-): OpenFault[] {
+): RowFault[] {
   const used = (list: readonly DraftedOperation[] = []) => usedOperations(list, unused);
   const adapted: AdaptedRoute = {
     method: route.method,
@@ -235,7 +235,7 @@ function openFaults(
     request: { path: used(request.get('path')), query: used(request.get('query')), body: used(request.get('body')) },
     responses: new Map([...responses].map(([status, list]) => [status, used(list)])),
   };
-  const found = new Map<string, OpenFault>();
+  const found = new Map<string, RowFault>();
   const add: ConstructorParameters<typeof RouteCheck>[3]['add'] = (place, message, remedy, isWarning) => {
     const operation = place.map(String).find((key) => key.startsWith(idPrefix));
     const text = `${message}  ${remedy}`;

@@ -155,8 +155,9 @@ export interface FieldMove {
 }
 
 /**
- * Pairs fields of nested objects with fields of flat ones, if a name exists once on each side. Also returns the fields without a
- * pair.
+ * Pairs fields that are within different numbers of objects. The names of a pair have the same letters, with the names of the
+ * objects around the fields or without them. In the second case, each of the two is the only one of its name that is within the
+ * fewest objects. Also returns the fields without a pair.
  */
 export function movedFields(
   spare: readonly SpareField[],

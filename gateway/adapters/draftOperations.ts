@@ -64,8 +64,8 @@ class ValueDraft {
   readonly #wraps: DraftedOperation[] = [];
   #missing: Field[] = [];
   #spare: SpareField[] = [];
-  /** Fields of the receiver that a value may lack. `known`: the schema of the sender for a field that is not always present. */
-  readonly #absent: (Field & { readonly known: SubSchema | undefined })[] = [];
+  /** Fields of the receiver that a value may lack. `senderSchema`: for a field that the sender has, but not always. */
+  readonly #absent: (Field & { readonly senderSchema: SubSchema | undefined })[] = [];
 
   constructor(context: DraftContext, counter: { visits: number }, trail: readonly string[]) {
     this.#context = context;
@@ -76,7 +76,8 @@ class ValueDraft {
   run(from: SubSchema, to: SubSchema): DraftedOperation[] {
     this.#value(from, to, []);
     this.#moveFields();
-    for (const field of this.#missing) if (this.#isNeeded(field)) this.#absent.push({ ...field, known: undefined });
+    for (const field of this.#missing)
+      if (this.#isNeeded(field)) this.#absent.push({ ...field, senderSchema: undefined });
     for (const field of this.#absent) this.#addField(field);
     for (const field of this.#spare) this.#dropField(field);
     return [...this.#drafted, ...this.#wraps];
@@ -98,6 +99,7 @@ class ValueDraft {
     this.#counter.visits += 1;
     if (this.#trail.includes(pair) || this.#trail.length > deepest || this.#counter.visits > mostVisits) return;
     const before = this.#trail;
+    // An entry without both `$ref`s is never found again, and only counts for the depth.
     this.#trail = refs.includes(undefined) ? [...before, `${before.length}`] : [...before, pair];
     const own = alternativesOf(from, this.#context.from);
     const target = alternativesOf(to, this.#context.to);
@@ -141,8 +143,8 @@ class ValueDraft {
     const [fields, wanted] = [fieldsOf(own, at), fieldsOf(target, at)];
     const isRefused = target.every((one) => one['additionalProperties'] === false);
     const names = new Map<string, string>();
-    const known = at.length === 0 ? this.#context.renamed : undefined;
-    for (const { from, to, certainty, note } of renamesFor(fields, wanted, this.#context, known)) {
+    const knownRenames = at.length === 0 ? this.#context.renamed : undefined;
+    for (const { from, to, certainty, note } of renamesFor(fields, wanted, this.#context, knownRenames)) {
       this.#add({ kind: 'rename', at: [...at, from], to: [...at, to] }, certainty, note);
       if (certainty !== 'decision') names.set(from, to);
     }
@@ -156,7 +158,7 @@ class ValueDraft {
       const hasOtherDefault = !counterpart.isRequired && this.#hasOtherDefault(field.schema, counterpart.schema);
       const isKept = field.isRequired && !this.#mayLoseValue(field.schema, counterpart.schema);
       if (!isKept && (counterpart.isRequired || hasOtherDefault))
-        this.#absent.push({ ...counterpart, known: field.schema });
+        this.#absent.push({ ...counterpart, senderSchema: field.schema });
     }
     const found = new Set([...fields.keys()].map((name) => names.get(name) ?? name));
     this.#missing.push(...[...wanted].filter(([name]) => !found.has(name)).map(([, field]) => field));
@@ -165,10 +167,10 @@ class ValueDraft {
   /** Whether a value becomes the first item of an array that may be empty. */
   #mayLoseValue(from: SubSchema, to: SubSchema): boolean {
     const isArray = (one: PlainSchema): boolean => typesOf(one)?.join() === 'array';
-    const isEmpty = alternativesOf(from, this.#context.from).some(
+    const mayBeEmpty = alternativesOf(from, this.#context.from).some(
       (one) => isArray(one) && !(Number(one['minItems']) > 0),
     );
-    return isEmpty && !alternativesOf(to, this.#context.to).some(isArray);
+    return mayBeEmpty && !alternativesOf(to, this.#context.to).some(isArray);
   }
 
   /** Whether a request without the field means another value to the receiver. */
@@ -225,30 +227,32 @@ class ValueDraft {
     for (const { source, target, certainty, note } of moves) {
       this.#add({ kind: 'move', at: source.keys, to: target.keys }, certainty, note);
       this.#value(source.schema, target.schema, target.keys);
-      if (target.isRequired && !source.isRequired) this.#absent.push({ ...target, known: source.schema });
+      if (target.isRequired && !source.isRequired) this.#absent.push({ ...target, senderSchema: source.schema });
     }
   }
 
   /** Drafts an operation that adds a field which the receiver lists, and which a value may lack. */
-  #addField({ keys: at, schema, known }: Field & { readonly known: SubSchema | undefined }): void {
+  #addField({ keys: at, schema, senderSchema }: Field & { readonly senderSchema: SubSchema | undefined }): void {
     const { from, to, receiver, direction } = this.#context;
     const branches = alternativesOf(schema, to);
     const values = branches.flatMap((branch) => valuesOf(branch) ?? []);
     const single = branches.length === 1 && values.length === 1 ? values[0] : undefined;
     const receiverDefault = single ?? annotationOf(schema, to, 'default');
-    const senderDefault = known === undefined ? undefined : annotationOf(known, from, 'default');
+    const senderDefault = senderSchema === undefined ? undefined : annotationOf(senderSchema, from, 'default');
     const example = annotationOf(schema, to, 'example');
-    const isEmptyList = (one: PlainSchema): boolean =>
+    const mayBeEmptyList = (one: PlainSchema): boolean =>
       typesOf(one)?.join() === 'array' && !(Number(one['minItems']) > 0);
-    const isList = branches.length > 0 && branches.every(isEmptyList);
+    const acceptsEmptyList = branches.length > 0 && branches.every(mayBeEmptyList);
     const add = (value: JsonValue, note: string, certainty: Certainty = 'guess'): void =>
       this.#add({ kind: 'default', at, value }, certainty, note);
     if (senderDefault !== undefined && direction === 'request') add(senderDefault, '', 'certain');
-    else if (known === undefined && single !== undefined) this.#add({ kind: 'const', at, value: single as JsonValue });
+    else if (senderSchema === undefined && single !== undefined)
+      this.#add({ kind: 'const', at, value: single as JsonValue });
     else if (receiverDefault !== undefined) add(receiverDefault as JsonValue, '', 'certain');
     else if (senderDefault !== undefined) add(senderDefault, 'the default of the other contract');
     else if (this.#mayBeNull(schema, 'to')) add(null, `${receiver} allows null`);
-    else if (isList && known !== undefined && direction === 'response') add([], 'an absent list has no items');
+    else if (acceptsEmptyList && senderSchema !== undefined && direction === 'response')
+      add([], 'an absent list has no items');
     else if (example !== undefined) add(example, `the example of ${receiver}`, 'decision');
     else {
       const others = this.#spare.filter((one) => likenessOf(one.schema, schema, this.#context) === 'same');

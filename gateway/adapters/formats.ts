@@ -39,7 +39,8 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
 export function withFormats(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
   const targets = branchesOrNone(expected, named);
-  const inner = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
+  // `find` returns the part of a target that describes the same values as `part`.
+  const withFormatsOfPart = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
     targets.reduce((result: SubSchema, target) => {
       const other = find(target);
       return typeof other === 'object' && other !== null ? withFormats(result, other as PlainSchema, named) : result;
@@ -50,10 +51,11 @@ export function withFormats(schema: SubSchema, expected: SubSchema, named: Named
   const properties = Object.entries(propertiesOf(schema));
   if (properties.length > 0)
     result['properties'] = Object.fromEntries(
-      properties.map(([name, one]) => [name, inner(one, (target) => fieldOf(target, name))]),
+      properties.map(([name, one]) => [name, withFormatsOfPart(one, (target) => fieldOf(target, name))]),
     );
   for (const key of ['items', 'additionalProperties'])
-    if (typeof schema[key] === 'object') result[key] = inner(schema[key] as PlainSchema, (target) => target[key]);
+    if (typeof schema[key] === 'object')
+      result[key] = withFormatsOfPart(schema[key] as PlainSchema, (target) => target[key]);
   const format = schema['format'] ?? targets.map((target) => target['format']).find((one) => hasFormat(schema, one));
   return format === undefined ? result : { ...result, format };
 }

@@ -24,7 +24,7 @@ export function sampleFault(
     if (value === undefined || !validators.from.isValid(from, value)) continue;
     try {
       const adapted = adapt(value);
-      // A conversion may keep the text of a number. The number is then an object until it is written.
+      // A conversion may return a number as an object (`JSON.rawJSON`), to keep its text. Writing it as JSON makes it a number.
       const result = converts ? (JSON.parse(JSON.stringify(adapted)) as JsonValue) : adapted;
       const fault = validators.to.faultOf(to, result);
       if (fault)

@@ -43,9 +43,9 @@ interface ObjectPlan {
   readonly parent: Keys;
   /** By the name of a field before the pass. */
   readonly fields: Map<string, FieldPlan>;
-  /** By the name that a field has after the operations so far: its name before the pass. */
+  /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
   readonly names: Map<string, string>;
-  /** By a name that a rename has given: what is done with a field that has this name before the pass. */
+  /** Key: a name that a rename gives. Value: what is done with a field that already has this name before the pass. */
   readonly aliases: Map<string, Alias>;
   /** Fields that are set after the pass. */
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
@@ -55,7 +55,7 @@ interface Alias {
   readonly field: FieldPlan;
   /** The index of the first step of `field` after the rename. */
   readonly firstStep: number;
-  /** The earlier names of the renamed field. If the object has one of them, the renamed field replaces this one. */
+  /** The earlier names of the renamed field. If the object has one of them, the renamed field replaces the field of the alias. */
   readonly earlier: readonly string[];
 }
 

@@ -89,7 +89,7 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
-    // The answer contains every request that ended before this time.
+    // A question to the fleet. The verdict contains every request that ended before the question was asked.
     const question = fleet?.question();
     const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { instant, period, timeOfDay } from '../config/schema/units.ts';
+import { dateTime, instant, period } from '../config/schema/units.ts';
 import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import {
   defaultGrouping,
@@ -35,6 +35,7 @@ export class InvalidParameterError extends Error {
 
 const pageParameters = ['limit', 'offset', 'sort', 'filter', 'state'] as const;
 const defaultPeriodMs = 30 * 86_400_000;
+const defaultDigestPeriodMs = 7 * 86_400_000;
 const defaultPlanPeriodMs = 7 * 86_400_000;
 const maxLimit = 100_000;
 
@@ -74,7 +75,7 @@ function routeIn(query: Query): NamedRoute | undefined {
 /** The period of `GET /api/digest`, epoch ms. @throws InvalidParameterError */
 export function parseDigestQuery(query: Query, now: number): { since: number; now: number } {
   rejectUnknown(query, ['since']);
-  const ms = durationOf(query, 'since') ?? defaultPlanPeriodMs;
+  const ms = durationOf(query, 'since') ?? defaultDigestPeriodMs;
   if (ms < 3_600_000) throw new InvalidParameterError('`since` must be 1h or more: the ledger counts by the hour.');
   return { since: Math.max(0, now - ms), now };
 }
@@ -87,7 +88,7 @@ export function parseBrownoutQuery(query: Query): number | undefined {
   rejectUnknown(query, ['window']);
   const text = textOf(query, 'window');
   if (text === undefined || /^[1-9]\d{0,5}$/.test(text)) return text === undefined ? undefined : Number(text);
-  const at = timeOfDay.safeParse(text).data;
+  const at = dateTime.safeParse(text).data;
   if (at !== undefined) return at;
   throw new InvalidParameterError('`window` must be the number of a brownout, or its start such as 2028-06-30T14:00Z.');
 }

@@ -34,7 +34,7 @@ export interface VersionOverview {
   readonly adaptation: Adaptation | undefined;
 }
 
-/** What clients of a version notice of the adapter that serves it from another version. */
+/** The facts about the adapter of a version that matter to its clients. */
 interface Adaptation {
   readonly from: { readonly name: string; readonly url: string };
   /** The routes of the published contract that are answered 410. */

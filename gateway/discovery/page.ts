@@ -165,10 +165,10 @@ export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
 export function timeline(overview: VersionOverview, axis: TimeAxis, now: number): Html {
   const { deprecation = Number.POSITIVE_INFINITY, sunset = Number.POSITIVE_INFINITY } = overview.version;
   const last = endOf(overview, now);
-  const [leaving, overdue, stop] = [axis(Math.min(deprecation, last)), axis(Math.min(sunset, last)), axis(last)];
+  const [deprecatedAt, sunsetAt, endAt] = [axis(Math.min(deprecation, last)), axis(Math.min(sunset, last)), axis(last)];
   const today = axis(now);
   return html`<svg class="life" aria-hidden="true" focusable="false">
-${bar('track', 0, 100)}${bar('in-service', 0, leaving)}${bar('leaving', leaving, overdue)}${bar('overdue', overdue, stop)}
+${bar('track', 0, 100)}${bar('in-service', 0, deprecatedAt)}${bar('leaving', deprecatedAt, sunsetAt)}${bar('overdue', sunsetAt, endAt)}
 <line class="today" x1="${today}%" x2="${today}%" y1="1" y2="19"/></svg>`;
 }
 

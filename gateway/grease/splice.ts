@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Which objects in the responses of a version get an unknown member. JSON, so that it passes threads and processes as text. */
+/** Which objects in the responses of a version get an unknown member. Plain data, which threads and processes get as JSON text. */
 export interface GreasePlan {
   /** The names in the contract that look like those of unknown members. */
   readonly taken: readonly string[];

@@ -28,7 +28,7 @@ interface Configurations {
   readonly running: Snapshot | undefined;
 }
 
-/** By version that an adapter serves: the groups of routes that are not served, or that may not be served. */
+/** The groups of routes that an adapter does not serve, or perhaps does not serve, by version. */
 export async function routeGroups(
   queries: Pick<UsageQueries, 'routes' | 'ofRoutes'>,
   { candidate, running }: Configurations,

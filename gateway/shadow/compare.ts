@@ -86,6 +86,7 @@ export class ResponseComparer {
         { ...newResponse, status },
       );
       const listing = statusListing(after, this.#new);
+      // 400 and 422 are to be expected if the new contract requires a parameter that the request does not have.
       const isInvalidRequest =
         listing === 'optional' && invalidRequestStatuses.has(status) && this.#requiresMoreParameters(pair);
       const declares = `${statusListing(before, this.#old)} → ${isInvalidRequest ? 'required' : listing}`;
@@ -222,7 +223,10 @@ function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPat
   return path;
 }
 
-/** The number of objects in a body that can have the last field of a pointer. For a pointer to `*`: the number of values. At least 1. */
+/**
+ * The number of values in a body to which a pointer without its last key leads. If the last key is `*`: the number of values to
+ * which the whole pointer leads. At least 1.
+ */
 function countOwners(pointer: string, body: unknown): number {
   const keys = pointer.split('/').slice(1);
   const owners = keys.at(-1) === '*' ? keys : keys.slice(0, -1);

@@ -39,7 +39,7 @@ export function driftKey({ name, drift }: Pick<Version, 'name' | 'drift'>): stri
 export function planOf(
   version: Version,
   snapshot: Snapshot,
-  fields: readonly string[],
+  identifyingFields: readonly string[],
   before: CopyPlan | undefined,
 ): CopyPlan | undefined {
   const { shadow: settings } = version;
@@ -52,7 +52,7 @@ export function planOf(
       return [path, rows.map(({ method }) => method).join(' ')] as const;
     }),
   );
-  const identifying = new Set(fields);
+  const identifying = new Set(identifyingFields);
   const secrets = secretNamesIn(snapshot.log.redact);
   return {
     version,

@@ -9,13 +9,15 @@ import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 const mostWaiting = 32;
 // The two responses of a pair must not be far apart in time, and bodies must not stay in memory.
 const longestWaitMs = 10_000;
-const checkMs = 1_000;
+// How often copies are looked for that have waited too long.
+const lateCheckMs = 1_000;
 // Timers fire some milliseconds late. The copies that were delayed by this time are then sent at once.
 const catchUpMs = 50;
 // Combinations of a client and a route. If there are more, all are forgotten.
-const mostEntries = 1024;
-const failuresUntilOpen = 5;
-const openMs = 30_000;
+const mostClientRoutes = 1024;
+// Failures in a row after which the circuit breaker opens, and how long it stays open.
+const breakerFailures = 5;
+const breakerOpenMs = 30_000;
 
 /** How a copy ended. */
 export type CopyOutcome = Exclude<CopyResult, object> | 'compared';
@@ -142,8 +144,8 @@ export class ShadowQueue {
   #enqueue(copy: Copy): void {
     this.#waiting.push(copy);
     if (this.#waiting.length <= mostWaiting) return;
-    const counts = Map.groupBy(this.#waiting, entryOf);
-    const [most = []] = [...counts.values()].sort((a, b) => b.length - a.length);
+    const groups = Map.groupBy(this.#waiting, clientRouteOf);
+    const [most = []] = [...groups.values()].sort((a, b) => b.length - a.length);
     const last = most.at(-1) ?? copy;
     this.#waiting.splice(this.#waiting.lastIndexOf(last), 1);
     this.#sink.drop('queue');
@@ -161,8 +163,8 @@ export class ShadowQueue {
       } else this.#sink.drop('breaker');
     }
     if (this.#waiting.length === 0) return;
-    const pause = now < this.#nextAt ? this.#nextAt - now : checkMs;
-    this.#timer = setTimeout(() => this.#run(), Math.min(checkMs, pause));
+    const pause = now < this.#nextAt ? this.#nextAt - now : lateCheckMs;
+    this.#timer = setTimeout(() => this.#run(), Math.min(lateCheckMs, pause));
   }
 
   /** Drops the copies that will not be sent, so that their bodies do not stay in memory. */
@@ -178,7 +180,7 @@ export class ShadowQueue {
 
   /** Takes the oldest copy of the client and route with the fewest copies so far. */
   #takeNext(): Copy {
-    const sentOf = (copy: Copy): number => this.#sent.get(entryOf(copy)) ?? 0;
+    const sentOf = (copy: Copy): number => this.#sent.get(clientRouteOf(copy)) ?? 0;
     const next = this.#waiting.reduce((best, one) => (sentOf(one) < sentOf(best) ? one : best));
     this.#waiting.splice(this.#waiting.indexOf(next), 1);
     return next;
@@ -187,8 +189,8 @@ export class ShadowQueue {
   async #send(copy: Copy): Promise<void> {
     const { kind, sample, address } = copy;
     this.#inFlight += 1;
-    if (this.#sent.size >= mostEntries) this.#sent.clear();
-    this.#sent.set(entryOf(copy), (this.#sent.get(entryOf(copy)) ?? 0) + 1);
+    if (this.#sent.size >= mostClientRoutes) this.#sent.clear();
+    this.#sent.set(clientRouteOf(copy), (this.#sent.get(clientRouteOf(copy)) ?? 0) + 1);
     const result = await this.#senders[kind].send(sample.method, address, sample.fields);
     this.#inFlight -= 1;
     this.#breakers[kind].record(result, performance.now());
@@ -205,7 +207,7 @@ function adapterOf({ adapter, contract }: Version, to: Version): CompiledAdapter
   return new CompiledAdapter({ settings: adapter, hash: adapter.prepared?.hash ?? '', templates });
 }
 
-function entryOf({ sample: { client, method, template } }: Copy): string {
+function clientRouteOf({ sample: { client, method, template } }: Copy): string {
   return `${client} ${method} ${template}`;
 }
 
@@ -217,12 +219,12 @@ export class CircuitBreaker {
   #isTrying = false;
 
   isOpen(now: number): boolean {
-    return this.#failures >= failuresUntilOpen && (now < this.#openUntil || this.#isTrying);
+    return this.#failures >= breakerFailures && (now < this.#openUntil || this.#isTrying);
   }
 
   allows(now: number): boolean {
     if (this.isOpen(now)) return false;
-    this.#isTrying = this.#failures >= failuresUntilOpen;
+    this.#isTrying = this.#failures >= breakerFailures;
     return true;
   }
 
@@ -232,7 +234,7 @@ export class CircuitBreaker {
     if (result !== 'failed' && result !== 'timeout') this.#failures = 0;
     else {
       this.#failures += 1;
-      if (this.#failures >= failuresUntilOpen) this.#openUntil = now + openMs;
+      if (this.#failures >= breakerFailures) this.#openUntil = now + breakerOpenMs;
     }
   }
 }

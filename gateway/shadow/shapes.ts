@@ -7,8 +7,8 @@ import { typeOf } from './validation.ts';
  * - `pair`: there is one for each pair; detail: how far it was compared
  * - `status`, `media`: detail is the status or the media type
  * - `syntax`: the body is not JSON
- * - `value`: a field, an item or an entry exists and is not null
- * - `null`: a field, an item or an entry exists and is null
+ * - `value`: a field exists and is not null, a map has an entry that is not null, or a list has an item
+ * - `null`: a field exists and is null
  * - `type`: detail is the type
  * - `invalid`: a body violates the contract of its version; here and below, detail is the `rule` of the `Violation`
  * - `changed`: a body violates the old contract. It is left out if the new body also violates the new contract at the same path
@@ -100,7 +100,7 @@ export function compareShapes(
 
 /** The values at a path below some objects or lists. */
 interface ValuesBelow {
-  /** How many of the objects or lists have a value that is not null. */
+  /** How many of the objects have a value that is not null, or how many of the lists have an item. */
   owners: number;
   /** How many of them have null. Always 0 at a path that ends with `*`. */
   nulls: number;

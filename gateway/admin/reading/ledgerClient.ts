@@ -175,7 +175,8 @@ export interface ReaderRequest {
     readonly file: string;
     /** In a fleet, the shared store is read instead of the file. */
     readonly fleet: FleetSettings | undefined;
-    readonly names: string | undefined;
+    /** Undefined: there is no file of client names. */
+    readonly namesFile: string | undefined;
     /** Why the ledger cannot be written. */
     readonly problem: string | undefined;
     readonly waitingRows: number;

@@ -129,7 +129,7 @@ export class ThreadedLedgerClient implements LedgerClient {
     const { settings, problem, waitingRows } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;
-    const ledger = { file: settings.store, fleet: this.#fleet, names: settings.names, problem, waitingRows };
+    const ledger = { file: settings.store, fleet: this.#fleet, namesFile: settings.names, problem, waitingRows };
     return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
   }
 }

@@ -33,19 +33,25 @@ async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest
 }
 
 /** The open reader, or a new one if the file was replaced. */
-async function readerOf({ file, fleet, names, problem, waitingRows }: ReaderRequest['ledger']): Promise<LedgerReader> {
+async function readerOf({
+  file,
+  fleet,
+  namesFile,
+  problem,
+  waitingRows,
+}: ReaderRequest['ledger']): Promise<LedgerReader> {
   if (reader?.isCurrent === false) {
     await reader.close();
     reader = undefined;
   }
   try {
-    reader ??= fleet ? await openFleetLedger(fleet) : LedgerReader.open(file, names);
+    reader ??= fleet ? await openFleetLedger(fleet) : LedgerReader.open(file, namesFile);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const ledger = fleet ? "The fleet's store" : file;
     return LedgerReader.unreadable(problem ?? `${ledger} cannot be read: ${reason}.`, waitingRows);
   }
-  reader.readNames(names);
+  reader.readNames(namesFile);
   if (fleet) reader.evidence = await ownEvidence(file);
   Object.assign(reader, { problem, waitingRows });
   return reader;

@@ -168,7 +168,7 @@ function notRefusedTable({ not_refused: clients, not_refused_count: count }: Bro
   const shown = clients.slice(0, clientsShown);
   const cells = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
-    one.spared ? 'spared' : 'not chosen',
+    one.spared ? 'spared by the configuration' : 'not chosen, or called other routes',
     grouped(one.requests),
   ]);
   return { headings: ['client', '', 'requests on these days'], cells, more: moreOf(count - shown.length) };

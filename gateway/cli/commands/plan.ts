@@ -201,8 +201,9 @@ function clientTable({ clients, client_count: count, losing_count: losing, until
     ago(Date.parse(one.last), Date.parse(until)),
   ]);
   const headings = ['client', 'loses', ...answers.map((name) => plannedAnswers[name].heading), 'routes', 'last call'];
-  const single = shown.filter(isSingleClient).length;
-  const hidden = losing > single ? `and ${grouped(losing - single)} more` : undefined;
+  // `losing_count` does not count `other clients`, which may have a row.
+  const shownSingle = shown.filter(isSingleClient).length;
+  const hidden = losing > shownSingle ? `and ${grouped(losing - shownSingle)} more` : undefined;
   const rest = count > losing ? `${plural(count - losing, 'client')} would lose nothing.` : undefined;
   const more = [hidden, rest].filter((one) => one !== undefined).join('; ');
   return { headings, cells, more: more === '' ? undefined : more };

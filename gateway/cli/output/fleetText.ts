@@ -62,10 +62,10 @@ function clockInWords(skewMs: number): string {
 export function fleetSummary({ problem, gateways }: FleetJson): string {
   const current = gateways.filter(({ state }) => state === 'heard' || state === 'silent');
   const silent = current.filter(({ state }) => state === 'silent').map(({ name }) => `${printable(name)} silent`);
-  const skewed = current.filter((one) => one.config_differs).map(({ name }) => `${printable(name)} differs`);
+  const differing = current.filter((one) => one.config_differs).map(({ name }) => `${printable(name)} differs`);
   const spooled = current.reduce((sum, one) => sum + one.spooled, 0);
   const waiting = spooled === 0 ? '' : `, ${grouped(spooled)} rows of counts wait for it`;
   const store = problem === null ? [] : [`the store does not answer (${printable(problem)})${waiting}`];
   const heard = `${current.length - silent.length} of ${current.length} gateways are heard`;
-  return [`fleet: ${heard}`, ...silent, ...skewed, ...store].join('; ');
+  return [`fleet: ${heard}`, ...silent, ...differing, ...store].join('; ');
 }

@@ -75,7 +75,7 @@ export type ChangeDetail =
   /** The first breaking change between the two alternatives that are closest to each other. */
   | { readonly is: 'cause'; readonly change: Change; readonly steps: readonly PathStep[] };
 
-/** How a parameter or header is written. `plain`: a single value, for which the style makes no difference. */
+/** How a parameter or header is written. `none`: the contract does not describe it. `plain`: a single value, written alike in each style. */
 export type Serialization = 'none' | 'plain' | 'content' | { readonly style: string; readonly isExploded: boolean };
 
 /** What identifies an alternative without a name: its values, or its types and first fields. */

@@ -82,9 +82,9 @@ export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): 
   const known = seen.get(schema);
   if (known !== undefined) return known;
   const { view } = schema;
-  const acceptsItself = view.nullable || acceptsAnyType(view);
-  seen.set(schema, acceptsItself);
-  if (acceptsItself || view.types !== undefined) return acceptsItself;
+  const isNullItselfValid = view.nullable || acceptsAnyType(view);
+  seen.set(schema, isNullItselfValid);
+  if (isNullItselfValid || view.types !== undefined) return isNullItselfValid;
   const accepts = view.choices.every(({ alternatives }) => alternatives.some((one) => acceptsNull(one.schema, seen)));
   seen.set(schema, accepts);
   return accepts;

@@ -3,7 +3,7 @@ import { adapter } from './adapter.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { scalar, section, WrongValue, withoutExpansion } from './scalar.ts';
 import { drift, shadow } from './shadow.ts';
-import { instant, period, rate, share, size, timeOfDay, timer, timerOrOff } from './units.ts';
+import { dateTime, instant, period, rate, share, size, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
 
 // Each key is declared once. In `defaults` the key has a default value; in a route it is optional and overrides `defaults`.
@@ -169,7 +169,7 @@ const routeEnd = section({
 });
 
 const brownoutWindow = section({
-  at: timeOfDay.describe('When the window begins: a time with its zone, such as 2027-03-02T14:00Z.'),
+  at: dateTime.describe('When the window begins: a time with its zone, such as 2027-03-02T14:00Z.'),
   for: period.describe('How long the window lasts, from 15m to 24h.'),
   clients: share
     .prefault('100%')

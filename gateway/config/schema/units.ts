@@ -126,7 +126,7 @@ export const instant = scalar({
 });
 
 /** An instant with a time of day and a time zone. The seconds may be left out. */
-export const timeOfDay = scalar({
+export const dateTime = scalar({
   accepts: ['string', 'number'],
   expected: 'a time with its zone such as 2028-06-30T14:00Z',
   json: {

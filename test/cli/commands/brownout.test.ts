@@ -52,9 +52,9 @@ describe('brownout report', () => {
   x-client-id:mover     moved          3        10 days ago  9 days ago
 
 Not refused
-  client                        requests on these days
-  user-agent:probe  spared      5
-  user-agent:curl   not chosen  90
+  client                                                requests on these days
+  user-agent:probe  spared by the configuration         5
+  user-agent:curl   not chosen, or called other routes  90
 
   window        begins                ends                  refused  clients
   1 (this one)  2026-11-10T14:00:00Z  2026-11-10T15:00:00Z  1,203    2
