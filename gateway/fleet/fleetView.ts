@@ -235,7 +235,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
     // A time in the future is from before the clock of the gateway was set back: the real age is unknown.
     if (Math.abs(age) <= silentAfter) return undefined;
-    const text = `Gateway ${name} has ${rows} of counts not in this ledger yet, the oldest of ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
+    const text = `Gateway ${name} has ${rows} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
     return { code: 'counts_waiting', text };
   }
   if (heardAgo >= quiet) return undefined;

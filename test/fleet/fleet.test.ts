@@ -72,7 +72,7 @@ it('reports counts that its ledger cannot write as missing in the store, and has
   await eventually(async () => {
     await beat();
     expect(member.gap(1)).toMatch(
-      /^Gateway gw-1 has 1 row of counts not in this ledger yet, the oldest of \d+ s ago\.$/,
+      /^Gateway gw-1 has 1 row of counts that are not in this ledger yet; the oldest is from \d+ s ago\.$/,
     );
   });
   await fleet.stop(1_000);

@@ -205,7 +205,9 @@ describe('what is missing in the shared ledger', () => {
       'counts that wait for long',
       [gatewayRow('gw-2', now, { spooled: 1_204, spooledSince: now - 180_000 })],
       [],
-      ['counts_waiting: Gateway gw-2 has 1,204 rows of counts not in this ledger yet, the oldest of 3 min ago.'],
+      [
+        'counts_waiting: Gateway gw-2 has 1,204 rows of counts that are not in this ledger yet; the oldest is from 3 min ago.',
+      ],
     ],
     [
       'nothing while counts are on their way',
@@ -223,7 +225,9 @@ describe('what is missing in the shared ledger', () => {
       'counts that wait since before the clock of the gateway was set back',
       [gatewayRow('gw-2', now, { spooled: 3, spooledSince: now + 3_600_000 })],
       [],
-      ['counts_waiting: Gateway gw-2 has 3 rows of counts not in this ledger yet, the oldest of 10 s ago.'],
+      [
+        'counts_waiting: Gateway gw-2 has 3 rows of counts that are not in this ledger yet; the oldest is from 10 s ago.',
+      ],
     ],
     [
       'a gateway whose clock is behind or ahead by more than an hour',

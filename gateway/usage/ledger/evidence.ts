@@ -6,14 +6,14 @@ import { addUpEvidence } from './schema.ts';
 
 // Earlier ledgers have no evidence.
 const firstSchemaVersion = 8;
-/** The most rows of one version. What is seen for the first time after that is not recorded. */
+/** The most rows of one version. Above it, a property that is new is recorded only if `makeRoom` finds room for it. */
 export const mostEvidenceRows = 20_000;
 // After a change of a contract, the evidence of the former one can still be read.
 const formerHashes = 1;
 
 /**
- * Adds rows of one version. The evidence of the latest contracts and of those before is kept, per kind. If the version has too many
- * rows, see `makeRoom`. Within a transaction; throws the errors of SQLite.
+ * Adds rows of one version. For each kind, keeps the evidence of the latest contracts and of the previous ones. If the version has
+ * too many rows, see `makeRoom`. Within a transaction; throws the errors of SQLite.
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
   const key = 'version = ? AND target = ? AND kind = ?';
@@ -57,8 +57,9 @@ interface EvidenceGroup {
 }
 
 /**
- * Deletes rows until `needed` further ones fit: first the evidence of former contracts, the oldest first. Then routes of the largest
- * comparison, those without a pair for the longest time first, until the comparison of `rows` is as large. @returns how many rows fit
+ * Deletes rows until `needed` more rows fit. First deletes the evidence of former contracts, the oldest first. Then deletes routes of
+ * the largest comparison, beginning with the route whose last pair is the oldest, until the comparison of `rows` may become as large
+ * as the largest one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
   const left = (): number => mostEvidenceRows - countRows(database, version);
