@@ -1,5 +1,6 @@
 /**
- * node restrictionVariants.ts PORT BACKEND_PORT FOLDER: one gateway that replaces the restrictions of /v1 every 0.6 s. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets both.
+ * node restrictionVariants.ts PORT BACKEND_PORT FOLDER: one gateway that replaces the restrictions of /v1 every 0.6 s.
+ * Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets both.
  */
 
 import { join } from 'node:path';

@@ -113,7 +113,7 @@ describe('a body as text of one character for each byte', () => {
     ['escaped characters, which are written as UTF-8', '{ "a": "\\u00e9" }'],
     ['a byte order mark', '\ufeff{ "a": 1 }'],
     ['a number with more digits than a double', '{ "a": 12345678901234567890 }'],
-  ])('is changed as its bytes are: %s', (_name, text) => {
+  ])('is changed in the same way as its bytes: %s', (_name, text) => {
     const bytes = Buffer.from(text);
     for (const isEmpty of [false, true]) {
       const plain = (body: BodyBytes): unknown => {

@@ -31,7 +31,7 @@ function bodiless(line: string, ...fields: string[]): string {
   return ['HTTP/1.1 '.concat(line), ...fields, '', ''].join('\r\n');
 }
 
-/** A body of `size` bytes, and what becomes of it. */
+/** The title of a body of `size` bytes, the body, and the adapted body. */
 const titleOf = (size: number): string => 'a'.repeat(size - '{"title":"","price":1}'.length);
 const sized = (size: number): string => `{"title":"${titleOf(size)}","price":1}`;
 const adaptedOf = (size: number): string => `{"name":"${titleOf(size)}","price":"1.00"}`;

@@ -15,7 +15,7 @@ describe('the memory of adapted bodies', () => {
     let isHeld = true;
     const { adminPort, backend, port } = await startServed(
       ({ target }) => (isHeld && target.endsWith('/1') ? [{ wait: held.promise }, { write: cocktail }] : cocktail),
-      // One body of this size is all that fits, and the size of the first body is not known.
+      // Only one body of this size fits, and the size of the first body is not known.
       { adapter: { body: '64MiB' }, version: { limits: { queue: 'off' } } },
     );
     const first = await connectTo(port);
@@ -31,7 +31,7 @@ describe('the memory of adapted bodies', () => {
     expect((await first.response()).status).toBe(200);
     await eventually(async () => expect((await ask(port, get('/v1/drinks/2'))).status).toBe(200));
 
-    // A client that leaves frees it as well.
+    // A client that leaves frees its memory, too.
     isHeld = true;
     for (let round = 0; round < 3; round += 1) {
       const client = await connectTo(port);

@@ -58,7 +58,7 @@ it('two workers adapt responses, count failures together, and follow a reload', 
   const failures = await Promise.all(Array.from({ length: 8 }, () => ask(gateway.port, get('/v1/drinks/bad'))));
   expect(failures.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 502));
   await Promise.all(Array.from({ length: 4 }, () => ask(gateway.port, get('/v1/no-such-route'))));
-  // The contract is checked, too: the price is right, and the name is none.
+  // The contract is checked, too: the price is valid, and the name is not.
   expect(expectProblem(await ask(gateway.port, get('/v1/drinks/wrong')), 502)).toMatchObject({ pointer: '/name' });
   const metric = 'version_gateway_adapter_failures_total{version="v1",route="GET /drinks/{id}"}';
   await eventually(async () => {

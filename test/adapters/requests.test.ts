@@ -18,13 +18,13 @@ interface Pair {
 
 const text = { type: 'string' };
 const integer = { type: 'integer' };
-const q = (name: string, schema: object = text, more: object = {}): Parameter => ({
+const inQuery = (name: string, schema: object = text, more: object = {}): Parameter => ({
   name,
   in: 'query',
   schema,
   ...more,
 });
-const p = (name: string, schema: object = text, more: object = {}): Parameter => ({
+const inPath = (name: string, schema: object = text, more: object = {}): Parameter => ({
   name,
   in: 'path',
   required: true,
@@ -53,9 +53,9 @@ async function load({ v1, v2, path, query, templates = ['/drinks', '/cocktails']
 }
 
 const newOld = [{ each: { x: [{ map: { '': { new: 1, old: 2 } } }] } }];
-const tags = [q('x', list(oneOf('new', 'old')))];
-const tagsOf = (more: object): Parameter[] => [q('x', list(oneOf('new', 'old')), more)];
-const numbersOf = (more: object): Parameter[] => [q('x', list({ type: 'integer', enum: [1, 2] }), more)];
+const tags = [inQuery('x', list(oneOf('new', 'old')))];
+const tagsOf = (more: object): Parameter[] => [inQuery('x', list(oneOf('new', 'old')), more)];
+const numbersOf = (more: object): Parameter[] => [inQuery('x', list({ type: 'integer', enum: [1, 2] }), more)];
 const seconds = { type: 'integer', minimum: 0, maximum: 4_000_000_000 };
 
 const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, string>>][] = [
@@ -72,8 +72,8 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'a list with spaces or |',
     {
-      v1: [q('x', list(oneOf('new', 'old')), { style: 'spaceDelimited' })],
-      v2: [q('y', list(oneOf('new', 'old')), { style: 'pipeDelimited' })],
+      v1: [inQuery('x', list(oneOf('new', 'old')), { style: 'spaceDelimited' })],
+      v2: [inQuery('y', list(oneOf('new', 'old')), { style: 'pipeDelimited' })],
       query: [{ rename: { x: 'y' } }],
     },
     { '?x=new%20old': '?y=new%7Cold', '?x=new+old': '?y=new%7Cold' },
@@ -85,14 +85,14 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   ],
   [
     'a renamed list with commas in its items',
-    { v1: [q('x', list(), joined)], v2: [q('y', list(), joined)], query: [{ rename: { x: 'y' } }] },
+    { v1: [inQuery('x', list(), joined)], v2: [inQuery('y', list(), joined)], query: [{ rename: { x: 'y' } }] },
     { '?x=a%2Cb,c': '?y=a%2Cb,c', '?x=a,b,c': '?y=a,b,c' },
   ],
   [
     'a value instead of a list, and a list instead of a value',
     {
-      v1: [q('x', list(text), joined), q('y')],
-      v2: [q('x'), q('y', list(text), joined)],
+      v1: [inQuery('x', list(text), joined), inQuery('y')],
+      v2: [inQuery('x'), inQuery('y', list(text), joined)],
       query: [{ head: 'x' }, { wrap: 'y' }],
     },
     { '?x=a,b&y=c,d': '?x=a&y=c%2Cd', '?y=': '?y=', '?x=a+b': '?x=a+b' },
@@ -100,8 +100,8 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'seconds that become a time',
     {
-      v1: [q('since', seconds)],
-      v2: [q('since', { type: 'string', format: 'date-time' })],
+      v1: [inQuery('since', seconds)],
+      v2: [inQuery('since', { type: 'string', format: 'date-time' })],
       query: [{ convert: { since: 'date_time' } }],
     },
     {
@@ -115,8 +115,8 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'numbers, booleans and their spelling',
     {
-      v1: [q('a', integer), q('b', { type: 'boolean' }), q('c', { type: 'number' })],
-      v2: [q('a', text), q('b', oneOf('on', 'off')), q('d', { type: 'number' })],
+      v1: [inQuery('a', integer), inQuery('b', { type: 'boolean' }), inQuery('c', { type: 'number' })],
+      v2: [inQuery('a', text), inQuery('b', oneOf('on', 'off')), inQuery('d', { type: 'number' })],
       query: [{ convert: { a: 'string' } }, { map: { b: { true: 'on', false: 'off' } } }, { rename: { c: 'd' } }],
     },
     {
@@ -128,8 +128,11 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'a constant list, a default, and a parameter that is dropped',
     {
-      v1: [q('debug'), q('limit', integer)],
-      v2: [q('f', list(text, { minItems: 2 }), { ...joined, required: true }), q('limit', integer, { required: true })],
+      v1: [inQuery('debug'), inQuery('limit', integer)],
+      v2: [
+        inQuery('f', list(text, { minItems: 2 }), { ...joined, required: true }),
+        inQuery('limit', integer, { required: true }),
+      ],
       query: [{ const: { f: ['x y', 'z,'] } }, { default: { limit: 5 } }, { drop: 'debug' }],
     },
     { '?debug=1&f=other&limit=9': '?f=x%20y,z%2C&limit=9', '': '?f=x%20y,z%2C&limit=5' },
@@ -137,8 +140,8 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'a name with brackets, and parameters that no contract has',
     {
-      v1: [q('x[]', list(oneOf('a')))],
-      v2: [q('x[]', list(oneOf('b')))],
+      v1: [inQuery('x[]', list(oneOf('a')))],
+      v2: [inQuery('x[]', list(oneOf('b')))],
       query: [{ each: { 'x[]': [{ map: { '': { a: 'b' } } }] } }],
     },
     { '?x[]=a&__proto__=%zz&&=': '?x[]=b&__proto__=%zz&=', '?x%5B%5D=a': '?x%5B%5D=b' },
@@ -146,8 +149,8 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'a parameter with the name __proto__',
     {
-      v1: [q('constructor')],
-      v2: [q('__proto__', text, { required: true }), q('toString')],
+      v1: [inQuery('constructor')],
+      v2: [inQuery('__proto__', text, { required: true }), inQuery('toString')],
       query: [{ const: { '/__proto__': 'a' } }, { rename: { constructor: 'toString' } }],
     },
     { '?constructor=b': '?toString=b&__proto__=a' },
@@ -155,32 +158,36 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'a number as a text with a pattern',
     {
-      v1: [q('page', { ...integer, minimum: 1, maximum: 999 })],
-      v2: [q('page', { type: 'string', pattern: '^[0-9]{1,3}$', maxLength: 3 })],
+      v1: [inQuery('page', { ...integer, minimum: 1, maximum: 999 })],
+      v2: [inQuery('page', { type: 'string', pattern: '^[0-9]{1,3}$', maxLength: 3 })],
       query: [{ convert: { page: 'string' } }],
     },
     { '?page=12': '?page=12' },
   ],
   [
     'texts of digits with leading zeros',
-    { v1: [q('x', { type: 'string', pattern: '^[0-9]{1,3}$' })], v2: [q('y')], query: [{ rename: { x: 'y' } }] },
+    {
+      v1: [inQuery('x', { type: 'string', pattern: '^[0-9]{1,3}$' })],
+      v2: [inQuery('y')],
+      query: [{ rename: { x: 'y' } }],
+    },
     { '?x=081': '?y=081' },
   ],
   [
     'a value that would make another segment of the path',
-    { v1: [p('id', oneOf('a', '.'))], v2: [p('id')], templates: ['/drinks/x{id}', '/cocktails/.{id}/x'] },
+    { v1: [inPath('id', oneOf('a', '.'))], v2: [inPath('id')], templates: ['/drinks/x{id}', '/cocktails/.{id}/x'] },
     { '/drinks/xa': '/cocktails/.a/x', '/drinks/x.': 'refused', '/drinks/x%2e': 'refused' },
   ],
   [
     'a constant in a path',
-    { v1: [], v2: [p('id', integer)], path: [{ const: { id: 7 } }], templates: ['/drinks', '/cocktails/{id}'] },
+    { v1: [], v2: [inPath('id', integer)], path: [{ const: { id: 7 } }], templates: ['/drinks', '/cocktails/{id}'] },
     { '/drinks': '/cocktails/7' },
   ],
   [
     'seconds in a path, and a list with commas',
     {
-      v1: [p('day', seconds), p('ids', list(oneOf('a', 'b')))],
-      v2: [p('day', { type: 'string', format: 'date' }), p('ids', list(oneOf('1', '2')))],
+      v1: [inPath('day', seconds), inPath('ids', list(oneOf('a', 'b')))],
+      v2: [inPath('day', { type: 'string', format: 'date' }), inPath('ids', list(oneOf('1', '2')))],
       path: [{ convert: { day: 'date' } }, { each: { ids: [{ map: { '': { a: '1', b: '2' } } }] } }],
       templates: ['/drinks/{day}/{ids}', '/cocktails/{ids}/{day}'],
     },
@@ -193,8 +200,8 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
   [
     'a rotation of path parameters, with reserved characters',
     {
-      v1: [p('a'), p('b'), p('c')],
-      v2: [p('a'), p('b'), p('c')],
+      v1: [inPath('a'), inPath('b'), inPath('c')],
+      v2: [inPath('a'), inPath('b'), inPath('c')],
       path: [{ rename: { a: 't' } }, { rename: { b: 'a' } }, { rename: { c: 'b' } }, { rename: { t: 'c' } }],
       templates: ['/drinks/{a}/{b}/{c}', '/cocktails/{a}/{b}/{c}'],
     },
@@ -228,32 +235,32 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'a list whose items contain the separator',
     {
-      v1: [q('x', list())],
-      v2: [q('x', list(), { style: 'spaceDelimited' })],
+      v1: [inQuery('x', list())],
+      v2: [inQuery('x', list(), { style: 'spaceDelimited' })],
       query: [{ rename: { x: 'y' } }, { rename: { y: 'x' } }],
     },
     'an item of a list contains the separator',
   ],
   [
     'an operation on the fields of an object',
-    { v1: [q('f', object)], v2: [q('g', object)], query: [{ rename: { f: 'g' } }] },
+    { v1: [inQuery('f', object)], v2: [inQuery('g', object)], query: [{ rename: { f: 'g' } }] },
     'parameters of their own',
   ],
   [
     'an operation on a deepObject',
-    { v1: [q('f', object, { style: 'deepObject' })], v2: [], query: [{ drop: 'f' }] },
+    { v1: [inQuery('f', object, { style: 'deepObject' })], v2: [], query: [{ drop: 'f' }] },
     'parameters of their own',
   ],
   [
     'an operation within an object in one text',
-    { v1: [q('f', object, joined)], v2: [q('f', object, joined)], query: [{ default: { '/f/x': 'a' } }] },
+    { v1: [inQuery('f', object, joined)], v2: [inQuery('f', object, joined)], query: [{ default: { '/f/x': 'a' } }] },
     'one text that default cannot read',
   ],
   [
     'an operation on JSON in a parameter',
     {
       v1: [{ name: 'f', in: 'query', content: { 'application/json': { schema: object } } }],
-      v2: [q('f')],
+      v2: [inQuery('f')],
       query: [{ convert: { f: 'string' } }],
     },
     'one text that convert cannot read',
@@ -269,53 +276,53 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   ],
   [
     'a constant object',
-    { v1: [], v2: [q('f', object, { ...joined, required: true })], query: [{ const: { f: { x: 'a' } } }] },
+    { v1: [], v2: [inQuery('f', object, { ...joined, required: true })], query: [{ const: { f: { x: 'a' } } }] },
     'cannot be written in a query',
   ],
   [
     'a constant list of objects',
-    { v1: [], v2: [q('f', list({}))], query: [{ const: { f: [{}] } }] },
+    { v1: [], v2: [inQuery('f', list({}))], query: [{ const: { f: [{}] } }] },
     'This list cannot be written in a query',
   ],
   [
     'a default of null',
-    { v1: [q('x')], v2: [q('x', { type: ['string', 'null'] })], query: [{ default: { x: null } }] },
+    { v1: [inQuery('x')], v2: [inQuery('x', { type: ['string', 'null'] })], query: [{ default: { x: null } }] },
     'null cannot be written in a query',
   ],
   [
     'null for an item',
     {
       v1: tags,
-      v2: [q('x', list({ type: ['string', 'null'] }))],
+      v2: [inQuery('x', list({ type: ['string', 'null'] }))],
       query: [{ each: { x: [{ map: { '': { new: null, old: 'b' } } }] } }],
     },
     'null cannot be written in a query',
   ],
   [
     'a list in a list',
-    { v1: tags, v2: [q('x', list(list()))], query: [{ wrap: 'x' }] },
+    { v1: tags, v2: [inQuery('x', list(list()))], query: [{ wrap: 'x' }] },
     'the parameter x of the query is not a text',
   ],
   [
     'a field of a parameter',
-    { v1: [q('x')], v2: [q('f', object, joined)], query: [{ move: { x: '/f/x' } }] },
+    { v1: [inQuery('x')], v2: [inQuery('f', object, joined)], query: [{ move: { x: '/f/x' } }] },
     'cannot have fields',
   ],
   [
     'all parameters at once',
-    { v1: [q('x')], v2: [q('x')], query: [{ each: { '': [{ map: { '': { a: 'b' } } }] } }] },
+    { v1: [inQuery('x')], v2: [inQuery('x')], query: [{ each: { '': [{ map: { '': { a: 'b' } } }] } }] },
     'each needs a parameter of the query',
   ],
   [
     'a path parameter that is dropped',
-    { v1: [p('id')], v2: [q('id')], path: [{ drop: 'id' }], templates: ['/drinks/{id}', '/cocktails'] },
+    { v1: [inPath('id')], v2: [inQuery('id')], path: [{ drop: 'id' }], templates: ['/drinks/{id}', '/cocktails'] },
     'all its values would get the same response',
   ],
   [
     'a value of a map that is no segment',
     {
-      v1: [p('id', oneOf('a'))],
-      v2: [p('id')],
+      v1: [inPath('id', oneOf('a'))],
+      v2: [inPath('id')],
       path: [{ map: { id: { a: '..' } } }],
       templates: ['/drinks/{id}', '/cocktails/{id}'],
     },
@@ -324,8 +331,8 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'a list in a path that is a single text',
     {
-      v1: [p('id')],
-      v2: [p('id')],
+      v1: [inPath('id')],
+      v2: [inPath('id')],
       path: [{ const: { id: ['a', 'b'] } }],
       templates: ['/drinks/{id}', '/cocktails/{id}'],
     },
@@ -334,8 +341,8 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'a parameter in another style of path',
     {
-      v1: [p('id', integer)],
-      v2: [p('id', integer, { style: 'label' })],
+      v1: [inPath('id', integer)],
+      v2: [inPath('id', integer, { style: 'label' })],
       path: [{ convert: { id: 'integer' } }],
       templates: ['/drinks/{id}', '/cocktails/{id}'],
     },
@@ -344,8 +351,8 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'a convert of a matrix parameter',
     {
-      v1: [p('id', seconds, { style: 'matrix' })],
-      v2: [p('id', { type: 'string', format: 'date' }, { style: 'matrix' })],
+      v1: [inPath('id', seconds, { style: 'matrix' })],
+      v2: [inPath('id', { type: 'string', format: 'date' }, { style: 'matrix' })],
       path: [{ convert: { id: 'date' } }],
       templates: ['/drinks/{id}', '/cocktails/{id}'],
     },
@@ -354,8 +361,8 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'a number above the limit after a conversion',
     {
-      v1: [q('x', { type: 'string', pattern: '^[0-9]{1,3}$' })],
-      v2: [q('x', { ...integer, maximum: 99 })],
+      v1: [inQuery('x', { type: 'string', pattern: '^[0-9]{1,3}$' })],
+      v2: [inQuery('x', { ...integer, maximum: 99 })],
       query: [{ convert: { x: 'integer' } }],
     },
     'has a maximum of `99` instead of `999`',
@@ -363,15 +370,19 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'a negative number as a text of digits',
     {
-      v1: [q('page', { ...integer, minimum: -9, maximum: 999 })],
-      v2: [q('page', { type: 'string', pattern: '^[0-9]{1,3}$' })],
+      v1: [inQuery('page', { ...integer, minimum: -9, maximum: 999 })],
+      v2: [inQuery('page', { type: 'string', pattern: '^[0-9]{1,3}$' })],
       query: [{ convert: { page: 'string' } }],
     },
     'gets a value that the contract of /v2 does not allow',
   ],
   [
     'more items than are accepted',
-    { v1: [q('x', list(oneOf('a', 'b')))], v2: [q('x', list(text, { maxItems: 2 }))], query: [{ each: { x: [] } }] },
+    {
+      v1: [inQuery('x', list(oneOf('a', 'b')))],
+      v2: [inQuery('x', list(text, { maxItems: 2 }))],
+      query: [{ each: { x: [] } }],
+    },
     'now has a maxItems of `2`',
   ],
 ];

@@ -115,7 +115,7 @@ describe.each([
     expect(backend.request.raw).not.toMatch(/Transfer-Encoding/i);
   });
 
-  it('answers 410 for routes that the adapter does not have, with the reason', async () => {
+  it('answers 410 with the reason for routes that the adapter does not have', async () => {
     const { backend, port } = await startServed(answer(200, cocktail, json), { gateway });
     const gone = expectProblem(await ask(port, get('/v1/search?q=a')), 410);
     expect(gone).toMatchObject({
@@ -316,7 +316,7 @@ describe('the body of an adapted response', () => {
     expect(expectProblem(await ask(port, get('/v1/drinks/7')), 502)['code']).toBe('ADAPTER_FAILED');
   });
 
-  it('is changed in a thread if it is large, also as a bomb', async () => {
+  it('is changed in a thread if it is large, even a decompression bomb', async () => {
     const title = 'é'.repeat(400_000);
     const body = `{"title":"${title}","price":9.5,"glass":null}`;
     const { port } = await startServed(({ target }) =>
@@ -334,7 +334,7 @@ describe('the body of an adapted response', () => {
     expect(expectProblem(await ask(port, get('/v1/drinks/3')), 502)['pointer']).toBe('/price');
   });
 
-  it('is passed on if its status has no row, whatever it is', async () => {
+  it('is passed on if its status has no row, whatever the body contains', async () => {
     const { port } = await startServed(({ target, method }) =>
       target.startsWith('/export')
         ? answer(200, 'a;b', 'Content-Type: text/csv', 'ETag: "x"')
@@ -442,7 +442,7 @@ describe('the fields of an adapted response', () => {
     ['/old/cocktails', '/v1/ancient/cocktails'],
     ['https://other.test/v2/cocktails/7', 'https://other.test/v2/cocktails/7'],
     ['7', '7'],
-  ])('lead back: %s', async (location, expected) => {
+  ])('point to the paths of the adapted version: %s', async (location, expected) => {
     const fields = [`Location: ${location}`, `Content-Location: ${location}`, `Link: <${location}>; rel="next"`];
     const moved = { '/ancient/{name}': '/old/{name}' };
     const { port } = await startServed(answer(200, cocktail, json, ...fields), { version: { moved } });
@@ -463,7 +463,7 @@ describe('the fields of an adapted response', () => {
     expect(singleValueOf(response, 'set-cookie')).toBe(`a=b; Path=${expected}; Secure`);
   });
 
-  it('of an interim response lead back, too', async () => {
+  it('of an interim response point to the paths of the adapted version, too', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nLink: </cocktails/7>; rel="preload"\r\n\r\n';
     const response = await drinkFrom(early + answer(200, cocktail, json));
     expect(response.interim[0]?.lines).toContain('Link: </v1/drinks/7>; rel="preload"');

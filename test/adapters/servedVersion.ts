@@ -80,10 +80,10 @@ export interface Served {
 
 export interface ServedSettings {
   readonly gateway?: Readonly<Record<string, unknown>>;
-  /** Of `/v1`. */
+  /** More settings of `/v1`. */
   readonly version?: Readonly<Record<string, unknown>>;
   readonly adapter?: Readonly<Record<string, unknown>>;
-  /** Of `/v2`. */
+  /** More settings of `/v2`. */
   readonly source?: Readonly<Record<string, unknown>>;
 }
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const routes = { '/v1': 'http://127.0.0.1:1' };
-// Above the time in which a busy machine starts a process.
+// Longer than a busy machine needs to start a process.
 const slow = 120_000;
 
 it.each([

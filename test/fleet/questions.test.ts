@@ -23,7 +23,7 @@ const versions = ['v1', 'v2', 'v3', 'v4', 'v5'];
 const settings = { retire: { quiet: '1h', ignore_clients: ['probe'] }, guard: { quiet: '1h' } };
 // So long that neither a silent gateway nor counts that wait are the reason for an answer.
 const fleet = { ...quick, silent_after: '1h' };
-// Above the time in which a busy machine starts a process.
+// Longer than a busy machine needs to start a process.
 const slow = 180_000;
 
 /** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */

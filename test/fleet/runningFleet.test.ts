@@ -16,7 +16,7 @@ const ended = { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' };
 const served = { '/v1': ended, '/v2': upstream };
 const retired = { '/v1': { ...ended, retired: true }, '/v2': upstream };
 const third = { ...served, '/v3': upstream };
-// Above the time in which a busy machine starts a process.
+// Longer than a busy machine needs to start a process.
 const slow = 120_000;
 
 async function startThree(store: string, routes: Readonly<Record<string, unknown>>): Promise<FleetGateway[]> {
@@ -223,7 +223,7 @@ it('a start that breaks what the fleet has announced is not ready until it is co
   );
   await eventually(async () => expect((await ask(one, 'fleet')).stdout).toContain(`gw-2: ${removed}`));
   expect((await ask(one, 'fleet')).stdout).toContain('gw-2 is not ready');
-  // It still serves, for whoever connects to it directly.
+  // It still serves clients that connect to it directly.
   expect((await fetch(`http://127.0.0.1:${two.port}/`)).status).toBe(200);
 
   edit(two, 'gw-2', store, { ...third, '/v4': upstream });

@@ -72,7 +72,7 @@ export async function sumsIn(store: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ key, requests }) => [key, requests]));
 }
 
-/** The same of batches. */
+/** The requests in batches, by `version client route`. */
 export function sumsOf(batches: readonly UsageBatch[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { version, client, route, requests } of batches.flat()) {

@@ -52,7 +52,7 @@ describe('the share of clients', () => {
     expect(refused.filter((name) => !large.includesClient(name))).toEqual([]);
   });
 
-  it('is another choice for another version', () => {
+  it('has other clients in another version', () => {
     const snapshot = file({ clients: '50%' });
     const version = versionOf(snapshot, 'v1');
     const other = new BrownoutScope({ ...version, name: 'v3' } as Version, version.brownouts[0] as never, []);

@@ -41,7 +41,7 @@ function control(shareOver?: (share: BrownoutControlOptions['share']) => Brownou
   return { running, ledger, told, cancellations, time };
 }
 
-it('tells the processes of a stop by another gateway while a slow one has not confirmed the approval', async () => {
+it('tells the processes that another gateway has stopped the brownout, before a slow process has confirmed the approval', async () => {
   const { ledger, told, cancellations } = control();
   await expect.poll(() => told).toEqual([[key]]);
   ledger.saveBrownouts([{ ...approved, state: 'stopped', reason: 'stopped by an operator' }]);
@@ -49,7 +49,7 @@ it('tells the processes of a stop by another gateway while a slow one has not co
   expect(cancellations).toEqual([[], [key]]);
 });
 
-it('stores a stop while a slow process has not confirmed it', async () => {
+it('stores a stop before a slow process has confirmed it', async () => {
   const { running, ledger, told } = control();
   await expect.poll(() => told).toEqual([[key]]);
   void running.stop('v1');
@@ -57,7 +57,7 @@ it('stores a stop while a slow process has not confirmed it', async () => {
   expect(told).toEqual([[key], []]);
 });
 
-it('tells the processes that a brownout has ended early before it stores that', async () => {
+it('tells the processes that a brownout has ended early before it stores the end', async () => {
   let isDown = false;
   const { told, time } = control((share) => async (records) => {
     if (!isDown) return share(records);

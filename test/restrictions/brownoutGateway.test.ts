@@ -45,7 +45,7 @@ async function reaches(gateway: RestrictedGateway, state: BrownoutStatus['state'
 const statusOf = async (gateway: RestrictedGateway, path = '/v1/x', client = 'a') =>
   (await ask(gateway.port, get(path, `X-Client-Id: ${client}`))).status;
 
-it('refuses requests between its edges only, to the millisecond', async () => {
+it('refuses requests only between its begin and its end, exact to the millisecond', async () => {
   const { gateway } = await start();
   expect(await brownoutsOf(gateway)).toEqual([
     {
@@ -156,7 +156,7 @@ it('leaves a response and a tunnel open that began before it', async () => {
   expect((await stream.response()).body).toBe('ab');
 });
 
-it('answers 410 if that is configured, which no cache may keep', async () => {
+it('answers 410 if that is configured, and no cache may keep the response', async () => {
   const { gateway } = await start({}, { brownout: { ...permissive, status: 410 } });
   gateway.at(soon);
   await reaches(gateway, 'approved');
@@ -239,7 +239,7 @@ it.each([
   else expect(one?.reason).toBeNull();
 });
 
-it('is stopped by an operator, and stays so over a reload and a restart', async () => {
+it('is stopped by an operator, and stays stopped over a reload and a restart', async () => {
   const { gateway, file, folder } = await start();
   gateway.at(soon);
   await reaches(gateway, 'approved');

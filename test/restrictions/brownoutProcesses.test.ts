@@ -62,7 +62,7 @@ async function statesOf(admin: string): Promise<string[]> {
   return (JSON.parse(stdout) as { brownouts: BrownoutStatus[] }).brownouts.map(({ state }) => state);
 }
 
-it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is stopped for good', {
+it('begins in the same second in all workers, continues over a reload and SIGUSR2, and stays stopped', {
   timeout: slow,
 }, async () => {
   const backend = await startBackend(okAnswer);
@@ -106,7 +106,7 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   await eventually(() => expect(refusedSince(late).length).toBeGreaterThan(20));
   await asking.stop();
   expect(await statesOf(admin)).toEqual(['stopped']);
-  // The command returns when all workers know it.
+  // The command returns when all workers know of the stop.
   expect(new Set(refusedSince(stoppedAt))).toEqual(new Set([200]));
   const early = asking.seen.filter(({ received, status }) => received < at - 1000 && status !== 200);
   expect(early).toEqual([]);
@@ -115,7 +115,7 @@ it('begins to the second in all workers, outlasts a reload and SIGUSR2, and is s
   expect(friends.filter(({ status }) => status !== 200)).toEqual([]);
 });
 
-it('ends to the second in all workers, without a message', { timeout: slow }, async () => {
+it('ends in the same second in all workers, without a message', { timeout: slow }, async () => {
   const backend = await startBackend(okAnswer);
   const store = join(temporaryFolder(), 'usage.db');
   coverTenDays(store);
@@ -158,7 +158,7 @@ it('is stopped without waiting for a worker that is starting', { timeout: slow }
   await eventually(() => {
     starting = children().find((pid) => !before.includes(pid)) ?? 0;
     expect(starting).not.toBe(0);
-    // Until it runs its own program, the primary waits for it.
+    // The primary waits for the worker until the worker runs its own program.
     expect(proc(`${starting}/cmdline`)).not.toBe(proc(`${primary}/cmdline`));
   });
   process.kill(starting, 'SIGSTOP');
@@ -187,7 +187,7 @@ it('is decided once for a fleet, and is stopped in all its gateways', {
     ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes: routesWith({}), settings })),
   );
   if (!one || !two) throw new Error('no gateway');
-  // The two have started just now. A third one has covered the last week.
+  // The two gateways have just started. The ledger of a third gateway has covered the last week.
   const run = `'${randomUUID()}', 1, ${Date.now() - 10 * day}, ${Date.now()}`;
   await query(store, `INSERT INTO version_gateway.runs VALUES (${run})`);
   const { brownouts } = soon();

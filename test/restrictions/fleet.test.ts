@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-// Above the time in which a busy machine starts two processes.
+// Longer than a busy machine needs to start two processes.
 const slow = 120_000;
 
 const call = async ({ port }: FleetGateway, key: string) =>
@@ -40,7 +40,7 @@ it('plans with the clients of both gateways, and freezes a version for the new c
     names.map((name) => startFleetGateway({ store, name, routes: routesWith({}), settings })),
   );
   if (!one || !two) throw new Error('no gateway');
-  // The two have started just now. A third one has covered the time before.
+  // The two gateways have just started. The ledger of a third gateway has covered the time before.
   const run = `'${randomUUID()}', 1, ${Date.now() - 10 * day}, ${Date.now()}`;
   await query(store, `INSERT INTO version_gateway.runs VALUES (${run})`);
   expect([await call(one, 'first'), await call(two, 'second'), await call(two, 'second')]).toEqual([200, 200, 200]);

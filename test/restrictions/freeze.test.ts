@@ -72,7 +72,7 @@ async function start(settings: Settings = {}) {
     close,
     send,
     call: async (key: string, path?: string) => (await send(key, path)).status,
-    /** Passes time, in which the gateway runs. */
+    /** Moves the clock on while the gateway runs. */
     passTo: async (time: number) => {
       await serving?.flush();
       clock.time = time;
@@ -89,7 +89,7 @@ async function start(settings: Settings = {}) {
   };
 }
 
-/** A gateway that has seen `old-key` before the freeze, two days after its begin. */
+/** A gateway that has seen `old-key` before the freeze. The freeze began two days ago. */
 async function frozen(settings: Settings = {}) {
   const gateway = await start(settings);
   expect(await gateway.call('old-key')).toBe(200);
@@ -158,7 +158,7 @@ describe('a freeze with mode: refuse', () => {
     expect([await again.call('old-key'), await again.call('new-key')]).toEqual([200, 403]);
   });
 
-  it('knows a client whose first request began before it and was counted later', async () => {
+  it('knows a client whose first request began before the freeze and was counted later', async () => {
     const { call, passTo, printed, ledger } = await start();
     expect(await call('old-key')).toBe(200);
     await passTo(from);
@@ -244,7 +244,7 @@ describe('a freeze in the admin API', () => {
   });
 });
 
-it('refuses an edit after which clients would be refused that are served now', async () => {
+it('refuses an edit that would refuse clients which are served now', async () => {
   const { call, edit, passTo, clock } = await frozen({ freeze: { from: '2027-01-01' } });
   expect(await call('new-key')).toBe(200);
   expect(await edit({ freeze: { ...freeze, from: '2027-01-04' } })).toMatchObject({ kind: 'reloaded' });

@@ -69,7 +69,7 @@ describe('a retired version with waivers', () => {
     expect(singleValueOf(refused, 'cache-control')).toBe('max-age=60');
   });
 
-  it('applies from a sunset with after_sunset: gone on, too', async () => {
+  it('also applies from a sunset with after_sunset: gone', async () => {
     const { gateway } = await start({ retired: false, after_sunset: 'gone' }, {}, '2027-05-31T23:59:59Z');
     const before = await ask(gateway.port, acme);
     expect([before.status, singleValueOf(before, 'sunset')]).toEqual([200, 'Tue, 01 Jun 2027 00:00:00 GMT']);
@@ -132,7 +132,7 @@ describe('a retired version with waivers', () => {
     expect(await statusesOf(gateway.port, key('secret'), key('other'))).toEqual([200, 410]);
   });
 
-  it('does not cut requests of a named client that are in flight when it is retired, until its waiver ends', async () => {
+  it('does not cut requests of a named client that are in flight when the version is retired, until the waiver ends', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const backend = await startBackend([{ wait: released }, { write: okAnswer }]);
     const version = { upstream: backend.url, ...dates, waivers };
@@ -186,7 +186,7 @@ describe('responses that depend on the client', () => {
     for (let count = 0; count < 2; count += 1) expect(valuesOf(await ask(gateway.port, acme), 'vary')).toEqual([vary]);
   });
 
-  it('are private if an address may identify the client, and keep what the backend says of caches', async () => {
+  it('are private if an address may identify the client, and keep the limits that the backend sets for caches', async () => {
     const usage = { identify: ['header:x-client-id', 'address'] };
     for (const [field, expected] of [
       ['X-Nothing: 1', 'private'],
@@ -211,7 +211,7 @@ describe('responses that depend on the client', () => {
   });
 });
 
-it('is the same in two workers, after a reload and a rolling restart', { timeout: 120_000 }, async () => {
+it('a waiver applies in both of two workers, after a reload and a rolling restart', { timeout: 120_000 }, async () => {
   const backend = await startBackend(okAnswer);
   const v1 = {
     upstream: backend.url,
@@ -247,7 +247,7 @@ it('reads the names of clients again after an edit of their file', { timeout: 12
   await eventually(async () => expect(await statusesOf(gateway.port, key('secret'))).toEqual([200]));
 });
 
-it('applies in a gateway inside another server', async () => {
+it('a waiver applies in a gateway inside another server', async () => {
   const routes = {
     '/v1': { upstream: await echoBackend(), retired: true, waivers: [{ ...waivers[0], until: '2127-09-01' }] },
   };
@@ -263,7 +263,7 @@ it('applies in a gateway inside another server', async () => {
 });
 
 describe('operators', () => {
-  it('see who is still served until when, in status and status --wait', async () => {
+  it('see which clients are still served, and until when, in status and status --wait', async () => {
     const { gateway, file } = await start();
     const admin = ['--admin', `127.0.0.1:${gateway.adminPort}`];
     const wait = ['status', '--wait', '/v1', '--timeout', '5s', ...admin];

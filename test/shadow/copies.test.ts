@@ -15,7 +15,7 @@ const secret = [
   'User-Agent: shop/1',
 ];
 
-it('sends a copy through moved, without what identifies the client and without conditions', async () => {
+it('sends a copy to the path of `moved`, without the fields that identify the client and without conditions', async () => {
   const gateway = await startShadowed({
     v1: { moved: { '/drinks/{id}': '/cocktails/{id}' } },
     usage: identify,
@@ -215,7 +215,7 @@ it('compares a response during which a reload has changed nothing of the shadow'
   expect((await gateway.shadow())?.dropped).toEqual({});
 });
 
-it('finds no shadow where there is none', async () => {
+it('refuses to stop a shadow that does not exist', async () => {
   const gateway = await startShadowed({ shadow: undefined });
   await gateway.edit(undefined);
   const stop = await fetch(`${gateway.admin}/api/shadow/stop`, {

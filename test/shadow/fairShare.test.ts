@@ -112,10 +112,10 @@ it('looks up a hundred requests for each sample of the rate, and still prefers r
   expect(samples.size).toBe(11);
 });
 
-it('gives back the budget of a sample that could not be used, and not its turn', () => {
+it('gives back the budget of a sample that could not be used, but still counts the sample for its client and route', () => {
   const share = new FairShare({ sample: 1, rate: 0.001 }, () => 0);
   for (let count = 0; count < 100; count += 1) {
-    // Only the look-ups need time.
+    // The clock advances only to allow more look-ups.
     expect(share.admits(count * 10) && share.take('big', '/stream')).toBe(true);
     share.giveBack();
   }

@@ -81,7 +81,7 @@ it('opens the circuit breaker after five failures in a row, and tries one copy e
   expect([breaker.allows(31_000), breaker.allows(31_000)]).toEqual([true, false]);
   breaker.record('timeout', 36_000);
   expect([breaker.allows(65_999), breaker.allows(66_000), breaker.allows(66_000)]).toEqual([false, true, false]);
-  // A copy that was not needed any more says nothing.
+  // An aborted copy says nothing about the version, so the next copy is tried at once.
   breaker.record('aborted', 66_001);
   expect(breaker.allows(66_001)).toBe(true);
   breaker.record(answered, 66_002);
@@ -106,7 +106,7 @@ it('stops at once, keeps copies in flight from being compared, and stays stopped
   for (let count = 0; count < 20; count += 1) await ask(gateway.port, get(`/v1/${count}`));
   expect(await settled(() => gateway.v2.requests.length)).toBe(1);
   expect((await gateway.shadow())?.copies).toEqual({ shadow: { aborted: 1 } });
-  // Other settings are another shadow.
+  // A shadow with other settings counts as another shadow.
   await gateway.edit({ timeout: '1m', in_flight: 3 });
   await eventually(async () => {
     await ask(gateway.port, get('/v1/again'));

@@ -87,7 +87,7 @@ it('copies from all workers within one budget, and stops all of them for good', 
   await settled(copies);
   expect(v2.requests.filter(({ raw }) => raw.includes('/stopped'))).toEqual([]);
 
-  // Other settings are another shadow.
+  // A shadow with other settings counts as another shadow.
   gateway.edit(routesWith({ sample: '99%' }));
   await eventually(async () => {
     await ask(Number(port), get('/v1/again'));

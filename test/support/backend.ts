@@ -10,7 +10,7 @@ export type Bytes = string | Buffer;
 
 export type Step =
   | { readonly write: Bytes }
-  /** For so many ms, or until the promise resolves. */
+  /** Waits this many ms, or until the promise resolves. */
   | { readonly wait: number | Promise<unknown> }
   /** Sends FIN, and keeps reading. */
   | { readonly end: true }

@@ -53,7 +53,7 @@ function onceReady(ledger: Promise<FleetLedger>): LedgerDatabase {
   };
 }
 
-/** All rows of a ledger file that a store has as well, by table. */
+/** The rows of a ledger file by table, without the tables that a store does not have. */
 export function tablesIn(file: string): ReadonlyMap<string, Rows> {
   const database = new DatabaseSync(file, { readOnly: true });
   try {

@@ -14,13 +14,13 @@ export interface Http2Answer {
   /** latin1 */
   readonly body: string;
   readonly trailers: IncomingHttpHeaders;
-  /** The interim responses before it. */
+  /** The interim responses before the final one. */
   readonly interim: readonly IncomingHttpHeaders[];
   /** 0: the stream ended without an error. */
   readonly code: number;
 }
 
-/** A client of node:http2; closed at the end of the test. `origin`: `http://…` for prior knowledge, else TLS. */
+/** A client of node:http2; closed at the end of the test. `origin`: `http://…` for HTTP/2 with prior knowledge, `https://…` for TLS. */
 export async function connectHttp2(origin: string): Promise<ClientHttp2Session> {
   const session = connect(origin, { rejectUnauthorized: false });
   session.on('error', () => {});

@@ -40,7 +40,7 @@ export const codes = [
   'HTTP_1_1_REQUIRED',
 ] as const;
 
-/** A frame (RFC 9113 §4.1). `length`: as declared, if that differs from the payload. */
+/** A frame (RFC 9113 §4.1). `length`: the declared length, if it differs from that of the payload. */
 export function frame(
   type: number,
   flags: number,
@@ -77,13 +77,13 @@ function integer(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-/** The pseudo-fields of `GET /v1/x`, of which some may be replaced, or left out if they are undefined. */
+/** The pseudo-header fields of `GET /v1/x`. `more` replaces some of them; undefined leaves one out. */
 export function pseudo(more: Readonly<Record<string, string | undefined>> = {}): Lines {
   const all = { ':method': 'GET', ':scheme': 'http', ':path': '/v1/x', ':authority': 'api.test', ...more };
   return Object.entries(all).filter((line): line is [string, string] => line[1] !== undefined);
 }
 
-/** A whole request without a body, or the HEADERS of one with a body if `flags` lacks END_STREAM. */
+/** A whole request without a body. If `flags` lacks END_STREAM, the head of a request with a body. */
 export function headers(stream: number, lines: Lines = pseudo(), flags: number = endHeaders | endStream): Buffer {
   return frame(types.headers, flags, stream, block(lines));
 }
@@ -143,14 +143,14 @@ export class FrameClient {
     }
   }
 
-  /** The code of the GOAWAY that says why the connection ends, once it is closed. Undefined without one. */
+  /** Waits until the connection is closed. Returns the error code of the last GOAWAY; undefined: there was none. */
   async closedWith(): Promise<string | undefined> {
     await this.next(() => false);
     const last = this.frames.findLast(({ type }) => type === types.goaway);
     return last && codes[last.payload.readUInt32BE(4)];
   }
 
-  /** How the server ends a stream: `reset CODE`, the status of a complete response, or `goaway CODE`. */
+  /** How the server ends a stream: `reset CODE`, the status of a complete response, `goaway CODE`, or `closed`. */
   async outcome(stream: number): Promise<string> {
     const ends = (one: Frame): boolean =>
       one.stream === stream && (one.type === types.reset || (one.type < 2 && (one.flags & endStream) !== 0));
@@ -200,7 +200,7 @@ function statusIn(payload: Buffer): number {
 /** Opens an HTTP/2 connection without TLS, and sends the preface and SETTINGS. It is closed at the end of the test. */
 export async function connectFrames(
   port: number,
-  begins: Buffer = Buffer.concat([preface, frame(types.settings, 0, 0)]),
+  firstBytes: Buffer = Buffer.concat([preface, frame(types.settings, 0, 0)]),
 ): Promise<FrameClient> {
   const socket = connect({ port, host: '127.0.0.1' });
   onTestFinished(() => {
@@ -208,6 +208,6 @@ export async function connectFrames(
   });
   await once(socket, 'connect');
   const client = new FrameClient(socket.setNoDelay(true));
-  client.send(begins);
+  client.send(firstBytes);
   return client;
 }

@@ -21,7 +21,7 @@ export function readImportGraph(folder: string): ImportGraph {
   return { files, edges: files.flatMap((file) => edgesFrom(file, known)), lines };
 }
 
-/** With a high figure, a reader must often open another file. */
+/** The higher the figure, the more often a reader must open another file. */
 export function edgesPerThousandLines({ edges, lines }: ImportGraph): number {
   const total = [...lines.values()].reduce((sum, count) => sum + count, 0);
   return (edges.length / total) * 1000;

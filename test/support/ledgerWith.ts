@@ -32,7 +32,7 @@ export function row(version: string, client: string, at: number, more: Partial<U
   return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...uses, ...more };
 }
 
-/** Creates the ledger `store` as a gateway left it that ran for the ten days before `now` (epoch ms) without a request. */
+/** Creates the ledger `store` of a gateway that ran for the ten days before `now` (epoch ms) and received no request. */
 export function coverTenDays(store: string, now = Date.now()): void {
   let time = now - 10 * day;
   const ledger = Ledger.open({ store, retention: 400 * day }, { clock: { now: () => time } });

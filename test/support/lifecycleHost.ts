@@ -30,7 +30,7 @@ export async function expressHost(fill: (app: Express) => void, lifecycle = life
   return host(app);
 }
 
-/** The field lines as sent. */
+/** Sends a GET. `lines` returns the values of a field, one for each line of the response. */
 export async function rawAnswer(url: string, headers: Record<string, string> = {}) {
   const response = await new Promise<IncomingMessage>((resolve) => request(url, { headers }, resolve));
   const lines = (name: string): string[] =>

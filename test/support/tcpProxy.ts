@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** How a message of PostgreSQL ends that is sent after a commit: ReadyForQuery, not in a transaction. */
+/** The last bytes of PostgreSQL's reply to a commit: ReadyForQuery, with the status `I` (not in a transaction). */
 const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 export interface TcpProxy {
@@ -16,13 +16,13 @@ export interface TcpProxy {
   restore(): void;
   /** Passes on every chunk this much later. */
   delay(ms: number): void;
-  /** Closes the connection instead of passing on every nth reply to a request that contains `text`, after its commit. */
+  /** Drops every nth reply to a request that contains `text`, after the commit: closes the connection instead. */
   dropReplies(every: number, text: string): void;
   /** Replies that were dropped so far. */
   readonly dropped: number;
 }
 
-/** A proxy in front of a port of 127.0.0.1 that breaks connections as a network does. `onEnd` receives what stops it. */
+/** A proxy in front of a port of 127.0.0.1 that breaks connections as a network does. `onEnd` receives the function that stops the proxy. */
 export async function startTcpProxy(
   target: number,
   onEnd: (stop: () => void) => void = onTestFinished,
@@ -52,7 +52,7 @@ export async function startTcpProxy(
     if (mode === 'cut') return void client.resetAndDestroy();
     const upstream = connect(target, '127.0.0.1');
     track(upstream);
-    /** The reply to a request that may be dropped, until it is complete. */
+    /** The received part of a reply that may be dropped; undefined: no such reply is expected. */
     let reply: Buffer[] | undefined;
     client.on('data', (chunk: Buffer) => {
       if (drop.text !== '' && chunk.includes(drop.text)) reply = [];
@@ -95,7 +95,7 @@ export async function startTcpProxy(
       mode = 'black hole';
     },
     restore: () => {
-      // Bytes were lost in a black hole, so its connections cannot go on.
+      // Bytes were lost in a black hole, so its connections cannot continue.
       if (mode === 'black hole') closeAll();
       mode = 'open';
     },
