@@ -49,7 +49,7 @@ export function printed({ faults, warnings }: Pick<ConfigResult, 'faults' | 'war
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** The schemas of a response by media type, or of JSON; and the operations from v2's to v1's. */
+/** The schemas of a response: one for JSON, or one for each media type. `operations` turn the response of v2 into that of v1. */
 export interface ResponsePair {
   readonly v1: Schema;
   readonly v2: Schema;
@@ -85,6 +85,6 @@ export async function loadPair({ v1, v2, operations = [], openapi = '3.1.0' }: R
 }
 
 /** `accepted`, or the faults. */
-export function verdictIn(result: ConfigResult): string {
+export function acceptedOrFaults(result: ConfigResult): string {
   return result.faults.length === 0 ? 'accepted' : printed(result);
 }

@@ -40,7 +40,7 @@ it('starts another thread if the thread ends', async () => {
   });
   await eventually(() =>
     expect(notices).toEqual([
-      expect.stringContaining('the thread that talks to it ended: the test ends it'),
+      expect.stringContaining('the thread that talks to it ended: the test ends the thread'),
       'The shared store of the fleet answers again.',
     ]),
   );

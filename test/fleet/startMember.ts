@@ -9,7 +9,7 @@ import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 
 export interface MemberOptions {
-  /** The file of its ledger. */
+  /** The ledger file of the member. */
   readonly usage?: string;
   readonly spool?: string;
   readonly members?: string;
@@ -20,10 +20,10 @@ export interface MemberOptions {
 export interface Member {
   readonly fleet: Fleet;
   readonly ledger: ThreadedLedger;
-  /** The file of its ledger. */
+  /** The ledger file of the member. */
   readonly usage: string;
   readonly notices: string[];
-  /** Stops it as the gateway does. */
+  /** Stops the fleet and the ledger as a gateway does. */
   stop(): Promise<void>;
 }
 

@@ -29,7 +29,10 @@ function ledgerOf(folder: string, knownClients: number): { readonly store: strin
   return { store, from: new Date(now - 30 * minute).toISOString().replace(/\.\d+Z$/, 'Z') };
 }
 
-/** Sends a request for each key, 16 at a time. Without `agent`, every request has a new connection, so that all workers get some. @returns the number of each status */
+/**
+ * Sends a request for each key, 16 at a time. Without `agent`, every request has a new connection, so that all workers get some.
+ * @returns the number of responses with each status
+ */
 export async function send(
   port: number,
   keys: readonly string[],

@@ -13,24 +13,24 @@ export interface RestrictedGateway extends RunningGateway {
   readonly folder: string;
   /** Sets the clock of the gateway. */
   at(time: string): void;
-  /** Replaces the file. */
+  /** Replaces the sections of routes.yaml, and reloads. */
   edit(file: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
 /**
- * A gateway with a ledger and a clock that the test sets. `file`: the sections of routes.yaml, without addresses. Without a
- * `folder`, the ledger covers the ten days before.
+ * A gateway with a ledger and a clock that the test sets. `file`: the sections of routes.yaml, without addresses.
+ * `earlierFolder`: the folder of an earlier run. Without it, the ledger covers the ten days before `time`.
  */
 export async function startRestricted(
   file: Readonly<Record<string, unknown>>,
   time: string,
-  given?: string,
+  earlierFolder?: string,
 ): Promise<RestrictedGateway> {
-  const folder = given ?? temporaryFolder();
+  const folder = earlierFolder ?? temporaryFolder();
   let now = Date.parse(time);
   const clock = { now: () => now };
   let current = snapshotIn(file, folder);
-  if (given === undefined) coverTenDays(current.usage.store, now);
+  if (earlierFolder === undefined) coverTenDays(current.usage.store, now);
   const ledger = Ledger.open(current.usage, { clock });
   const notices: string[] = [];
   const notice = (line: string): void => void notices.push(line);

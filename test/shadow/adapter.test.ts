@@ -12,7 +12,7 @@ import { everything } from './shadowedGateway.ts';
 
 const json = 'Content-Type: application/json';
 
-/** A queue of `/v1`, whose adapter takes its responses from `/v2`, and what it finds. */
+/** A shadow queue of `/v1`, whose adapter takes its responses from `/v2`. Also returns the compared pairs and why copies were dropped. */
 async function startQueue(v2Body: string, { mode = 'shadow', plain = '/v2/plain', hasCounterpart = false } = {}) {
   const v2 = await startBackend(answer(200, v2Body, json));
   const folder = temporaryFolder();

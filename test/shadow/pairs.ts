@@ -94,7 +94,7 @@ export function assessed(
 }
 
 /** Numbers from 0 to 1 that are the same in every run. */
-export function dice(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,6 +1,6 @@
 import type { ContractOptions, JsonSchema } from './pairs.ts';
 
-/** A difference between the responses of two versions, and how it is to be reported. */
+/** A difference between the responses of two versions, and how the report must show it. */
 export interface SeededDifference {
   readonly name: string;
   readonly old: JsonSchema | undefined;

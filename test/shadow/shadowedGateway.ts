@@ -13,9 +13,9 @@ export const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
 export const everything = { to: '/v2', sample: '100%', rate: '1000/s', control: '0%', until: tomorrow };
 
 export interface ShadowedOptions {
-  /** Added to `everything`. */
+  /** More settings of the shadow; they override `everything`. */
   readonly shadow?: object | undefined;
-  /** Keys of `/v1`. */
+  /** More settings of `/v1`. */
   readonly v1?: object;
   readonly v2?: object;
   readonly v1Answer?: Answer;
