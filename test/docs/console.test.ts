@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -36,17 +36,24 @@ const scenarios: Readonly<Record<string, (commands: readonly ShownCommand[]) => 
     const announced = readmeRoutes().replace(/sunset: .*/, 'sunset: 2029-06-30');
     const active = announced.replace(/ +(?:deprecation|sunset): .*\n/g, '');
     const place = await startSamples(active);
-    const edit = (text: string): void =>
-      writeFileSync(join(place.folder, 'routes.yaml'), withRealPorts(text, place.ports));
-    const command = shown?.command ?? '';
-    // The gateway may notice the edit before the command does. The command then reports no change: try again.
+    const file = join(place.folder, 'routes.yaml');
+    const outputAfterEdit = async (text: string): Promise<string> => {
+      writeFileSync(file, withRealPorts(text, place.ports));
+      // Keeps the gateway from applying the edit by itself: it waits while a file grows.
+      const growth = setInterval(() => appendFileSync(file, '#\n'), 20);
+      try {
+        return await output(shown?.command ?? '', place);
+      } finally {
+        clearInterval(growth);
+      }
+    };
+    // On a busy machine the file may not grow for long enough that the gateway applies the edit. The command then reports
+    // no change: try again.
     await expect
       .poll(
         async () => {
-          edit(active);
-          await output(command, place);
-          edit(announced);
-          return await output(command, place);
+          await outputAfterEdit(active);
+          return await outputAfterEdit(announced);
         },
         { timeout: 60_000 },
       )
