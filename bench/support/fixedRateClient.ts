@@ -3,7 +3,8 @@
  * answered. The latency of a request counts from the time at which it is due. So a pause of the proxy delays all requests
  * that are due meanwhile. With a generator that waits for answers, it would delay only one request per connection. Every
  * millisecond, one group of requests is due. With CLIENTS and ROUTES, the requests alternate between that many
- * clients and that many routes below the URL. The report then has the number of answers for each pair of client and route: `answers[client + CLIENTS * route]`.
+ * clients and that many routes below the URL. The report then has the number of answers for
+ * each pair of client and route: `answers[client + CLIENTS * route]`.
  */
 import { connect } from 'node:net';
 import { ResponseReader } from './responseReader.ts';

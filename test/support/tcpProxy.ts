@@ -22,7 +22,7 @@ export interface TcpProxy {
   readonly dropped: number;
 }
 
-/** A proxy in front of a port of 127.0.0.1 that breaks connections as a network does. `onEnd` receives the function that stops the proxy. */
+/** A proxy in front of a port of 127.0.0.1. It breaks connections as a network does. `onEnd` receives the function that stops it. */
 export async function startTcpProxy(
   target: number,
   onEnd: (stop: () => void) => void = onTestFinished,
