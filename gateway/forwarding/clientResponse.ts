@@ -35,7 +35,9 @@ export class ClientResponse {
     const { req, res } = this.#outbound;
     if (head.status === 100 || req.httpVersion === '1.0') return;
     const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, variation: undefined, hsts: false };
-    res.writeInformation(head.status, responseFields(head, plan));
+    const fields = responseFields(head, plan);
+    if (res.writeInformation) res.writeInformation(head.status, fields);
+    else res._writeRaw?.(interimHead(head, fields), 'latin1');
   }
 
   /** Sends a response that arrived as a whole. `bodyUnread`: the client is still sending its body. */
@@ -128,6 +130,12 @@ export class ClientResponse {
     if (res.limitUnsent) res.limitUnsent(timeouts.writeIdle);
     else destroyAfter(res, timeouts.writeIdle);
   }
+}
+
+function interimHead({ status, reason }: ResponseHead, fields: readonly string[]): string {
+  let text = `HTTP/1.1 ${status} ${reason}\r\n`;
+  for (let at = 0; at < fields.length; at += 2) text += `${fields[at]}: ${fields[at + 1]}\r\n`;
+  return `${text}\r\n`;
 }
 
 // A body up to this size is sent with its head, in one write.

@@ -65,7 +65,10 @@ export interface OutgoingResponse {
   /** Like `writeHead`, with `links` as the values of Link fields. Only responses that write text themselves have it. */
   writeRendered?(head: RenderedHead, links: readonly string[]): void;
   writeContinue(): void;
-  writeInformation(status: number, fields: string[]): void;
+  /** Absent in node:http before Node 26.2. */
+  writeInformation?(status: number, fields: string[]): void;
+  /** Undocumented, only in node:http: writes text before the head, after the responses to earlier pipelined requests. */
+  _writeRaw?(text: string, encoding: 'latin1'): unknown;
   /** `onWritten`: called when the kernel has accepted all of `chunk`, which must not change until then. */
   write(chunk: Buffer, onWritten?: WriteListener): unknown;
   /** Sends the head. */

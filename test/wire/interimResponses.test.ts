@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { ServerResponse } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { ask, get, message } from '../support/rawClient.ts';
@@ -47,6 +48,19 @@ describe('an interim response', () => {
     const [early] = (await ask(gateway.port, get('/v1/x'))).interim;
     expect(early?.lines).toEqual(expect.arrayContaining(['Link: </style.css>; rel=preload', 'X-Hint: caf\xe9']));
     expect(early && [...valuesOf(early, 'deprecation'), ...valuesOf(early, 'sunset')]).toEqual([]);
+  });
+
+  it('is passed on by versions of Node without writeInformation', async () => {
+    const { prototype } = ServerResponse;
+    const { writeInformation } = prototype;
+    Object.assign(prototype, { writeInformation: undefined });
+    onTestFinished(() => void Object.assign(prototype, { writeInformation }));
+    const backend = await startBackend(hints + processing + okAnswer);
+    const { port } = await startTestGateway({ '/v1': backend.url }, { gateway: { fast_lane: 'off' } });
+    const response = await ask(port, get('/v1/x'));
+    expect(response.interim.map(({ status }) => status)).toEqual([103, 102]);
+    expect(response.interim[0]?.lines).toContain('X-Hint: caf\xe9');
+    expect([response.status, response.body]).toEqual([200, 'ok']);
   });
 
   it('is passed on at once, not with the final response', async () => {
