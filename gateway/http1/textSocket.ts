@@ -15,7 +15,6 @@ export class TextSocket extends Socket {
   declare readonly _writeGeneric?: (isList: false, text: string, encoding: 'latin1', onWritten: OnWritten) => void;
   /** The handle has a text that the kernel has not accepted as a whole. The next `_write` is for this text. */
   #isDispatched = false;
-  #error: Error | undefined;
   #onStreamWritten: OnWritten | undefined;
 
   /** `text`: latin1. Errors are emitted, as after `write`. */
@@ -27,7 +26,8 @@ export class TextSocket extends Socket {
       if (!this.#isDispatched) return;
     }
     this.write(text, 'latin1');
-    // The stream has queued the text, and would send it a second time. A stream queues text only while another write is in progress.
+    // The stream has queued the text, and would send it a second time. A stream queues text only while another write is in progress,
+    // or while it is corked.
     if (this.#isDispatched) this.destroy();
   }
 
@@ -35,17 +35,16 @@ export class TextSocket extends Socket {
     if (!this.#isDispatched) super._write(chunk, encoding, onWritten);
     else {
       this.#isDispatched = false;
-      if (this.#error) onWritten(this.#error);
-      else this.#onStreamWritten = onWritten;
+      this.#onStreamWritten = onWritten;
     }
   }
 
   readonly #onWritten: OnWritten = (error) => {
     const onStreamWritten = this.#onStreamWritten;
     this.#onStreamWritten = undefined;
+    this.#isDispatched = false;
     if (onStreamWritten) onStreamWritten(error);
-    else if (error) this.#error = error;
-    else this.#isDispatched = false;
+    else if (error) this.destroy(error);
   };
 }
 

@@ -84,6 +84,13 @@ it('ends after text that the kernel has not accepted yet', async () => {
   expect(received.text).toBe(written);
 });
 
+it('closes instead of sending text twice that the stream has queued although the handle has it', async () => {
+  const { socket } = await startPair();
+  socket.cork();
+  fill(socket);
+  expect(socket.destroyed).toBe(true);
+});
+
 it('closes while text waits', async () => {
   const { socket } = await startPair();
   fill(socket);
