@@ -113,7 +113,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       const answer = await ask();
       if (!fleet || question === undefined || answer === undefined || 'problem' in answer || !answer.waitsForCounts)
         return answer;
-      await fleet.settle([version], flushAndReport, question);
+      await fleet.awaitCounts([version], flushAndReport, question);
       return ask();
     });
   });
@@ -173,19 +173,19 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         return operations.report();
       };
       const versions = [...snapshot.versions.keys()];
-      // `isSettled`: the wait for the counts of the other gateways is over.
-      const ask = async (isSettled: boolean): Promise<AnswerBody | AnswerProblem> => {
+      // `countsAwaited`: true after the wait for the counts of the other gateways.
+      const ask = async (countsAwaited: boolean): Promise<AnswerBody | AnswerProblem> => {
         const report = await flushAndReport();
         const remarks = versions.flatMap((version) => {
           const facts = question && fleet?.facts(version, now - since, { report, ...question });
-          return facts ? [...facts.gaps, ...(isSettled ? facts.unsent : []), ...facts.notes] : [];
+          return facts ? [...facts.gaps, ...(countsAwaited ? facts.unsent : []), ...facts.notes] : [];
         });
         const distinct = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
         return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinct });
       };
       const answer = await ask(false);
       if (!fleet || question === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
-      await fleet.settle(versions, flushAndReport, question);
+      await fleet.awaitCounts(versions, flushAndReport, question);
       return ask(true);
     });
   });

@@ -192,7 +192,7 @@ export class FleetMember {
     return stopBlockers(this.view, version);
   }
 
-  /** A question asked now, for `facts` and `settle`. */
+  /** A question asked now, for `facts` and `awaitCounts`. */
   question: CallQuestions['question'] = () => this.#questions.question();
 
   /** What the verdict about a version depends on, without the ledger. `quiet` in ms. */
@@ -203,8 +203,8 @@ export class FleetMember {
   }
 
   /** See `CallQuestions`. */
-  settle: CallQuestions['settle'] = (versions, flushAndReport, question) =>
-    this.#questions.settle(versions, flushAndReport, question);
+  awaitCounts: CallQuestions['awaitCounts'] = (versions, flushAndReport, question) =>
+    this.#questions.awaitCounts(versions, flushAndReport, question);
 
   status(): FleetJson {
     return fleetJson(this.view, { instance: this.#self, ...this.#waiting() });

@@ -10,7 +10,7 @@ import { type CountedCalls, countingNotes, type Question, type UnsentCounts, uns
 /** A gateway reads the rows of the others at least this often, because a question may be in them. */
 export const longestUnreadMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
-const settleMs = 3 * longestUnreadMs;
+const countsWaitMs = 3 * longestUnreadMs;
 // How long a question stays in the row of its gateway. The other gateways report their answers only during this time, and the
 // verdict reads the answers after the wait.
 const shownMs = 30_000;
@@ -100,13 +100,13 @@ export class CallQuestions {
    * Waits, for a few seconds at most, until the shared ledger has the calls of these versions that ended before the question.
    * `flushAndReport`: sends the counts of this gateway. @returns why calls of a version may still be missing, by version
    */
-  async settle(
+  async awaitCounts(
     versions: readonly string[],
     flushAndReport: () => Promise<ServingReport>,
     question: Question,
   ): Promise<ReadonlyMap<string, string>> {
     const { view, sendHeartbeat } = this.#options;
-    const deadline = performance.now() + settleMs;
+    const deadline = performance.now() + countsWaitMs;
     this.#shown.add(question.id);
     try {
       for (;;) {

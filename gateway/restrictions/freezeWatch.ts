@@ -33,7 +33,7 @@ export interface FreezeWatchOptions {
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
   /** Sends all counts to the ledger. @returns why earlier calls may still be missing in it; undefined: none is missing */
-  readonly settle: (versions: readonly string[], quiet: number) => Promise<string | undefined>;
+  readonly awaitCounts: (versions: readonly string[], quiet: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly find: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
   /** How clients are named now; see `namingOf`. */
@@ -138,11 +138,11 @@ export class FreezeWatch {
   }
 
   async #read(freeze: WatchedFreeze): Promise<void> {
-    const { settle, find } = this.#options;
+    const { awaitCounts, find } = this.#options;
     if (freeze.state === 'scheduled') freeze.state = 'reading';
     const { from } = freeze.settings;
     const quiet = this.#options.now() - from + this.#snapshot.retire.quiet;
-    const missing = find && (await settle([freeze.version], quiet).catch(reasonOf));
+    const missing = find && (await awaitCounts([freeze.version], quiet).catch(reasonOf));
     const found = missing === undefined ? await this.#find(freeze) : { kind: 'unknown' as const, reason: missing };
     if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();

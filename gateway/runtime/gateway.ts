@@ -160,13 +160,13 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const freezes = new FreezeWatch(snapshot, {
     now: () => clock.now(),
     notice,
-    settle: async (versions, quiet) => {
+    awaitCounts: async (versions, quiet) => {
       if (member === undefined) return (await flush()) ? undefined : 'A worker has not sent its counts.';
       const flushAndReport = async () => {
         await flush();
         return serving.report();
       };
-      const missing = await member.settle(versions, flushAndReport, member.question());
+      const missing = await member.awaitCounts(versions, flushAndReport, member.question());
       return member.gap(quiet) ?? missing.values().next().value;
     },
     find: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),

@@ -220,7 +220,7 @@ export async function versionUsage(
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'settle'>,
+  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'awaitCounts'>,
   ending: readonly string[] = [],
   freezing: readonly RefusingFreeze[] = [],
   adapting: readonly BeginningAdapter[] = [],
@@ -230,7 +230,7 @@ export async function versionUsage(
     isFlushed = await serving.flush();
     return serving.report();
   };
-  const missing = await fleet?.settle(ending, flushAndReport, fleet.question());
+  const missing = await fleet?.awaitCounts(ending, flushAndReport, fleet.question());
   const { versions } = await flushAndReport();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.

@@ -29,7 +29,7 @@ function fleetOf(
     stopBlockers: (version) => stopBlockers(view, version),
     facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), unsent: [] }),
     question: () => ({ id: now, at: now }),
-    settle: async () => new Map(),
+    awaitCounts: async () => new Map(),
     forget: async (name, reason) => {
       forgotten.push([name, reason]);
       return outcome;

@@ -131,7 +131,7 @@ export function fleetOf(
     stopBlockers: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
     question: () => ({ id: now, at: now }),
-    settle: async () => new Map(),
+    awaitCounts: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),
   };
 }

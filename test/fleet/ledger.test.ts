@@ -237,7 +237,7 @@ describe('the reading thread of a gateway of a fleet', () => {
       gap: () => undefined,
       loadElsewhere: () => ({ in_flight: 0, waiting: 0 }),
       question: () => ({ id: now, at: now }),
-      settle: async () => new Map([['v2', 'Calls are on their way.']]),
+      awaitCounts: async () => new Map([['v2', 'Calls are on their way.']]),
     };
     const serving = { flush: async () => true, report: async () => ({ versions: [], workers: [] }) };
     const use = () => versionUsage(snapshot, serving, client, now, heard);

@@ -209,8 +209,8 @@ describe('the questions of a gateway', () => {
   it('stay in the row after the wait, so that the others still report their answers', async () => {
     const questions = questionsWith(new FleetView(10_000), async () => true);
     const [first, second] = [questions.question(), questions.question()];
-    await questions.settle([], async () => report, second);
-    await questions.settle([], async () => report, first);
+    await questions.awaitCounts([], async () => report, second);
+    await questions.awaitCounts([], async () => report, first);
     expect(questions.questionId).toBe(second.id);
   });
 

@@ -190,30 +190,30 @@ describe('in a fleet', () => {
   const late = { code: 'counts_on_their_way', text: 'The counts of gw-3 are missing.' };
 
   /** A fleet that notes the versions for whose counts it waits. */
-  const fleet = (settled: string[]): FleetOperations => ({
+  const fleet = (awaited: string[]): FleetOperations => ({
     ...fleetOf([]),
     facts: () => ({ heard: 3, inFlight: 0, waiting: 0, gaps: [silent], unsent: [late], notes: [] }),
-    settle: async (versions) => {
-      settled.push(...versions);
+    awaitCounts: async (versions) => {
+      awaited.push(...versions);
       return new Map();
     },
   });
 
   it('waits for the counts of the other gateways before it answers that no client loses a request', async () => {
-    const settled: string[] = [];
+    const awaited: string[] = [];
     const { queries } = ledgerWith([row('v2', 'a', now - hour)], now - 100 * day);
-    const admin = await startAdmin(routes, queries, now, {}, fleet(settled));
+    const admin = await startAdmin(routes, queries, now, {}, fleet(awaited));
     const { code, stdout } = await runIn('/', ['plan', '--retire', '/v1', '--admin', admin]);
-    expect([code, settled]).toEqual([0, ['v1', 'v2']]);
+    expect([code, awaited]).toEqual([0, ['v1', 'v2']]);
     expect(stdout).toContain(`\n  ${silent.text}\n  ${late.text}\n\n`);
   });
 
   it('does not wait if a client loses a request, and names the gateways whose calls are missing', async () => {
-    const settled: string[] = [];
+    const awaited: string[] = [];
     const { queries } = ledgerWith(rows, now - 100 * day);
-    const admin = await startAdmin(routes, queries, now, {}, fleet(settled));
+    const admin = await startAdmin(routes, queries, now, {}, fleet(awaited));
     const { code, stdout } = await runIn('/', ['plan', '--retire', '/v1', '--admin', admin]);
-    expect([code, settled]).toEqual([1, []]);
+    expect([code, awaited]).toEqual([1, []]);
     expect(stdout).toContain(`\n  ${silent.text}\n\n`);
   });
 });
