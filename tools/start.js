@@ -7,8 +7,11 @@ import { createInterface } from 'node:readline';
 const oldestNode = Number(/\d+/.exec(JSON.parse(readFileSync('package.json', 'utf8')).engines.node)[0]);
 // The signal of Ctrl+C arrives twice, from the terminal and from npm. Two signals within this time count as one.
 const sameSignalMs = 1000;
-const flushMs = 1000;
+// How long the reader of the output may take to read the last lines.
+const lastLinesMs = 1000;
+/** The running child processes by name: v1, v2 and gateway. */
 const running = new Map();
+/** When this process began to stop the others, epoch ms. */
 let stoppedAt;
 
 const options = process.argv.slice(2);
@@ -90,7 +93,7 @@ function force() {
 
 /** Exits even if output is pending: a pipe that is not read would keep the process running. */
 function exit() {
-  setTimeout(() => process.exit(), flushMs).unref();
+  setTimeout(() => process.exit(), lastLinesMs).unref();
   process.stdout.write('', () => process.exit());
 }
 

@@ -17,9 +17,9 @@ export interface AdminTarget {
 
 /** The JSON API of a running gateway. Both methods throw AdminError. */
 export interface AdminClient {
-  /** @param timeout ms until the response must be complete */
-  get(path: string, timeout?: number): Promise<JsonObject>;
-  post(path: string, body: object, timeout?: number): Promise<JsonObject>;
+  /** @param timeoutMs until the response must be complete */
+  get(path: string, timeoutMs?: number): Promise<JsonObject>;
+  post(path: string, body: object, timeoutMs?: number): Promise<JsonObject>;
 }
 
 /** A JSON object whose fields are not checked yet. */
@@ -49,23 +49,23 @@ export function adminClient({ origin, name, token }: AdminTarget): AdminClient {
       'ADMIN_TOKEN contains characters that are not allowed in a token.  Set it to gateway.admin_token.',
     );
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
-  const request = async (path: string, timeout: number, init: RequestInit): Promise<JsonObject> => {
+  const request = async (path: string, timeoutMs: number, init: RequestInit): Promise<JsonObject> => {
     let response: Response;
     let text: string;
     try {
       // Following a redirect could send the token to another host.
-      response = await fetch(origin + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeout) });
+      response = await fetch(origin + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
       text = await response.text();
     } catch (error) {
       const remedy = 'Check that the gateway is running, or give its gateway.admin address: --admin host:port.';
-      throw new AdminError(`${name} does not answer: ${fetchFailure(error, timeout)}.  ${remedy}`);
+      throw new AdminError(`${name} does not answer: ${fetchFailure(error, timeoutMs)}.  ${remedy}`);
     }
     return jsonOf(response, text, name, token !== '');
   };
   return {
-    get: (path, timeout = defaultTimeoutMs) => request(path, timeout, { headers }),
-    post: (path, body, timeout = defaultTimeoutMs) =>
-      request(path, timeout, {
+    get: (path, timeoutMs = defaultTimeoutMs) => request(path, timeoutMs, { headers }),
+    post: (path, body, timeoutMs = defaultTimeoutMs) =>
+      request(path, timeoutMs, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
@@ -111,9 +111,9 @@ function parsedJson(text: string): unknown {
 }
 
 /** Why `fetch` failed, in words. The `cause` of its error is the error of the socket. */
-export function fetchFailure(error: unknown, timeout: number): string {
+export function fetchFailure(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return 'unknown error';
-  if (error.name === 'TimeoutError') return `no answer within ${timeout / 1000} s`;
+  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`;
   const { cause } = error;
   if (!(cause instanceof Error)) return printable(error.message);
   return 'code' in cause ? String(cause.code) : printable(cause.message);

@@ -82,10 +82,11 @@ export function adminTargetOf(
   const origin = defaultOrigin;
   const file = config ?? defaultConfig(io.cwd);
   if (file === undefined) return { origin, name: `${origin} (the default)`, token };
-  const shown = printable(file);
+  const shownFile = printable(file);
   const address = addressIn(file, io);
   if (address instanceof UnreadableFileError || typeof address === 'string') {
-    const reason = address instanceof UnreadableFileError ? address.message : `${shown} ${addressProblems[address]}`;
+    const reason =
+      address instanceof UnreadableFileError ? address.message : `${shownFile} ${addressProblems[address]}`;
     // The default file may be invalid during an edit. Operators need the status also then, so the default address is used.
     if (config === undefined && address !== 'unusable') {
       // The gateway at the default address may be another gateway than the one that the file configures.
@@ -97,9 +98,13 @@ export function adminTargetOf(
       : new AdminError(`${reason}.  Give the address of the gateway: --admin host:port.`);
   }
   if (address === undefined)
-    return { origin, name: `${origin} (the default, because ${shown} has no gateway.admin)`, token };
+    return { origin, name: `${origin} (the default, because ${shownFile} has no gateway.admin)`, token };
   const found = originOf(`${hostOf(address.host)}:${address.port}`);
-  return { origin: found, name: `${found} (gateway.admin of ${shown})`, token: token === '' ? address.token : token };
+  return {
+    origin: found,
+    name: `${found} (gateway.admin of ${shownFile})`,
+    token: token === '' ? address.token : token,
+  };
 }
 
 const addressProblems = {
@@ -124,9 +129,9 @@ function hostOf(host: string): string {
 }
 
 function originOf(text: string): string {
-  const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;
-  const hasSchemeOrPort = written === text || /:\d{1,5}$/.test(text);
-  const url = hasSchemeOrPort && URL.canParse(written) ? new URL(written) : undefined;
+  const urlText = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  const hasSchemeOrPort = urlText === text || /:\d{1,5}$/.test(text);
+  const url = hasSchemeOrPort && URL.canParse(urlText) ? new URL(urlText) : undefined;
   if (!url || url.href !== `${url.origin}/` || url.port === '0')
     throw new InvalidArgumentError('Write host:port, or https://host:port.');
   return url.origin;

@@ -124,12 +124,13 @@ function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POS
     paint('bold', printable(summaryOf(report))),
     ...report.notes.map(({ text }) => `  ${printable(text)}`),
   ];
-  const clients = clientTable(report);
-  if (clients.cells.length > 0) lines.push('', ...table([clients.headings, ...clients.cells], width));
-  if (clients.more !== undefined) lines.push(`  ${clients.more}`);
-  const others = notRefusedTable(report);
-  if (others.cells.length > 0) lines.push('', 'Not refused', ...table([others.headings, ...others.cells], width));
-  if (others.more !== undefined) lines.push(`  ${others.more}`);
+  const refused = refusedTable(report);
+  if (refused.rows.length > 0) lines.push('', ...table([refused.headings, ...refused.rows], width));
+  if (refused.more !== undefined) lines.push(`  ${refused.more}`);
+  const notRefused = notRefusedTable(report);
+  if (notRefused.rows.length > 0)
+    lines.push('', 'Not refused', ...table([notRefused.headings, ...notRefused.rows], width));
+  if (notRefused.more !== undefined) lines.push(`  ${notRefused.more}`);
   if (report.brownouts.length > 1) lines.push('', ...table(brownoutRows(report), width));
   return `${lines.join('\n')}\n`;
 }
@@ -138,22 +139,24 @@ function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POS
 function brownoutAsMarkdown(report: BrownoutReport): string {
   const lines = [`# ${escaped(`Brownouts of /${report.version}`)}`, '', escaped(summaryOf(report))];
   if (report.notes.length > 0) lines.push('', ...report.notes.map(({ text }) => `- ${escaped(text)}`));
-  const clients = clientTable(report);
-  if (clients.cells.length > 0) lines.push('', ...markdownTable(clients.headings, clients.cells));
-  if (clients.more !== undefined) lines.push('', clients.more);
-  const others = notRefusedTable(report);
-  if (others.cells.length > 0) lines.push('', '## Not refused', '', ...markdownTable(others.headings, others.cells));
-  if (others.more !== undefined) lines.push('', others.more);
+  const refused = refusedTable(report);
+  if (refused.rows.length > 0) lines.push('', ...markdownTable(refused.headings, refused.rows));
+  if (refused.more !== undefined) lines.push('', refused.more);
+  const notRefused = notRefusedTable(report);
+  if (notRefused.rows.length > 0)
+    lines.push('', '## Not refused', '', ...markdownTable(notRefused.headings, notRefused.rows));
+  if (notRefused.more !== undefined) lines.push('', notRefused.more);
   const [headings = [], ...rows] = brownoutRows(report);
   if (rows.length > 1) lines.push('', ...markdownTable(headings, rows));
   return `${lines.join('\n')}\n`;
 }
 
-/** The refused clients by class, in the order of `brownoutClasses`; most refused requests first. */
-function clientTable({ clients, client_count: count, asked_at: now }: BrownoutReport) {
+/** The refused clients, in the order of `brownoutClasses`; those with the most refused requests first in each class. */
+function refusedTable({ clients, client_count: count, asked_at: now }: BrownoutReport) {
+  // While the brownout is not over, the clients have no class.
   const sorted = [...brownoutClasses, null].flatMap((name) => clients.filter((one) => one.class === name));
   const shown = sorted.slice(0, clientsShown);
-  const cells = shown.map((one) => [
+  const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.class ?? 'not over',
     grouped(one.refused),
@@ -161,17 +164,17 @@ function clientTable({ clients, client_count: count, asked_at: now }: BrownoutRe
     one.successor_use === null ? '-' : ago(Date.parse(one.successor_use), Date.parse(now)),
   ]);
   const headings = ['client', 'since then', 'refused', 'last call', 'successor'];
-  return { headings, cells, more: moreOf(count - shown.length) };
+  return { headings, rows, more: moreOf(count - shown.length) };
 }
 
 function notRefusedTable({ not_refused: clients, not_refused_count: count }: BrownoutReport) {
   const shown = clients.slice(0, clientsShown);
-  const cells = shown.map((one) => [
+  const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.spared ? 'spared by the configuration' : 'not chosen, or called other routes',
     grouped(one.requests),
   ]);
-  return { headings: ['client', '', 'requests on these days'], cells, more: moreOf(count - shown.length) };
+  return { headings: ['client', '', 'requests on these days'], rows, more: moreOf(count - shown.length) };
 }
 
 function brownoutRows({ brownouts, number }: BrownoutReport): string[][] {

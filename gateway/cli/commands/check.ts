@@ -86,9 +86,9 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const parsed =
     compose?.result ??
     parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
-  const found = await withAdapters(parsed, options.adapters ? adapterSamples : undefined);
-  const replaced = replacedLink(config, resolve(io.cwd, config));
-  const result = replaced ? { ...found, warnings: [replaced, ...found.warnings] } : found;
+  const checked = await withAdapters(parsed, options.adapters ? adapterSamples : undefined);
+  const linkWarning = replacedLink(config, resolve(io.cwd, config));
+  const result = linkWarning ? { ...checked, warnings: [linkWarning, ...checked.warnings] } : checked;
   const report = { file: config, text, result, now };
   const paint = painter(io.stdout, io.env);
   if (format === 'text')
@@ -128,7 +128,8 @@ async function planOf(text: string, target: AdminTarget): Promise<CheckedPlan> {
   }
 }
 
-const listsByKind: Readonly<Record<string, readonly string[]>> = {
+/** The fields that have to be lists, for each kind of outcome. */
+const listFields: Readonly<Record<string, readonly string[]>> = {
   unchanged: [],
   faulty: ['faults'],
   refused: ['refusals'],
@@ -137,7 +138,7 @@ const listsByKind: Readonly<Record<string, readonly string[]>> = {
 
 function isOutcome(answer: unknown): answer is ReloadOutcome {
   if (!isRecord(answer) || typeof answer['kind'] !== 'string') return false;
-  return listsByKind[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
+  return listFields[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
 }
 
 interface ComposeOptions {

@@ -107,14 +107,18 @@ function isClean({ pairs, stale }: CompatReport): boolean {
   return stale.length === 0 && !pairs.some((pair) => isBreaking(countedFindings(pair)));
 }
 
-function ruleArgument(text: string, known: ReadonlyMap<string, RuleLevel> = new Map()): ReadonlyMap<string, RuleLevel> {
-  const [id, ...words] = text.split('=');
-  const level = ruleLevels.find((one) => one === words.join('='));
+/** @returns `levels`, which maps rules to the levels set so far, and the level that this argument sets */
+function ruleArgument(
+  text: string,
+  levels: ReadonlyMap<string, RuleLevel> = new Map(),
+): ReadonlyMap<string, RuleLevel> {
+  const [id, ...levelParts] = text.split('=');
+  const level = ruleLevels.find((one) => one === levelParts.join('='));
   if (id === undefined || !rules.some((rule) => rule.id === id)) {
     throw new InvalidArgumentError('There is no such rule. See version-gateway compat --rules.');
   }
   if (level === undefined) throw new InvalidArgumentError(`Write ${id}=error, warn, info or off.`);
-  return new Map([...known, [id, level]]);
+  return new Map([...levels, [id, level]]);
 }
 
 type Printer = (
@@ -157,7 +161,7 @@ const clearLine = '\r\u001b[K';
 /** Shorter comparisons show no progress. */
 const progressAfterMs = 500;
 /** A line that wraps could not be cleared. */
-const widestProgress = 70;
+const maxProgressWidth = 70;
 
 /** Shows the current step on a terminal, in one line that is overwritten. */
 function progressOn({ stderr, env }: Pick<Io, 'stderr' | 'env'>): Progress & { done(): void } {
@@ -167,7 +171,7 @@ function progressOn({ stderr, env }: Pick<Io, 'stderr' | 'env'>): Progress & { d
   return {
     show: (step) => {
       if (performance.now() - began < progressAfterMs) return;
-      stderr.write(`${clearLine}${printableExcerpt(step, widestProgress)}…`);
+      stderr.write(`${clearLine}${printableExcerpt(step, maxProgressWidth)}…`);
       isShown = true;
     },
     done: () => {

@@ -47,13 +47,13 @@ export async function compareRoutes(
   const base = baseOf(dirname(path), io.cwd);
   const ref = options.against ?? 'HEAD';
   const past = new EarlierContracts(ref, path, base, io.env);
-  const notes = [...notesOn(versions, past, file, ref), ...(problem === undefined ? [] : [callsUnknown(problem)])];
+  const notes = [...notesOn(versions, past, file, ref), ...(problem === undefined ? [] : [unknownCallsNote(problem)])];
   const pairs: PairReport[] = [];
   const compare = (pair: ComparedContracts): void => {
     progress.show(`comparing ${pair.title}`);
     pairs.push(compareAndJudge(pair, judging));
   };
-  let before: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
+  let previousMajor: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
   for (const { name, contract } of versions) {
     const current = contract && (await openForCompat(referenceTo(contract.file, base), options, io, progress, base));
     const earlier = contract && past.contractOf(name, contract.file);
@@ -61,12 +61,12 @@ export async function compareRoutes(
       const old = await openForCompat(earlier, options, io, progress, base);
       compare({ title: `/${name}`, between: 'past', old, new: current, versions: { old: name, new: name } });
     }
-    if (current && before?.contract) {
-      const title = `/${before.name} → /${name}`;
-      const majors = { old: before.name, new: name };
-      compare({ title, between: 'majors', old: before.contract, new: current, versions: majors });
+    if (current && previousMajor?.contract) {
+      const title = `/${previousMajor.name} → /${name}`;
+      const majors = { old: previousMajor.name, new: name };
+      compare({ title, between: 'majors', old: previousMajor.contract, new: current, versions: majors });
     }
-    before = { name, contract: current };
+    previousMajor = { name, contract: current };
   }
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
   const { exemptions, levels } = judging;
@@ -107,7 +107,7 @@ class EarlierContracts {
   readonly #ref: string;
   readonly #base: string;
   readonly #commit: Commit;
-  /** Absolute paths by version name. */
+  /** The absolute path of each version's contract, by the name of the version. */
   readonly #files: ReadonlyMap<string, string>;
 
   /** @param file the routes.yaml, absolute @param base the folder that names are relative to @throws CompareError */
@@ -124,9 +124,14 @@ class EarlierContracts {
     return [...this.#files.keys()];
   }
 
-  /** `HEAD:./services/v1/contract/openapi.yaml`, with the path in that commit; undefined if the commit has no such contract. */
-  contractOf(version: string, file: string): string | undefined {
-    const paths = [this.#files.get(version), file].flatMap((one) => (one === undefined ? [] : [this.#pathTo(one)]));
+  /**
+   * `HEAD:./services/v1/contract/openapi.yaml`; undefined if the commit has no such contract. `currentFile`: where the contract is
+   * now, in case the routes.yaml of the commit names no contract that the commit has.
+   */
+  contractOf(version: string, currentFile: string): string | undefined {
+    const paths = [this.#files.get(version), currentFile].flatMap((one) =>
+      one === undefined ? [] : [this.#pathTo(one)],
+    );
     const path = paths.find((one) => this.#commit.read(one) !== undefined);
     return path && `${this.#ref}:${path}`;
   }
@@ -159,6 +164,7 @@ const callWindowMs = 30 * 86_400_000;
 const storeTimeoutMs = 10_000;
 
 interface Calls {
+  /** The number of calls of each route. The routes have no parameter names: see `withoutNames`. */
   readonly byRoute: ReadonlyMap<string, number>;
   /** True if the ledger covers the whole window and every route. Then a missing route had no calls. */
   readonly isComplete: boolean;
@@ -185,8 +191,8 @@ async function callsIn(snapshot: Snapshot): Promise<CallsInLedger> {
   return {
     callsOf: (version, { kind, method, path }) => {
       if (version === undefined || kind !== 'route') return undefined;
-      const known = calls.get(version);
-      return known?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (known?.isComplete ? 0 : undefined);
+      const versionCalls = calls.get(version);
+      return versionCalls?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (versionCalls?.isComplete ? 0 : undefined);
     },
     problem: snapshot.fleet && ledger.problem,
   };
@@ -199,7 +205,7 @@ async function openLedger({ usage, fleet }: Snapshot): Promise<LedgerReader> {
   return new LedgerReader(await FleetLedger.open(fleet, storeTimeoutMs));
 }
 
-function callsUnknown(problem: string): string {
+function unknownCallsNote(problem: string): string {
   return `the calls of the routes are not known: ${printable(problem.replace(/\.$/, ''))}`;
 }
 

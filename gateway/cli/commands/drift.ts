@@ -75,8 +75,8 @@ function asText(report: DriftReport, paint: Paint, width: number): string {
     if (route.findings.length > 0) lines.push(...table(rowsOf(route), width));
     lines.push(...remarks(route).map((line) => `  ${line}`));
   }
-  const more = report.route_count - report.routes.length;
-  if (more > 0) lines.push('', `and ${plural(more, 'more route')}`);
+  const unlisted = report.route_count - report.routes.length;
+  if (unlisted > 0) lines.push('', `and ${plural(unlisted, 'more route')}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -87,11 +87,11 @@ function asMarkdown(report: DriftReport): string {
   for (const route of report.routes) {
     lines.push('', `## ${escaped(route.route)}`, '', escaped(routeLine(route)));
     if (route.findings.length > 0) lines.push('', ...markdownTable(headings, rowsOf(route)));
-    const more = remarks(route);
-    if (more.length > 0) lines.push('', ...more.map((line) => `- ${escaped(line)}`));
+    const routeRemarks = remarks(route);
+    if (routeRemarks.length > 0) lines.push('', ...routeRemarks.map((line) => `- ${escaped(line)}`));
   }
-  const more = report.route_count - report.routes.length;
-  if (more > 0) lines.push('', `and ${plural(more, 'more route')}`);
+  const unlisted = report.route_count - report.routes.length;
+  if (unlisted > 0) lines.push('', `and ${plural(unlisted, 'more route')}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -112,9 +112,9 @@ function rowsOf({ findings }: DriftRoute): string[][] {
 }
 
 function remarks({ findings, finding_count: count, has_more_paths: isCut }: DriftRoute): string[] {
-  const more = count - findings.length;
+  const unlisted = count - findings.length;
   return [
-    ...(more > 0 ? [`and ${grouped(more)} more`] : []),
+    ...(unlisted > 0 ? [`and ${grouped(unlisted)} more`] : []),
     ...(isCut ? ['Some bodies have more than 500 different paths. Paths beyond these are not compared.'] : []),
   ];
 }

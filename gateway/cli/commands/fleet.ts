@@ -68,7 +68,7 @@ async function forget(name: string, options: ForgetOptions, io: Io): Promise<Exi
   if (reason.trim() === '') throw new UsageError('--reason must say why the gateway does not exist any more.');
   const outcome = await (store === undefined
     ? forgetByGateway(name, options, io)
-    : withStore(store, (sql) => forgetInStore(sql, name, reason)));
+    : withStore(store, (postgres) => forgetInStore(postgres, name, reason)));
   if ('refused' in outcome) throw new UsageError(printable(outcome.refused));
   const shown = printable(name);
   if (outcome.forgotten === 0) throw new UsageError(`Gateway ${shown} was heard in the meantime.  Stop it first.`);
@@ -97,11 +97,11 @@ function importText(file: string, outcome: ImportOutcome): string {
   if (outcome.kind === 'unchanged') return `${file} was imported on ${dayOf(outcome.at)}; nothing to do`;
   const { requests, from, until, foreignTags } = outcome;
   const period = requests === 0 ? '' : `, from ${dayOf(from)} to ${dayOf(until)}`;
-  const folded =
+  const foreignTagsNote =
     foreignTags === 0
       ? ''
       : `\nCounted as other clients, because the fleet makes tags with another salt: ${plural(foreignTags, 'client')} with a tag`;
-  return `${grouped(requests)} requests imported${period}${folded}`;
+  return `${grouped(requests)} requests imported${period}${foreignTagsNote}`;
 }
 
 async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {
@@ -132,12 +132,12 @@ async function withStore<Result>(
 ): Promise<Result> {
   if (!/^postgres(?:ql)?:\/\//.test(store)) throw new UsageError('--store must be a postgres:// URL.');
   const { Postgres, StoreError } = await import('../../fleet/postgres.ts');
-  const sql = await Postgres.open(
+  const postgres = await Postgres.open(
     { store, passwordFile: undefined },
     queryTimeoutMs === undefined ? {} : { queryTimeoutMs },
   );
   try {
-    return await work(sql);
+    return await work(postgres);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     // 42P01: undefined_table. 3F000: invalid_schema_name.
@@ -145,24 +145,24 @@ async function withStore<Result>(
     const reason = isEmpty ? 'no gateway has used this database yet' : error.message.replace(/\.$/, '');
     throw new UsageError(`The fleet's store cannot be used: ${printable(reason)}.`);
   } finally {
-    await sql.close();
+    await postgres.close();
   }
 }
 
 // The default of fleet.silent_after, for gateways of an earlier release, which do not report their setting.
 const silentAfterMs = 10_000;
 
-async function readFleet(sql: Postgres): Promise<FleetJson> {
+async function readFleet(postgres: Postgres): Promise<FleetJson> {
   const [{ readGateways }, { instancesOf }, { fleetJson }] = await Promise.all([
     import('../../fleet/membership.ts'),
     import('../../fleet/fleetView.ts'),
     import('../../fleet/fleetJson.ts'),
   ]);
-  const { rows, now } = await readGateways(sql);
+  const { rows, now } = await readGateways(postgres);
   return fleetJson({ problem: undefined, now, instances: instancesOf({ rows, now, unheard: [] }, now, silentAfterMs) });
 }
 
-async function forgetInStore(sql: Postgres, name: string, reason: string): Promise<ForgetOutcome> {
+async function forgetInStore(postgres: Postgres, name: string, reason: string): Promise<ForgetOutcome> {
   const { forgetGateway } = await import('../../fleet/forget.ts');
-  return forgetGateway(sql, name, reason, silentAfterMs);
+  return forgetGateway(postgres, name, reason, silentAfterMs);
 }

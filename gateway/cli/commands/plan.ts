@@ -146,8 +146,8 @@ const clientsShown = 20;
 
 export function planAsText(plan: Plan, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [headingOf(plan), '', ...planLines(plan, paint), '', ...table(versionRows(plan))];
-  const { headings, cells, more } = clientTable(plan);
-  if (cells.length > 0) lines.push('', ...table([headings, ...cells], width));
+  const { headings, rows, more } = clientTable(plan);
+  if (rows.length > 0) lines.push('', ...table([headings, ...rows], width));
   if (more !== undefined) lines.push(`  ${more}`);
   return `${lines.join('\n')}\n`;
 }
@@ -156,11 +156,11 @@ export function planAsText(plan: Plan, paint: Paint, width = Number.POSITIVE_INF
 export function planAsMarkdown(plan: Plan): string {
   const lines = [`# ${escaped(headingOf(plan))}`, '', escaped(plan.summary)];
   if (plan.notes.length > 0) lines.push('', ...plan.notes.map(({ text }) => `- ${escaped(text)}`));
-  const [headings = [], ...rows] = versionRows(plan);
-  lines.push('', ...markdownTable(headings, rows));
-  const clients = clientTable(plan);
-  if (clients.cells.length > 0) lines.push('', ...markdownTable(clients.headings, clients.cells));
-  if (clients.more !== undefined) lines.push('', escaped(clients.more));
+  const [versionHeadings = [], ...versions] = versionRows(plan);
+  lines.push('', ...markdownTable(versionHeadings, versions));
+  const { headings, rows, more } = clientTable(plan);
+  if (rows.length > 0) lines.push('', ...markdownTable(headings, rows));
+  if (more !== undefined) lines.push('', escaped(more));
   return `${lines.join('\n')}\n`;
 }
 
@@ -193,7 +193,7 @@ function versionRows({ versions }: Plan): string[][] {
 function clientTable({ clients, client_count: count, losing_count: losing, until }: Plan) {
   const shown = clients.filter(({ lost }) => lost > 0).slice(0, clientsShown);
   const answers = plannedAnswerNames.filter((name) => name === 'served' || shown.some((one) => one.answers[name] > 0));
-  const cells = shown.map((one) => [
+  const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     grouped(one.lost),
     ...answers.map((name) => grouped(one.answers[name])),
@@ -202,11 +202,11 @@ function clientTable({ clients, client_count: count, losing_count: losing, until
   ]);
   const headings = ['client', 'loses', ...answers.map((name) => plannedAnswers[name].heading), 'routes', 'last call'];
   // `losing_count` does not count `other clients`, which may have a row.
-  const shownSingle = shown.filter(isSingleClient).length;
-  const hidden = losing > shownSingle ? `and ${grouped(losing - shownSingle)} more` : undefined;
-  const rest = count > losing ? `${plural(count - losing, 'client')} would lose nothing.` : undefined;
-  const more = [hidden, rest].filter((one) => one !== undefined).join('; ');
-  return { headings, cells, more: more === '' ? undefined : more };
+  const shownSingleClients = shown.filter(isSingleClient).length;
+  const hiddenNote = losing > shownSingleClients ? `and ${grouped(losing - shownSingleClients)} more` : undefined;
+  const unharmedNote = count > losing ? `${plural(count - losing, 'client')} would lose nothing.` : undefined;
+  const more = [hiddenNote, unharmedNote].filter((one) => one !== undefined).join('; ');
+  return { headings, rows, more: more === '' ? undefined : more };
 }
 
 /** The most used routes of the versions that the client loses. */

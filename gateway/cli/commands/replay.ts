@@ -36,7 +36,7 @@ interface CommandOptions {
   readonly header?: readonly string[];
 }
 
-// The defaults of a shadow.
+// The defaults of a shadow: ms and bytes.
 const limits = { timeout: 5_000, body: 256 * 1024 };
 
 export const addReplay: AddCommand = (program, io, finish) => {
@@ -70,9 +70,9 @@ export const addReplay: AddCommand = (program, io, finish) => {
     );
 };
 
-async function run(name: string, options: CommandOptions, io: Io, release: string): Promise<ExitCode> {
+async function run(requestFile: string, options: CommandOptions, io: Io, release: string): Promise<ExitCode> {
   try {
-    return await replayFile(name, options, io, release);
+    return await replayFile(requestFile, options, io, release);
   } catch (error) {
     io.stderr.write(`${failureInWords(error)}\nNothing was compared.\n`);
     return 2;
@@ -80,10 +80,10 @@ async function run(name: string, options: CommandOptions, io: Io, release: strin
 }
 
 /** @throws CompareError, UsageError, UnreadableFileError */
-async function replayFile(name: string, options: CommandOptions, io: Io, release: string): Promise<ExitCode> {
-  const text = await textOf(name, io);
-  const shown = name === '-' ? 'standard input' : printable(name);
-  const { file, requests } = parseRequestFile(text, shown, systemClock.now());
+async function replayFile(requestFile: string, options: CommandOptions, io: Io, release: string): Promise<ExitCode> {
+  const text = await textOf(requestFile, io);
+  const shownName = requestFile === '-' ? 'standard input' : printable(requestFile);
+  const { file, requests } = parseRequestFile(text, shownName, systemClock.now());
   const { version = 'v1', to = 'v2' } = file;
   const { notes, ...versions } = await versionsFor(file, { version, to }, options, io);
   const replayed: ReplayOptions = {
@@ -100,7 +100,7 @@ async function replayFile(name: string, options: CommandOptions, io: Io, release
   const outcome = await replay(replayed);
   if ('side' in outcome) throw noAnswerError(outcome, replayed[outcome.side]);
   const report = replayReport(replayed, outcome);
-  io.stdout.write(printedReport(report, replayed, options.format, { io, release, file: name }));
+  io.stdout.write(printedReport(report, replayed, options.format, { io, release, file: requestFile }));
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
   // A check that compared nothing must not pass.
   const problem =
@@ -219,8 +219,8 @@ function noAnswerError({ side, reason }: SilentSide, { url, version }: ReplaySid
   return new UsageError(`${option} ${url.href} does not answer: ${reason}.  ${remedy}`);
 }
 
-function collectField(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
+function collectField(text: string, collected: readonly string[] = []): readonly string[] {
+  return [...collected, text];
 }
 
 function rateArgument(text: string): number {

@@ -160,13 +160,13 @@ function isShadowReport(answer: unknown): answer is DifferenceReport {
 /** @throws AdminError, UnreadableFileError, UsageError */
 async function exportRequests(
   file: string,
-  named: string | undefined,
+  givenVersion: string | undefined,
   { values = false, ...options }: ExportOptions,
   io: Io,
 ): Promise<ExitCode> {
   const target = adminTargetOf(options, io);
   const client = adminClient(target);
-  const version = named ?? onlyShadow((await client.get('/api/shadow'))['shadows'], target.name);
+  const version = givenVersion ?? onlyShadowedVersion((await client.get('/api/shadow'))['shadows'], target.name);
   const found = await client.get(`/api/shadow/${version}/requests${values ? '?values=true' : ''}`);
   if (!isExport(found)) throw notAGateway(target.name);
   if (values && !found.keeps_values)
@@ -186,20 +186,20 @@ async function exportRequests(
   }
   writePrivately(resolve(io.cwd, file), file, printedJson(found.file));
   const routes = new Set(requests.map(({ route }) => route)).size;
-  const what = `${plural(requests.length, 'request')} of ${plural(routes, 'route')}`;
-  io.stdout.write(`${printable(file)}: ${what}, ${values ? 'with' : 'without'} values; expires ${expires}\n`);
+  const amount = `${plural(requests.length, 'request')} of ${plural(routes, 'route')}`;
+  io.stdout.write(`${printable(file)}: ${amount}, ${values ? 'with' : 'without'} values; expires ${expires}\n`);
   return 0;
 }
 
 /** @throws AdminError, UsageError */
-function onlyShadow(shadows: unknown, name: string): string {
-  if (!isStatusList(shadows)) throw notAGateway(name);
+function onlyShadowedVersion(shadows: unknown, targetName: string): string {
+  if (!isStatusList(shadows)) throw notAGateway(targetName);
   const [first, ...others] = shadows.map((one) => one.version);
   if (first === undefined) throw new UsageError('The configuration has no shadow, so no request was sampled.');
   if (others.length === 0) return versionArgument(first);
-  const all = shadows.map((one) => `/${printable(one.version)}`).join(', ');
+  const shadowed = shadows.map((one) => `/${printable(one.version)}`).join(', ');
   throw new UsageError(
-    `Several versions have a shadow: ${all}.  Name one: version-gateway shadow export FILE /${printable(first)}`,
+    `Several versions have a shadow: ${shadowed}.  Name one: version-gateway shadow export FILE /${printable(first)}`,
   );
 }
 

@@ -65,10 +65,10 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   keepYoungGenerationSmall();
   const warn = (line: string): void => void io.stderr.write(`warning: ${line}\n`);
   for (const line of acceptedConfigWarnings(snapshot, systemClock.now())) warn(line);
-  const tooFew = tooFewOpenFiles(snapshot);
-  if (tooFew) warn(tooFew);
+  const openFilesWarning = tooFewOpenFiles(snapshot);
+  if (openFilesWarning) warn(openFilesWarning);
   const claim = claimLedger(snapshot.usage.store);
-  if (!claim) warn(sharedLedger(snapshot.usage.store));
+  if (!claim) warn(sharedLedgerWarning(snapshot.usage.store));
   const saveAccepted = acceptedConfigWriter(warn);
   // A line may quote a file, a backend or another server, so control characters are escaped.
   const notice = (line: string): void => void io.stderr.write(`${printable(line)}\n`);
@@ -98,7 +98,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
-  // Saved only when the listeners are open: a start that fails has announced nothing to clients.
+  // Saved only when the listeners are open: a start that fails has announced nothing to clients. If the fleet has not accepted the
+  // configuration yet, `onAccepted` saves it later.
   if (fleet?.member.refusal === undefined) saveAccepted(snapshot);
   edits.begin(running, snapshot);
   process.on('SIGUSR2', restartWorkers);
@@ -121,7 +122,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
 }
 
 /** A gateway assumes that no other gateway writes its ledger. */
-function sharedLedger(store: string): string {
+function sharedLedgerWarning(store: string): string {
   const remedy = 'Give each gateway its own usage.store.  If the other one is being stopped, ignore this.';
   return `Another gateway already writes ${printable(store)}: the counts of both may become wrong.  ${remedy}`;
 }
@@ -166,10 +167,10 @@ function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
 
 /** Saves every accepted configuration for the next start. Warns of a failure, but only once of the same failure. */
 function acceptedConfigWriter(warn: (line: string) => void): (snapshot: Snapshot) => void {
-  let last: string | undefined;
+  let lastFailure: string | undefined;
   return (snapshot) => {
     const failure = writeAccepted(snapshot);
-    if (failure !== undefined && failure !== last) warn(failure);
-    last = failure;
+    if (failure !== undefined && failure !== lastFailure) warn(failure);
+    lastFailure = failure;
   };
 }

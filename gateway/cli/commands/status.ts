@@ -54,11 +54,11 @@ export const addStatus: AddCommand = (program, io, finish) => {
 async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const { format, wait, timeout } = options;
   const file = options.config ?? defaultConfig(io.cwd) ?? 'routes.yaml';
-  const replaced = replacedLink(file, resolve(io.cwd, file));
-  if (replaced) io.stderr.write(`warning: ${formatFault(replaced)}\n`);
+  const linkWarning = replacedLink(file, resolve(io.cwd, file));
+  if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
   const target = adminTargetOf(options, io);
   const admin = adminClient(target);
-  const read = (ms?: number) => readStatus(admin, target.name, ms);
+  const read = (timeoutMs?: number) => readStatus(admin, target.name, timeoutMs);
   if (wait !== undefined) return waitUntilSafe(wait, timeout, read, format, io);
   const found = await read();
   const text =
@@ -77,7 +77,7 @@ const [shortestTimeoutMs, longestTimeoutMs] = [1000, 10_000];
 async function waitUntilSafe(
   name: string,
   timeout: TimeArgument,
-  read: (timeout: number) => Promise<RunningStatus>,
+  read: (timeoutMs: number) => Promise<RunningStatus>,
   format: 'text' | 'json',
   io: Io,
 ): Promise<ExitCode> {

@@ -17,7 +17,7 @@ interface TagOptions {
 }
 
 /** Longer than usual header fields: `gateway.limits.head` is 16 KiB by default, for the whole head. */
-const longestValue = 65_536;
+const maxValueCharacters = 65_536;
 
 export const addTag: AddCommand = (program, io, finish) => {
   program
@@ -94,8 +94,8 @@ async function valueFrom({ stdin, stdinIsTTY }: Io, writtenEntry: string): Promi
   const text = (await stdin()).replace(/\r?\n$/, '').trim();
   if (text === '') throw new UsageError(`Standard input is empty.  Run ${example}`);
   if (/[\r\n]/.test(text)) throw new UsageError('Standard input has several lines.  Give one value.');
-  if (text.length > longestValue)
-    throw new UsageError(`Standard input is longer than ${longestValue} characters.  Give one value.`);
+  if (text.length > maxValueCharacters)
+    throw new UsageError(`Standard input is longer than ${maxValueCharacters} characters.  Give one value.`);
   // Node decodes field values as Latin-1, one character per byte.
   return Buffer.from(text, 'utf8').toString('latin1');
 }

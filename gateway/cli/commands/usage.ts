@@ -62,10 +62,10 @@ async function usage(subject: NamedSubject | undefined, options: UsageOptions, i
   const version = subject?.version;
   const fault = subject?.route && faultOfRoute({ by: by ?? defaultGrouping(version, instance), version, instance });
   if (fault !== undefined) throw new UsageError(`A route ${fault}`);
-  const paths = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
+  const storeOptions = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
   const report = await (store === undefined
     ? reportFromGateway(subject, options, io)
-    : reportFromStore(store, subject, paths, io.cwd, systemClock.now()));
+    : reportFromStore(store, subject, storeOptions, io.cwd, systemClock.now()));
   if (options.format === 'json') io.stdout.write(printedJson(report));
   else if (options.format === 'csv') io.stdout.write(usageCsv(report));
   else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
@@ -93,12 +93,12 @@ async function reportFromGateway(
 function isReport(answer: unknown): answer is UsageReport {
   if (!isRecord(answer)) return false;
   const { by, rows, since, until, problems } = answer;
-  const isKnown =
+  const hasKnownPeriod =
     Array.isArray(problems) &&
     groupings.some((grouping) => grouping === by) &&
     typeof since === 'string' &&
     typeof until === 'string';
-  return isKnown && Array.isArray(rows) && rows.every(isRecord);
+  return hasKnownPeriod && Array.isArray(rows) && rows.every(isRecord);
 }
 
 /** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */
@@ -124,6 +124,7 @@ async function reportFromStore(
       const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
       // Without the unreadable rows the report would show too few requests.
       if (report.problem !== null) throw unreadableLedger(store, report.problem);
+      // Any problem that is left is one of the file of names.
       if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
       return report;
     });

@@ -59,8 +59,8 @@ export function composeCheckAsText(
   const show =
     (style: FindingStyle) =>
     (fault: Fault): string => {
-      const from = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
-      return faultBlock(fault, from, paint, style).join('\n');
+      const faultyText = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
+      return faultBlock(fault, faultyText, paint, style).join('\n');
     };
   const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow')), ...facts.notes.map(show('dim'))];
   const files = `${file} and ${facts.files.join(', ')}`;
@@ -230,9 +230,12 @@ function continuesSecret(lines: readonly string[], index: number): boolean {
 /** Whether the line is below `notify`: every key between the two is indented more than `notify`. */
 function isBelowNotify(lines: readonly string[], index: number): boolean {
   const before = lines.slice(0, index + 1);
-  const start = before.findLastIndex((line) => /(?<![\w-])notify["']?\s*:/.test(line));
-  const indent = indentOf(before[start] ?? '');
-  return start >= 0 && !before.slice(start + 1).some((line) => indentOf(line) <= indent && /^\s*["']?\w/.test(line));
+  const notifyIndex = before.findLastIndex((line) => /(?<![\w-])notify["']?\s*:/.test(line));
+  const indent = indentOf(before[notifyIndex] ?? '');
+  return (
+    notifyIndex >= 0 &&
+    !before.slice(notifyIndex + 1).some((line) => indentOf(line) <= indent && /^\s*["']?\w/.test(line))
+  );
 }
 
 function indentOf(line: string): number {

@@ -5,14 +5,14 @@ import { type Paint, table } from './terminal.ts';
 const colours = { heard: 'green', silent: 'red' } as const;
 
 export function fleetAsText({ problem, now, gateways }: FleetJson, paint: Paint, width?: number): string {
-  const at = now === null ? 0 : Date.parse(now);
+  const storeTime = now === null ? 0 : Date.parse(now);
   const lines: string[] = [];
   if (problem !== null) {
     lines.push(paint('red', `the shared store does not answer: ${printable(problem)}`));
     if (now !== null) lines.push(`  the states are those of its last answer, ${printable(now)}`);
     lines.push('');
   }
-  return `${[...lines, ...gatewayLines(gateways, at, paint, width)].join('\n')}\n`;
+  return `${[...lines, ...gatewayLines(gateways, storeTime, paint, width)].join('\n')}\n`;
 }
 
 /** A table of the gateways, and remarks on some of them. `now`: the time of the store, epoch ms. */

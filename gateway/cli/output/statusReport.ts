@@ -98,10 +98,10 @@ export interface RunningTarget {
   readonly connections: number;
 }
 
-/** @param timeout ms @throws AdminError */
-export async function readStatus(admin: AdminClient, name: string, timeout?: number): Promise<RunningStatus> {
-  const answer = await admin.get('/api/status', timeout);
-  if (!isStatus(answer)) throw notAGateway(name);
+/** @param targetName see `AdminTarget.name` @throws AdminError */
+export async function readStatus(admin: AdminClient, targetName: string, timeoutMs?: number): Promise<RunningStatus> {
+  const answer = await admin.get('/api/status', timeoutMs);
+  if (!isStatus(answer)) throw notAGateway(targetName);
   return answer;
 }
 
@@ -178,10 +178,10 @@ function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
 
 function fleetLines(fleet: RunningStatus['fleet'], paint: Paint): string[] {
   if (!fleet) return [];
-  const isComplete = fleet.problem === null && fleet.config_skew === 0;
-  const isHeard = fleet.gateways.every(({ state }) => state !== 'silent');
+  const isInAgreement = fleet.problem === null && fleet.config_skew === 0;
+  const areAllHeard = fleet.gateways.every(({ state }) => state !== 'silent');
   const summary = fleetSummary(fleet);
-  const lines = [isComplete && isHeard ? summary : paint('yellow', summary)];
+  const lines = [isInAgreement && areAllHeard ? summary : paint('yellow', summary)];
   if (fleet.refusal === null) return lines;
   const heading = 'not ready, because routes.yaml breaks what the fleet has announced:';
   return [...lines, paint('red', heading), ...fleet.refusal.map((line) => `  ${printable(line)}`)];
@@ -241,13 +241,15 @@ function adapterLines(versions: readonly RunningVersion[], now: number, paint: P
     const name = printable(`/${version}`);
     const failures = adapter.failures.map(({ route, count, pointer, at }) => {
       const place = pointer === '' ? 'the whole body' : printable(pointer);
-      const times = `${plural(count, 'response')} of ${printable(route)}`;
-      return paint('red', `  ${times} could not be adapted: ${place}, last ${ago(Date.parse(at), now)}`);
+      const responses = `${plural(count, 'response')} of ${printable(route)}`;
+      return paint('red', `  ${responses} could not be adapted: ${place}, last ${ago(Date.parse(at), now)}`);
     });
-    const { not_adapted: refused = 0 } = adapter;
-    const gone =
-      refused === 0 ? [] : [`  ${plural(refused, 'request')} to routes that the adapter does not serve: 410`];
-    return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures, ...gone];
+    const { not_adapted: notAdaptedCount = 0 } = adapter;
+    const notAdaptedLines =
+      notAdaptedCount === 0
+        ? []
+        : [`  ${plural(notAdaptedCount, 'request')} to routes that the adapter does not serve: 410`];
+    return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures, ...notAdaptedLines];
   });
   return lines.length > 0 ? ['', ...lines] : [];
 }

@@ -14,8 +14,8 @@ import { type Paint, sparkline, table } from './terminal.ts';
 
 interface Column {
   readonly heading: string;
-  /** A field of the rows. The column is omitted if this field is 0 in every row. */
-  readonly name?: string;
+  /** If this field of the rows is 0 in every row, the column is omitted. */
+  readonly omittedIfZero?: string;
   readonly cell: (row: ReportRow, report: UsageReport) => string;
 }
 
@@ -53,9 +53,9 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
 
 function tableOf(report: UsageReport, width: number): string[] {
   const columns = columnsOf[report.by].filter(
-    ({ heading, name }) =>
+    ({ heading, omittedIfZero: field }) =>
       !(heading === 'routes' && report.route !== undefined) &&
-      (name === undefined || report.rows.some((row) => row[name] !== 0)),
+      (field === undefined || report.rows.some((row) => row[field] !== 0)),
   );
   const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
   return table([columns.map(({ heading }) => heading), ...cells], width);
@@ -129,12 +129,12 @@ function column(heading: string, cell: Column['cell']): Column {
   return { heading, cell };
 }
 
-function numbers(heading: string, name = heading): Column {
-  return column(heading, (row) => (row[name] === null ? '-' : grouped(numberOf(row[name]))));
+function numbers(heading: string, field = heading): Column {
+  return column(heading, (row) => (row[field] === null ? '-' : grouped(numberOf(row[field]))));
 }
 
-function unlessZero(name: string): Column {
-  return { ...numbers(name), name };
+function unlessZero(field: string): Column {
+  return { ...numbers(field), omittedIfZero: field };
 }
 
 function bar(requests: number, rows: readonly ReportRow[]): string {
@@ -150,14 +150,14 @@ function stateOf(row: ReportRow): string {
 /** One line per version that has a successor. */
 function migrationSummary(rows: readonly ReportRow[]): string[] {
   const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
-  const lines = [...byVersion].map(([name, own]) => {
-    const successor = textOf(own[0]?.['successor']);
+  const lines = [...byVersion].map(([name, clientRows]) => {
+    const successor = textOf(clientRows[0]?.['successor']);
     const words = migrationStates.flatMap((state) => {
-      const many = own.filter((row) => row['state'] === state).length;
-      if (many === 0 && state === 'failing') return [];
-      return [`${grouped(many)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
+      const clientCount = clientRows.filter((row) => row['state'] === state).length;
+      if (clientCount === 0 && state === 'failing') return [];
+      return [`${grouped(clientCount)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
     });
-    return printable(`  /${name} to /${successor}: ${plural(own.length, 'client')}, ${words.join(', ')}`);
+    return printable(`  /${name} to /${successor}: ${plural(clientRows.length, 'client')}, ${words.join(', ')}`);
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }

@@ -12,8 +12,8 @@ export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number
   const lines = [`${printable(questionOf(verdict))}  ${paint(colours[answer], answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `  ${printable(text)}`), '');
   lines.push(...table(summaryOf(verdict)));
-  const { headings, cells, more } = clientTable(verdict);
-  if (cells.length > 0) lines.push('', ...table([headings, ...cells], width));
+  const { headings, rows, more } = clientTable(verdict);
+  if (rows.length > 0) lines.push('', ...table([headings, ...rows], width));
   if (more > 0) lines.push(`  and ${grouped(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${printable(text)}`));
   return `${lines.join('\n')}\n`;
@@ -30,16 +30,16 @@ export function verdictAsMarkdown(verdict: VerdictJson): string {
   const lines = [`# ${escaped(questionOf(verdict))} ${escaped(answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `- ${escaped(text)}`), '');
   lines.push(...markdownTable(['fact', ''], summaryOf(verdict)));
-  const { headings, cells, more } = clientTable(verdict);
-  if (cells.length > 0) lines.push('', ...markdownTable(headings, cells));
+  const { headings, rows, more } = clientTable(verdict);
+  if (rows.length > 0) lines.push('', ...markdownTable(headings, rows));
   if (more > 0) lines.push('', `and ${grouped(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `- ${escaped(text)}`));
   return `${lines.join('\n')}\n`;
 }
 
-export function markdownTable(headings: readonly string[], cells: readonly (readonly string[])[]): string[] {
+export function markdownTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const line = (row: readonly string[]): string => `| ${row.map(escaped).join(' | ')} |`;
-  return [line(headings), `|${headings.map(() => '---|').join('')}`, ...cells.map(line)];
+  return [line(headings), `|${headings.map(() => '---|').join('')}`, ...rows.map(line)];
 }
 
 /** Escapes Markdown punctuation (CommonMark §2.4), so that client names create no cells, tags, links or images. */
@@ -75,12 +75,12 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
 function clientTable({ facts, asked_at: now }: VerdictJson) {
   const lastCall = (last: string): string => ago(Date.parse(last), Date.parse(now));
   if (facts.stage === 'retired') {
-    const cells = facts.refused_clients
+    const rows = facts.refused_clients
       .slice(0, clientsShown)
       .map(({ client, name, refused, last }) => [printableExcerpt(name ?? client), grouped(refused), lastCall(last)]);
-    return { headings: ['client', 'refused', 'last call'], cells, more: facts.refused_count - cells.length };
+    return { headings: ['client', 'refused', 'last call'], rows, more: facts.refused_count - rows.length };
   }
-  const cells = facts.clients
+  const rows = facts.clients
     .slice(0, clientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       printableExcerpt(name ?? client),
@@ -90,7 +90,7 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
       lastCall(last),
     ]);
   const headings = ['client', 'requests', 'errors', 'routes', 'last call'];
-  return { headings, cells, more: facts.client_count - cells.length };
+  return { headings, rows, more: facts.client_count - rows.length };
 }
 
 function trendInWords({ kind, zero }: VerdictJson['facts']['trend']): string {

@@ -40,18 +40,18 @@ export interface Stoppable {
 export async function shutDown(stoppable: Stoppable, drainMs: number, io: Io): Promise<ExitCode> {
   let code: ExitCode = 1;
   // This timer also keeps the event loop alive: Node exits with 13 when an await is pending and no handle is open.
-  const overdue = setTimeout(() => {
+  const deadline = setTimeout(() => {
     if (code !== 0) io.stderr.write('version-gateway did not stop in time: counts and log lines may be lost\n');
     endProcess(code);
   }, drainMs + closeLimitMs);
-  const second = stopSignal().then(() => {
+  const secondSignal = stopSignal().then(() => {
     setTimeout(() => endProcess(0), secondSignalLimitMs).unref();
   });
   io.stdout.write(`version-gateway is stopping: requests in flight have ${drainMs / 1000} s to finish\n`);
-  await Promise.race([stoppable.drain(drainMs), second]);
+  await Promise.race([stoppable.drain(drainMs), secondSignal]);
   await stoppable.close();
   code = 0;
-  overdue.unref();
+  deadline.unref();
   setTimeout(() => endProcess(0), lastLinesMs).unref();
   return code;
 }

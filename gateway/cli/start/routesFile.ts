@@ -39,8 +39,8 @@ export class RoutesFile {
     const bytes = readRoutes(config, cwd);
     const parsed = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
     const { snapshot, faults, warnings } = await withAdapters(parsed);
-    const replaced = replacedLink(config, this.path);
-    for (const warning of replaced ? [replaced, ...warnings] : warnings)
+    const linkWarning = replacedLink(config, this.path);
+    for (const warning of linkWarning ? [linkWarning, ...warnings] : warnings)
       stderr.write(`warning: ${formatFault(warning)}\n`);
     for (const fault of faults) stderr.write(`${formatFault(fault)}\n`);
     if (snapshot) {
