@@ -4,7 +4,7 @@ import type { ResponseHead } from '../http1/responseHead.ts';
 import { lingerAfter } from './lingering.ts';
 import type { Adaptation, Failure, Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
 import { renderHead } from './renderedHead.ts';
-import { forwardableTrailers, responseFields } from './responseFields.ts';
+import { forwardableTrailers, interimHead, responseFields } from './responseFields.ts';
 
 interface ResponseEvents {
   /** Called after `write` returned false, once the kernel has accepted all that was written. */
@@ -37,7 +37,7 @@ export class ClientResponse {
     const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, variation: undefined, hsts: false };
     const fields = responseFields(head, plan);
     if (res.writeInformation) res.writeInformation(head.status, fields);
-    else res._writeRaw?.(interimHead(head, fields), 'latin1');
+    else res._writeRaw?.(interimHead(head.status, fields), 'latin1');
   }
 
   /** Sends a response that arrived as a whole. `bodyUnread`: the client is still sending its body. */
@@ -130,12 +130,6 @@ export class ClientResponse {
     if (res.limitUnsent) res.limitUnsent(timeouts.writeIdle);
     else destroyAfter(res, timeouts.writeIdle);
   }
-}
-
-function interimHead({ status, reason }: ResponseHead, fields: readonly string[]): string {
-  let text = `HTTP/1.1 ${status} ${reason}\r\n`;
-  for (let at = 0; at < fields.length; at += 2) text += `${fields[at]}: ${fields[at + 1]}\r\n`;
-  return `${text}\r\n`;
 }
 
 // A body up to this size is sent with its head, in one write.

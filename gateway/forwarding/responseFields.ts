@@ -1,5 +1,6 @@
 import { listOfTokens, lowerCased } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
+import { http } from '../shared/builtinHttp.ts';
 import { httpDate, parseHttpDate } from '../shared/httpDate.ts';
 import {
   type ApiAuthorities,
@@ -237,4 +238,11 @@ export function forwardableTrailers(trailers: readonly string[]): [name: string,
     if (!forbiddenTrailers.has(lowerCased(name))) rows.push([name, trailers[at + 1] as string]);
   }
   return rows;
+}
+
+/** A 1xx response as text, with the same reason as node:http. */
+export function interimHead(status: number, fields: readonly string[]): string {
+  let text = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? 'unknown'}\r\n`;
+  for (let at = 0; at < fields.length; at += 2) text += `${fields[at]}: ${fields[at + 1]}\r\n`;
+  return `${text}\r\n`;
 }

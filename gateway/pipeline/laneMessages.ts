@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { IncomingRequest, OutgoingResponse, WriteListener } from '../forwarding/outbound.ts';
 import type { RenderedHead } from '../forwarding/renderedHead.ts';
+import { interimHead } from '../forwarding/responseFields.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import type { PlainRequest } from '../http1/plainRequest.ts';
 import { bytesOf } from '../http1/readBuffer.ts';
@@ -173,9 +174,7 @@ export class LaneResponse implements OutgoingResponse {
   }
 
   writeInformation(status: number, fields: string[]): void {
-    let head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? 'unknown'}\r\n`;
-    for (let at = 0; at < fields.length; at += 2) head += `${fields[at]}: ${fields[at + 1]}\r\n`;
-    if (this.#isWritable) this.socket?.write(`${head}\r\n`, 'latin1');
+    if (this.#isWritable) this.socket?.write(interimHead(status, fields), 'latin1');
   }
 
   write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {

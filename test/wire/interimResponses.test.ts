@@ -55,10 +55,11 @@ describe('an interim response', () => {
     const { writeInformation } = prototype;
     Object.assign(prototype, { writeInformation: undefined });
     onTestFinished(() => void Object.assign(prototype, { writeInformation }));
-    const backend = await startBackend(hints + processing + okAnswer);
+    const backend = await startBackend(`${hints}HTTP/1.1 199 Whatever\r\n\r\n${okAnswer}`);
     const { port } = await startTestGateway({ '/v1': backend.url }, { gateway: { fast_lane: 'off' } });
     const response = await ask(port, get('/v1/x'));
-    expect(response.interim.map(({ status }) => status)).toEqual([103, 102]);
+    expect(response.interim.map(({ status }) => status)).toEqual([103, 199]);
+    expect(response.interim[1]?.reason).toBe('unknown');
     expect(response.interim[0]?.lines).toContain('X-Hint: caf\xe9');
     expect([response.status, response.body]).toEqual([200, 'ok']);
   });
