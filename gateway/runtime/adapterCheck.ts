@@ -3,7 +3,7 @@ import type { ConfigResult } from '../config/validate.ts';
 /**
  * Completes a configuration from the contracts of its versions: checks their adapters, and plans where `grease` adds members.
  * Modules for adapters and `grease` are loaded only if a version needs them. `samples`: how many values are generated for each
- * route; undefined: as many as a start generates.
+ * kind of message of a route; undefined: as many as a start generates.
  */
 export async function withAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   let checked = result;

@@ -18,7 +18,7 @@ import type { Target } from '../upstream/target.ts';
 import { ClientIdentification, namingOf } from '../usage/counting/identification.ts';
 
 // A version can reach its sunset without a reload, so the stages of all versions are checked at intervals.
-const checkMs = 1000;
+const stageCheckMs = 1000;
 
 export interface DataPlaneOptions {
   readonly clock?: Clock;
@@ -39,14 +39,14 @@ export interface DataPlaneOptions {
  */
 export class DataPlane {
   readonly context: GatewayContext;
-  /** By version name; kept across reloads. */
+  /** The requests in flight of each version, by the name of the version; kept across reloads. */
   readonly uses = new Map<string, VersionUse>();
   readonly draining = new Draining(this.uses);
   readonly #registry = new Registry();
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
   readonly #forwards: boolean;
-  readonly #since: number;
+  readonly #startedAt: number;
   readonly #timer: NodeJS.Timeout;
   /** The known clients that the operating side sent last. */
   #known: KnownClients | undefined;
@@ -56,7 +56,7 @@ export class DataPlane {
     this.#clock = clock;
     this.#clockWatch = new ClockWatch(clock);
     this.#forwards = forwards;
-    this.#since = clock.now();
+    this.#startedAt = clock.now();
     this.context = {
       active: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
       restrictionState: noRestrictionState,
@@ -69,7 +69,7 @@ export class DataPlane {
       discovery: discovery?.(this, clock),
     };
     void this.restrict(restrictions);
-    this.#timer = setInterval(() => this.#check(), checkMs).unref();
+    this.#timer = setInterval(() => this.#check(), stageCheckMs).unref();
   }
 
   get current(): Snapshot {
@@ -111,12 +111,16 @@ export class DataPlane {
     this.context.restrictionState = { ...this.context.restrictionState, ...update };
     if (known === undefined) return;
     this.#known = known;
-    const sets = await knownSets(known);
+    const knownByVersion = await knownSets(known);
     // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;
     const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
+    // A later call has replaced `known`, or made it useless.
     if (known !== this.#known) return;
-    this.context.restrictionState = { ...this.context.restrictionState, known: isSameNaming ? sets : new Map() };
+    this.context.restrictionState = {
+      ...this.context.restrictionState,
+      known: isSameNaming ? knownByVersion : new Map(),
+    };
   }
 
   /** No freeze refuses a client until the operating side has read the known clients again. */
@@ -126,7 +130,7 @@ export class DataPlane {
   }
 
   report(): ServingReport {
-    return { versions: this.#versions(), workers: [{ pid: process.pid, since: this.#since }] };
+    return { versions: this.#versions(), workers: [{ pid: process.pid, since: this.#startedAt }] };
   }
 
   close(): void {

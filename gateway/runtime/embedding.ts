@@ -68,14 +68,17 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
     }
     return withoutIgnored(discovery ? snapshot : withoutGuides(snapshot));
   };
-  const first = prepare(loaded);
-  const { tagKey } = first.usage;
+  const firstSnapshot = prepare(loaded);
+  const { tagKey } = firstSnapshot.usage;
   const salt = tagKey === undefined ? undefined : saltFrom(tagKey);
-  const dataPlane = new DataPlane(first, { clock, discovery, forwards, salt });
+  const dataPlane = new DataPlane(firstSnapshot, { clock, discovery, forwards, salt });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
   const thread =
     reload && typeof config === 'string' && file
-      ? new LoadThread({ file: config, path: file, cwd: process.cwd(), env, forwards }, { snapshot: first, digest })
+      ? new LoadThread(
+          { file: config, path: file, cwd: process.cwd(), env, forwards },
+          { snapshot: firstSnapshot, digest },
+        )
       : undefined;
   const watched = thread && reloadOnEdits(dataPlane, thread, prepare, ledger, notice);
   let closed: Promise<void> | undefined;
@@ -128,7 +131,7 @@ class EmbeddedLedger {
     return (await this.#opened).reader;
   }
 
-  /** Applies the settings of the current snapshot. */
+  /** Applies the settings of `next`, which is the current snapshot by now. */
   async applyCurrent(next: Snapshot): Promise<void> {
     const { ledger, telemetry } = await this.#opened;
     ledger.configure(next.usage);
@@ -239,10 +242,10 @@ function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
-  const changed = snapshot.byMajor.filter(({ adapter, grease }) => adapter || grease);
-  const own = { adapter: undefined, grease: undefined };
-  const versions = new Map(changed.map((version) => [version.name, { ...version, ...own }]));
-  return { ...withVersions(snapshot, versions), telemetry: undefined, gateway };
+  const affected = snapshot.byMajor.filter(({ adapter, grease }) => adapter || grease);
+  const cleared = { adapter: undefined, grease: undefined };
+  const changed = new Map(affected.map((version) => [version.name, { ...version, ...cleared }]));
+  return { ...withVersions(snapshot, changed), telemetry: undefined, gateway };
 }
 
 /** Without discovery, no path serves a guide, so no link may point to one. */

@@ -263,18 +263,19 @@ async function warnOfAdapters(
  * reports.
  */
 function monitorStoppedVersions(serving: Serving, clock: Clock, notice: (line: string) => void): () => void {
-  let known = new Map<string, boolean>();
+  /** The unreachable versions by name, each with whether it was stopped before it was retired. */
+  let lastUnreachable = new Map<string, boolean>();
   const check = async (): Promise<void> => {
     const found = unreachableVersions(serving.current, await serving.report(), clock.now());
-    const now = new Map(found.map((one) => [one.version, one.wasStoppedBeforeRetired]));
-    for (const [name, stopped] of now) {
-      if (known.get(name) === stopped) continue;
+    const unreachable = new Map(found.map((one) => [one.version, one.wasStoppedBeforeRetired]));
+    for (const [name, wasStopped] of unreachable) {
+      if (lastUnreachable.get(name) === wasStopped) continue;
       const what = `no target of /${name} can be reached`;
-      notice(stopped ? `/${name} was stopped before it was retired: ${what}` : what);
+      notice(wasStopped ? `/${name} was stopped before it was retired: ${what}` : what);
     }
-    for (const name of known.keys())
-      if (!now.has(name)) notice(`/${name} can be reached again, or is no longer served`);
-    known = now;
+    for (const name of lastUnreachable.keys())
+      if (!unreachable.has(name)) notice(`/${name} can be reached again, or is no longer served`);
+    lastUnreachable = unreachable;
   };
   // A report fails only while the gateway is stopping.
   const timer = setInterval(() => void check().catch(() => {}), unreachableCheckMs).unref();

@@ -21,9 +21,9 @@ import { Telemetry } from './telemetry.ts';
 // During a drain, idle connections stay open for at most this time. A client that sends another request gets a response with
 // `Connection: close`.
 const longestIdleMs = 2000;
-const sweepMs = 250;
-// A destroyed connection reports its end within a few turns of the event loop.
-const recordingMs = 1000;
+const idleSweepMs = 250;
+// How long closing waits for the last records. A destroyed connection usually reports its end within a few turns of the event loop.
+const maxRecordingMs = 1000;
 
 /** Serves in this process: a client listener in front of a data plane. */
 export const serveInProcess: Serve = async (snapshot, options) => {
@@ -75,8 +75,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     report: async (metrics) => {
       const report = { ...dataPlane.report(), unsent: telemetry.unsent() };
       if (!metrics) return report;
-      const counted = [...ejectionsIn(report), ...(await telemetry.metrics())];
-      return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: counted })) };
+      const values = [...ejectionsIn(report), ...(await telemetry.metrics())];
+      return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: values })) };
     },
     flush: async () => {
       await telemetry.flush();
@@ -99,7 +99,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       const deadline = setTimeout(ms, undefined, { ref: false });
       await Promise.race([ended, setTimeout(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
       // The connection of a response that started before the drain becomes idle when the response ends.
-      const sweep = setInterval(() => listener.closeIdleConnections(), sweepMs);
+      const sweep = setInterval(() => listener.closeIdleConnections(), idleSweepMs);
       listener.closeIdleConnections();
       await Promise.race([ended, deadline]);
       clearInterval(sweep);
@@ -119,6 +119,6 @@ export const serveInProcess: Serve = async (snapshot, options) => {
 
 /** Waits for the last records: connections report their end, and exchanges are recorded, after the listener has closed. */
 async function allRecorded(context: GatewayContext): Promise<void> {
-  const limit = performance.now() + recordingMs;
-  while (context.unrecorded > 0 && performance.now() < limit) await setImmediate();
+  const deadline = performance.now() + maxRecordingMs;
+  while (context.unrecorded > 0 && performance.now() < deadline) await setImmediate();
 }

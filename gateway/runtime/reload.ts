@@ -65,7 +65,7 @@ export class Reloader {
   readonly #steps: ReloadSteps;
   #status: ConfigStatus;
   // Reloads run one at a time, from reading to applying, so that an older file is never applied after a newer one.
-  #last: Promise<unknown> = Promise.resolve();
+  #lastReload: Promise<unknown> = Promise.resolve();
 
   constructor(steps: ReloadSteps) {
     this.#steps = steps;
@@ -85,8 +85,8 @@ export class Reloader {
 
   /** `content`: used instead of the file. */
   reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
-    const outcome = this.#last.then(() => this.#reload(trigger, content));
-    this.#last = outcome.catch(() => {});
+    const outcome = this.#lastReload.then(() => this.#reload(trigger, content));
+    this.#lastReload = outcome.catch(() => {});
     return outcome;
   }
 
@@ -207,8 +207,8 @@ function changeLines({ changes, forced }: Pick<ReloadOutcome & { kind: 'reloaded
   return [...changes, ...forced.map((reason) => `forced ${reason}`)];
 }
 
-// Requests that arrive while the ledger is queried may be newer than `now`.
-const skewMs = 5_000;
+// How far a call may lie after `now`: requests arrive while the ledger is queried.
+const maxAfterNowMs = 5_000;
 
 /**
  * How the versions are used now, for the reload guard. The rules of `can-retire` apply, as far as the ledger answers.
@@ -244,20 +244,20 @@ export async function versionUsage(
     }));
   const problem = answer?.problem;
   const isComplete = isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
-  const recorded = new Map(answer?.versions.map((row) => [row.version, row]));
+  const useInLedger = new Map(answer?.versions.map((row) => [row.version, row]));
   return {
     lastCalled: (name) => {
       const reported = versions.find((version) => version.name === name);
       // An open stream counts as a call now, no matter when it started.
       if ((reported?.inFlight ?? 0) + (fleet?.loadElsewhere(name).in_flight ?? 0) > 0) return now;
-      const last = recorded.get(name)?.last;
+      const last = useInLedger.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
-      const known = isComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
+      const lastCallTimes = isComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
       // A time in the future was recorded before the clock was set back. The ledger changes such times to the present.
-      const times = known.filter((at): at is number => at !== undefined && at <= now + skewMs);
+      const times = lastCallTimes.filter((at): at is number => at !== undefined && at <= now + maxAfterNowMs);
       return times.length === 0 ? undefined : Math.max(...times);
     },
-    clients: (name) => recorded.get(name)?.clients,
+    clients: (name) => useInLedger.get(name)?.clients,
     newClients: (name) => answer?.newClients.get(name),
     missingProof: (name) => {
       if (!adapting.some(({ version }) => version === name)) return undefined;

@@ -13,7 +13,7 @@ import { UnlistedVersions } from '../usage/counting/routeNames.ts';
 import type { ServeOptions } from './serving.ts';
 
 // A crash loses at most the usage counts of this time.
-const flushMs = 5000;
+const flushIntervalMs = 5000;
 // How many open requests are counted in one turn of the event loop. Counting these takes about a millisecond.
 const sliceSize = 500;
 // When there are this many rows, they are passed on at once. Copying a message of this many rows takes a few milliseconds.
@@ -71,7 +71,7 @@ export class Telemetry {
     this.#identification = source.identification;
     this.#log = logs ? new AccessLog(log, notice) : undefined;
     this.#collector = usage && new Collector(settings, this.#identification);
-    if (usage) this.#timer = setInterval(() => void this.flush(), flushMs).unref();
+    if (usage) this.#timer = setInterval(() => void this.flush(), flushIntervalMs).unref();
     this.recorder = {
       record: (exchange) => this.#batches.record(exchange),
       switched: (version) => this.#metrics.switched(version),

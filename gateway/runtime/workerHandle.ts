@@ -29,14 +29,15 @@ interface PendingRequest {
 }
 
 // How long a drained worker may take to exit.
-const exitMs = 2000;
+const exitTimeoutMs = 2000;
 // How long a worker may take to answer a request that it carries out at once.
-const answerMs = 5000;
+const answerTimeoutMs = 5000;
 // Short, because an operator waits for the result. The last counts of a slow worker may be missing.
-const flushMs = 1000;
-const startMs = 60_000;
-/** A worker that leaves this many heartbeats unanswered is unresponsive. */
-const maxUnanswered = 3;
+const flushTimeoutMs = 1000;
+// How long a new worker may take until it serves.
+const startTimeoutMs = 60_000;
+/** A worker is unresponsive when it has not answered a heartbeat for this many intervals between heartbeats. */
+const maxIntervalsWithoutAnswer = 3;
 /**
  * The answers of an unresponsive worker to these requests are not awaited. When the worker recovers, it carries out the requests
  * that were sent.
@@ -67,16 +68,16 @@ export class WorkerHandle {
   #lastNumber = 0;
   /** When the unanswered heartbeat was sent, epoch ms. */
   #heartbeatSent: number | undefined;
-  #unanswered = 0;
+  #intervalsWithoutAnswer = 0;
   #lastVersions: ServingReport['versions'] = [];
   #hasDrained = false;
 
-  /** `socket`: undefined if this worker opens it. `shared`: called when the worker begins to serve. */
+  /** `socket`: undefined if this worker opens it. `sharedState`: called when the worker begins to serve. */
   constructor(
     snapshot: Snapshot,
     options: ServeOptions,
     socket: Promise<SendHandle> | undefined,
-    shared: () => SharedState,
+    sharedState: () => SharedState,
   ) {
     this.#options = options;
     const { clock, notice, usage, otlp, shadow } = options;
@@ -105,7 +106,7 @@ export class WorkerHandle {
       this.isServing = false;
       for (const { reject } of [...this.#pending.values()]) reject(new Error(`worker ended with ${signal ?? code}`));
     });
-    this.started = this.#serve(snapshot, socket, shared);
+    this.started = this.#serve(snapshot, socket, sharedState);
   }
 
   get pid(): number {
@@ -114,20 +115,20 @@ export class WorkerHandle {
 
   async apply(snapshot: Snapshot): Promise<void> {
     await this.started;
-    await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerMs);
+    await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerTimeoutMs);
   }
 
   async #answer({ question, client }: WorkerQuestion): Promise<void> {
     const answer = (await this.#options.ownUsage?.(client).catch(() => undefined)) ?? { kind: 'failed' };
     // If the worker does not confirm the answer, it has exited, or it has already told the client that there is no answer.
-    await this.#request({ kind: 'ownUsage', question, answer }, answerMs).catch(() => {});
+    await this.#request({ kind: 'ownUsage', question, answer }, answerTimeoutMs).catch(() => {});
   }
 
   /** The last known report if the worker does not answer; undefined if the worker does not serve yet or no longer. */
   async report(metrics: boolean): Promise<ServingReport | undefined> {
     const requestedAt = this.#options.clock.now();
     const report = this.#canReport
-      ? await this.#request({ kind: 'report', metrics }, answerMs).then(reportIn, () => undefined)
+      ? await this.#request({ kind: 'report', metrics }, answerTimeoutMs).then(reportIn, () => undefined)
       : undefined;
     if (report) this.#lastVersions = report.versions;
     // The worker may have drained or exited in the meantime.
@@ -138,42 +139,42 @@ export class WorkerHandle {
 
   /** Resolves when the worker has sent its counts. */
   async flush(): Promise<void> {
-    if (this.#canReport) await this.#request({ kind: 'flush' }, flushMs);
+    if (this.#canReport) await this.#request({ kind: 'flush' }, flushTimeoutMs);
   }
 
   async resalt(): Promise<void> {
     await this.started;
     const { usage } = this.#options;
-    if (usage) await this.#request({ kind: 'resalt', salt: usage.salt }, answerMs);
+    if (usage) await this.#request({ kind: 'resalt', salt: usage.salt }, answerTimeoutMs);
   }
 
   async rekey(ticketKeys: Buffer): Promise<void> {
     await this.started;
-    await this.#request({ kind: 'rekey', ticketKeys }, answerMs);
+    await this.#request({ kind: 'rekey', ticketKeys }, answerTimeoutMs);
   }
 
   /** Does not wait for a worker that is starting: such a worker applies the update before it serves. */
   async restrict(update: ServeOptions['restrictions']): Promise<void> {
-    const confirmed = this.#request({ kind: 'restrict', update }, answerMs);
+    const confirmed = this.#request({ kind: 'restrict', update }, answerTimeoutMs);
     if (this.isServing) await confirmed;
     else confirmed.catch(() => {});
   }
 
   async reopenLogs(): Promise<void> {
-    await this.#request({ kind: 'reopen' }, answerMs);
+    await this.#request({ kind: 'reopen' }, answerTimeoutMs);
   }
 
   /**
-   * Sends a heartbeat, unless the last one is still unanswered. Returns how often this method was called since the unanswered
-   * heartbeat; 0 if the last heartbeat was answered. The pool calls this method at regular intervals. Calls are counted,
-   * because a measured time would include the time in which the primary was suspended.
+   * Sends a heartbeat, unless the last one is still unanswered. The pool calls this method at regular intervals. Returns how many
+   * intervals have passed without an answer to the last heartbeat. Calls are counted as intervals, because a measured time would
+   * include the time in which the primary was suspended.
    */
   heartbeat(): number {
     if (!this.#canReport) return 0;
     if (this.#heartbeatSent !== undefined) {
-      this.#unanswered += 1;
-      if (this.#unanswered === maxUnanswered) this.#becomeUnresponsive(this.#heartbeatSent);
-      return this.#unanswered;
+      this.#intervalsWithoutAnswer += 1;
+      if (this.#intervalsWithoutAnswer === maxIntervalsWithoutAnswer) this.#becomeUnresponsive(this.#heartbeatSent);
+      return this.#intervalsWithoutAnswer;
     }
     this.#heartbeatSent = this.#options.clock.now();
     this.#request({ kind: 'heartbeat' }).then(
@@ -185,10 +186,10 @@ export class WorkerHandle {
 
   /** Lets the worker finish its exchanges within `ms`, and waits for it to exit. `onFinal` gets its last report. */
   async drain(ms: number, onFinal: (report: ServingReport) => void): Promise<void> {
-    const last = reportIn(await this.#request({ kind: 'drain', ms }, ms + exitMs));
+    const finalReport = reportIn(await this.#request({ kind: 'drain', ms }, ms + exitTimeoutMs));
     this.#hasDrained = true;
-    onFinal(last);
-    await this.end(exitMs);
+    onFinal(finalReport);
+    await this.end(exitTimeoutMs);
   }
 
   /** Waits for the worker to exit, and kills it after `ms`. SIGKILL also ends a process that is stopped by SIGSTOP. */
@@ -210,13 +211,13 @@ export class WorkerHandle {
   async #serve(
     snapshot: Snapshot,
     socket: Promise<SendHandle> | undefined,
-    shared: () => SharedState,
+    sharedState: () => SharedState,
   ): Promise<number> {
     const handle = await socket;
     const salt = this.#options.usage?.salt;
-    const { ticketKeys, restrictions } = shared();
+    const { ticketKeys, restrictions } = sharedState();
     const request = { kind: 'serve', snapshot: toPlain(snapshot), salt, ticketKeys, restrictions } as const;
-    const reply = await this.#request(request, startMs, handle);
+    const reply = await this.#request(request, startTimeoutMs, handle);
     this.isServing = true;
     return 'port' in reply ? reply.port : 0;
   }
@@ -231,7 +232,7 @@ export class WorkerHandle {
   #onHeartbeat({ versions }: ServingReport): void {
     this.#lastVersions = versions;
     this.#heartbeatSent = undefined;
-    this.#unanswered = 0;
+    this.#intervalsWithoutAnswer = 0;
     if (this.unresponsiveSince === undefined) return;
     this.unresponsiveSince = undefined;
     this.#options.notice(`worker ${this.pid} answers again`);

@@ -57,6 +57,7 @@ export interface WorkerUsage {
 /** Asks the primary what one client still calls. */
 export interface WorkerQuestion {
   readonly kind: 'question';
+  /** The number of the question. The answer has the same one. */
   readonly question: number;
   /** The name of the client in the ledger. */
   readonly client: string;

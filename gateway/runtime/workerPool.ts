@@ -8,7 +8,7 @@ import type { ServeOptions, Serving } from './serving.ts';
 import { WorkerHandle } from './workerHandle.ts';
 import { WorkerTotals } from './workerTotals.ts';
 
-const heartbeatMs = 1000;
+const heartbeatIntervalMs = 1000;
 
 /**
  * Several processes that serve the same snapshot and accept from one listening socket. The primary keeps the socket open, so
@@ -60,15 +60,15 @@ export class WorkerPool implements Serving {
 
   /** @throws the error that keeps a worker from listening */
   async start(size: number): Promise<void> {
-    const first = Array.from({ length: size }, () => this.#startWorker());
+    const initialWorkers = Array.from({ length: size }, () => this.#startWorker());
     try {
-      [this.port = 0] = await Promise.all(first.map(({ started }) => started));
+      [this.port = 0] = await Promise.all(initialWorkers.map(({ started }) => started));
     } catch (error) {
       await this.close();
       throw error;
     }
-    for (const worker of first) this.#replaceOnExit(worker);
-    this.#heartbeat = setInterval(() => this.#sendHeartbeats(), heartbeatMs).unref();
+    for (const worker of initialWorkers) this.#replaceOnExit(worker);
+    this.#heartbeat = setInterval(() => this.#sendHeartbeats(), heartbeatIntervalMs).unref();
   }
 
   async apply(snapshot: Snapshot): Promise<readonly string[]> {
@@ -161,10 +161,11 @@ export class WorkerPool implements Serving {
   }
 
   #sendHeartbeats(): void {
-    const limit = this.#current.gateway.workerTimeout;
+    const limitMs = this.#current.gateway.workerTimeout;
     for (const worker of this.#workers) {
-      const unanswered = worker.heartbeat();
-      if (limit > 0 && unanswered * heartbeatMs >= limit) void this.#replaceUnresponsive(worker);
+      const intervalsWithoutAnswer = worker.heartbeat();
+      if (limitMs > 0 && intervalsWithoutAnswer * heartbeatIntervalMs >= limitMs)
+        void this.#replaceUnresponsive(worker);
     }
   }
 
@@ -216,8 +217,8 @@ export class WorkerPool implements Serving {
   }
 
   #startWorker(): WorkerHandle {
-    const shared = () => ({ ticketKeys: this.#ticketKeys, restrictions: this.#restrictions });
-    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket, shared);
+    const sharedState = () => ({ ticketKeys: this.#ticketKeys, restrictions: this.#restrictions });
+    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket, sharedState);
     // Later workers wait for the socket of the first one.
     this.#socket ??= worker.started.then(() => worker.socket);
     this.#socket.catch(() => {});

@@ -10,6 +10,7 @@ const maxSeparate = 32;
  * a restart, and its rate would jump.
  */
 export class WorkerTotals {
+  /** The last metrics of each process, by the key that `keyOf` makes. */
   readonly #lastMetrics = new Map<string, readonly MetricValues[]>();
   #mergedMetrics: Promise<readonly MetricValues[]> = Promise.resolve([]);
   // The part of all reports so far that stays valid, such as when each version last had a request in flight.
@@ -70,6 +71,6 @@ function cumulative(metrics: readonly MetricValues[]): MetricValues[] {
 
 /** The part of a report that remains valid after its processes have ended. */
 function withoutCurrentState({ versions }: ServingReport): ServingReport {
-  const ended = { inFlight: 0, waiting: 0, targets: [], adapterFailures: undefined, notAdapted: undefined };
-  return { versions: versions.map((one) => ({ ...one, ...ended })), workers: [] };
+  const noCurrentState = { inFlight: 0, waiting: 0, targets: [], adapterFailures: undefined, notAdapted: undefined };
+  return { versions: versions.map((one) => ({ ...one, ...noCurrentState })), workers: [] };
 }

@@ -98,8 +98,8 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
-  // Saved only when the listeners are open: a start that fails has announced nothing to clients. If the fleet has not accepted the
-  // configuration yet, `onAccepted` saves it later.
+  // Saved only when the listeners are open: a start that fails has announced nothing to clients. If the fleet refuses the
+  // configuration, `onAccepted` saves it once the fleet accepts it.
   if (fleet?.member.refusal === undefined) saveAccepted(snapshot);
   edits.begin(running, snapshot);
   process.on('SIGUSR2', restartWorkers);
