@@ -7,8 +7,8 @@ import { rfc3339 } from '../shared/httpDate.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
 
-// In seconds. If it were an hour, clients would wait for an hour, and their owners would not notice the brownout.
-const longestRetryAfter = 120;
+// If it were an hour, clients would wait for an hour, and their owners would not notice the brownout.
+const maxRetryAfterSeconds = 120;
 
 /**
  * The clients and routes that one brownout refuses, for the pipeline, the plan and the estimate of refusals. The choice of
@@ -18,8 +18,9 @@ export class BrownoutScope {
   readonly window: BrownoutWindow;
   readonly key: string;
   readonly #spared: ReadonlySet<string>;
-  readonly #seed: number;
-  readonly #bound: number;
+  readonly #hashSeed: number;
+  /** Clients whose hash is below this number are refused. */
+  readonly #hashLimit: number;
   readonly #contract: Version['contract'];
   /** Method and template; undefined: all routes. */
   readonly #routes: ReadonlySet<string> | undefined;
@@ -29,21 +30,21 @@ export class BrownoutScope {
     window: BrownoutWindow,
     spared: readonly string[],
   ) {
-    const { routes, clients } = window;
+    const { routes, clients: share } = window;
     this.window = window;
     this.key = brownoutKey(name, window);
     this.#spared = new Set(spared);
-    this.#seed = fnv1a(`${name} `, fnvOffset);
-    this.#bound = clients * 2 ** 32;
+    this.#hashSeed = fnv1a(`${name} `, fnvOffset);
+    this.#hashLimit = share * 2 ** 32;
     this.#contract = contract;
-    const namesOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
-      (method === 'GET' ? ['GET', 'HEAD'] : [method]).map((one) => `${one} ${this.#templateOf(path)}`);
-    this.#routes = routes && new Set(routes.flatMap(namesOf));
+    const keysOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
+      (method === 'GET' ? ['GET', 'HEAD'] : [method]).map((refused) => `${refused} ${this.#templateOf(path)}`);
+    this.#routes = routes && new Set(routes.flatMap(keysOf));
   }
 
   /** `client`: as in the ledger. */
   includesClient(client: string): boolean {
-    return spreadEvenly(fnv1a(client, this.#seed)) < this.#bound && !this.#spared.has(client);
+    return spreadEvenly(fnv1a(client, this.#hashSeed)) < this.#hashLimit && !this.#spared.has(client);
   }
 
   /** `path`: without version and query, or the path of a route in the ledger. HEAD is refused with GET. */
@@ -132,6 +133,6 @@ function brownoutProblem(
       next: next === undefined ? null : rfc3339(next.at),
       ...endMembers(version, snapshot, now),
     },
-    fields: ['Cache-Control', 'no-store', 'Retry-After', String(Math.min(remainingSeconds, longestRetryAfter))],
+    fields: ['Cache-Control', 'no-store', 'Retry-After', String(Math.min(remainingSeconds, maxRetryAfterSeconds))],
   };
 }

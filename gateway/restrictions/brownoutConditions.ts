@@ -23,7 +23,7 @@ export interface BrownoutEstimate {
   /** Requests that the brownout would have refused. An upper bound. */
   readonly refused: number;
   /** Requests to all versions. */
-  readonly all: number;
+  readonly allRequests: number;
 }
 
 /** Undefined: the ledger cannot be read, see `queries.problem`. */
@@ -44,7 +44,7 @@ export async function estimateBrownout(
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const ofClients = clients.map(({ client, requests }) => {
-    // It is not known which clients these are.
+    // It is not known which clients these are. `window.clients` is the share of them that is probably refused.
     if (client === otherClients) return requests * window.clients;
     return scope.includesClient(client) ? requests : 0;
   });
@@ -60,7 +60,7 @@ export async function estimateBrownout(
     requests: sum(clients.map(({ requests }) => requests)),
     unnamed: sum(clients.map((one) => (one.name === undefined && !spared.has(one.client) ? one.requests : 0))),
     refused,
-    all: sum(totals.map(({ requests }) => requests)),
+    allRequests: sum(totals.map(({ requests }) => requests)),
   };
 }
 
@@ -70,7 +70,7 @@ function sum(numbers: readonly number[]): number {
 
 /** Why the brownout must not start, by the requests of the last week. Undefined: it may start. */
 export function reasonToSkip(
-  { since, coveredSince, requests, unnamed, refused, all }: BrownoutEstimate,
+  { since, coveredSince, requests, unnamed, refused, allRequests }: BrownoutEstimate,
   settings: Pick<BrownoutSettings, 'unnamed' | 'maxShare'>,
 ): string | undefined {
   // A new ledger has few requests, so the shares below would be small.
@@ -81,7 +81,7 @@ export function reasonToSkip(
   const unnamedShare = requests === 0 ? 0 : unnamed / requests;
   if (unnamedShare > settings.unnamed)
     return `clients without a name in usage.names made ${percent(unnamedShare)} of the requests of the last week, more than brownout.unnamed (${percent(settings.unnamed)})`;
-  const refusedShare = all === 0 ? 0 : refused / all;
+  const refusedShare = allRequests === 0 ? 0 : refused / allRequests;
   if (refusedShare > settings.maxShare)
     return `it would refuse about ${percent(refusedShare)} of all requests, more than brownout.max_share (${percent(settings.maxShare)})`;
   return undefined;
@@ -124,14 +124,14 @@ export class SuccessorWatch {
     if (last && (counts.requests < last.requests || at < last.at)) this.#samples = [];
     this.#samples.push({ at, ...counts });
     while ((this.#samples[1]?.at ?? at) <= at - errorPeriodMs) this.#samples.shift();
-    const share = this.#errorShare(counts);
-    if (isHealthy && share <= largestErrorShare) {
+    const errorShare = this.#errorShare(counts);
+    if (isHealthy && errorShare <= largestErrorShare) {
       this.#failingSince = undefined;
       return undefined;
     }
     this.#failingSince = Math.min(this.#failingSince ?? at, at);
     if (at - this.#failingSince < longestFailureMs) return undefined;
-    return isHealthy ? `answers ${percent(share)} of its requests with 5xx` : 'has no healthy target';
+    return isHealthy ? `answers ${percent(errorShare)} of its requests with 5xx` : 'has no healthy target';
   }
 
   #errorShare({ requests, errors }: RequestCounts): number {

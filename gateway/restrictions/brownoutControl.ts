@@ -22,11 +22,12 @@ import type { RestrictionState } from './restriction.ts';
 const tickMs = 500;
 // The processes are told about a brownout this long before it begins, so that it begins on time.
 const leadMs = 30_000;
-// A store that fails over answers again within this time.
-const unreadableMs = 5_000;
-const sampleMs = 5_000;
+// A brownout is stopped if the ledger cannot be read for this long. A store that fails over answers again earlier.
+const maxUnreadableMs = 5_000;
+// How often the successor is checked during a brownout.
+const sampleIntervalMs = 5_000;
 // The longest time between two reads of the records: another gateway may stop a brownout long before it begins.
-const longestPauseMs = 60_000;
+const longestReadPauseMs = 60_000;
 
 export interface BrownoutControlOptions {
   readonly source: { readonly current: Snapshot };
@@ -63,6 +64,7 @@ export class BrownoutControl {
   readonly #watches = new Map<string, SuccessorWatch>();
   /** The keys whose start was reported. */
   readonly #begun = new Set<string>();
+  /** What the processes were told last, as JSON. */
   #published = '[[],[]]';
   #isLoaded = false;
   #isClosed = false;
@@ -129,10 +131,10 @@ export class BrownoutControl {
   async #check(): Promise<void> {
     const { source, clock } = this.#options;
     const nearBrownouts = this.#nearBrownouts(clock.now());
-    const isPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
-    const isFirst = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
-    const isDue = isPlanned && performance.now() - this.#sharedAt >= longestPauseMs;
-    if (nearBrownouts.length > 0 || this.#pending.size > 0 || isFirst || isDue) {
+    const hasPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
+    const isFirstRead = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
+    const isReadDue = hasPlanned && performance.now() - this.#sharedAt >= longestReadPauseMs;
+    if (nearBrownouts.length > 0 || this.#pending.size > 0 || isFirstRead || isReadDue) {
       const isReadable = await this.#store();
       for (const brownout of nearBrownouts) this.#advance(brownout, isReadable);
     }
@@ -161,13 +163,13 @@ export class BrownoutControl {
       else if (now >= window.at) this.#decide(brownout, 'skipped', unreadable);
     } else if (record.state === 'approved') {
       if (now >= window.end) this.#decide(brownout, 'ended', null);
-      else if (!isReadable && now - (this.#unreadableSince ?? now) >= unreadableMs)
+      else if (!isReadable && now - (this.#unreadableSince ?? now) >= maxUnreadableMs)
         this.#decide(brownout, 'stopped', unreadable);
       else {
         if (now >= window.at && !this.#begun.has(key)) this.#options.notice(beginLine(version.name, window));
         if (now >= window.at) this.#begun.add(key);
         const sampledAt = this.#watches.get(key)?.sampledAt;
-        const isDue = sampledAt === undefined || now < sampledAt || now - sampledAt >= sampleMs;
+        const isDue = sampledAt === undefined || now < sampledAt || now - sampledAt >= sampleIntervalMs;
         if (isDue) this.#inBackground(key, () => this.#watchSuccessor(brownout));
       }
     }
@@ -222,14 +224,14 @@ export class BrownoutControl {
 
   /** Takes effect here at once, except for an approval: in a fleet, another gateway may have decided before. */
   #decide({ key, version, window }: NearBrownout, state: BrownoutRecord['state'], reason: string | null): void {
-    const known = this.#recordOf(key);
-    if (this.#isClosed || (known !== undefined && known.state !== 'approved')) return;
+    const current = this.#recordOf(key);
+    if (this.#isClosed || (current !== undefined && current.state !== 'approved')) return;
     const changed = this.#options.clock.now();
     this.#pending.set(key, { version: version.name, at: window.at, state, reason, changed });
     if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
   }
 
-  /** @returns false if the ledger, or the store of the fleet, does not answer */
+  /** Shares the pending decisions after earlier calls. @returns false if the ledger, or the store of the fleet, does not answer */
   #store(): Promise<boolean> {
     const shared = this.#lastShare.then(() => this.#share());
     this.#lastShare = shared;
@@ -251,13 +253,13 @@ export class BrownoutControl {
     this.#isLoaded = true;
     for (const record of stored) {
       const key = brownoutKey(record.version, record);
-      const known = this.#recordOf(key);
+      const current = this.#recordOf(key);
       // A store that was restored from a backup may have lost the end of a brownout.
-      if (known !== undefined && known.state !== 'approved') continue;
+      if (current !== undefined && current.state !== 'approved') continue;
       this.#records.set(key, record);
       const version = source.current.versions.get(record.version);
       const window = version?.brownouts.find(({ at }) => at === record.at);
-      if (version && window && known?.state === 'approved' && record.state !== 'approved')
+      if (version && window && current?.state === 'approved' && record.state !== 'approved')
         notice(endLine(record.version, window, record.state, record.reason));
     }
     for (const [key, record] of sent) {

@@ -14,11 +14,11 @@ const factories: readonly ((version: Version, snapshot: Snapshot) => readonly Re
 export class ClientRestrictions implements Waivers {
   /** The request fields that identify a client, in lower case. */
   readonly vary: readonly string[];
-  /** Whether a client may be identified by its address. */
+  /** Whether a client may be identified by its address. Then shared caches must not store responses; see `Variation`. */
   readonly isPrivate: boolean;
   readonly #waivers: ReadonlyMap<string, Waived>;
   readonly #restrictions: readonly Restriction[];
-  readonly #lastEnd: number;
+  readonly #lastWaiverEnd: number;
 
   private constructor(
     waivers: Version['waivers'],
@@ -35,7 +35,7 @@ export class ClientRestrictions implements Waivers {
         }),
     );
     this.#restrictions = restrictions;
-    this.#lastEnd = Math.max(0, ...waivers.map(({ until }) => until));
+    this.#lastWaiverEnd = Math.max(0, ...waivers.map(({ until }) => until));
     this.vary = [...new Set(identify.map(fieldOf))].filter((name) => name !== undefined);
     this.isPrivate = identify.some(({ by }) => by === 'address');
   }
@@ -54,7 +54,7 @@ export class ClientRestrictions implements Waivers {
 
   /** Whether the waiver of some client has not ended. */
   hasWaiver(now: number): boolean {
-    return now < this.#lastEnd;
+    return now < this.#lastWaiverEnd;
   }
 
   /** Asks the restrictions of a version that is not retired. Undefined: none of them applies. */

@@ -21,15 +21,16 @@ export class Freeze implements Restriction {
     this.#allowed = new Set(freeze.allow);
   }
 
-  /** Empty if the version has no freeze, or one that only reports new clients: those are read from the ledger. */
+  /** Empty if the version has no freeze, or one that only reports new clients, which `FreezeWatch` finds in the ledger. */
   static of(version: Version, snapshot: Snapshot): readonly Restriction[] {
     const { freeze } = version;
     return freeze?.mode === 'refuse' ? [new Freeze(version, snapshot, freeze)] : [];
   }
 
   rulingOn({ client, now, state }: RestrictedRequest): Ruling | undefined {
-    const known = now < this.#from ? undefined : state.known.get(this.#key);
-    if (known === undefined || known.has(client) || this.#allowed.has(client) || !canBeNew(client)) return undefined;
+    const knownClients = now < this.#from ? undefined : state.known.get(this.#key);
+    if (knownClients === undefined || knownClients.has(client) || this.#allowed.has(client) || !canBeNew(client))
+      return undefined;
     const members = {
       version: this.#version.name,
       frozen_since: rfc3339(this.#from),

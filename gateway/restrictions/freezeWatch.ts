@@ -18,7 +18,7 @@ type FreezeSettings = NonNullable<Version['freeze']>;
 
 const tickMs = 1_000;
 // How often the ledger is asked for new clients.
-const newClientsMs = 30_000;
+const newClientsIntervalMs = 30_000;
 // A request from before the freeze may be counted up to this long after the freeze began. Then the known clients are read again.
 const settledMs = 20_000;
 // An inactive freeze is tried again, at growing intervals: the ledger may become readable.
@@ -32,8 +32,8 @@ export interface FreezeWatchOptions {
   readonly now: () => number;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** Sends all counts to the ledger. @returns why earlier calls may still be missing in it; undefined: none is missing */
-  readonly awaitCounts: (versions: readonly string[], quiet: number) => Promise<string | undefined>;
+  /** Sends all counts to the ledger. @returns why calls of the last `periodMs` may still be missing in it; undefined: none is */
+  readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly find: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
   /** How clients are named now; see `namingOf`. */
@@ -55,7 +55,7 @@ interface WatchedFreeze {
   /** When the ledger is read next, epoch ms. */
   nextReadAt: number;
   /** The pause after the next attempt, if it fails. */
-  pause: number;
+  retryPauseMs: number;
 }
 
 /**
@@ -78,12 +78,12 @@ export class FreezeWatch {
   /** Applies the freezes of a start or a reload. */
   async apply(snapshot: Snapshot): Promise<void> {
     this.#snapshot = snapshot;
-    const before = this.#watched;
+    const watchedBefore = this.#watched;
     this.#watched = new Map(
       snapshot.byMajor.flatMap(({ name, freeze }): [string, WatchedFreeze][] => {
         if (freeze === undefined) return [];
         const key = JSON.stringify([name, freeze, snapshot.retire.quiet, snapshot.usage.identify]);
-        const kept = before.get(key);
+        const kept = watchedBefore.get(key);
         // The reload may have removed the reason.
         if (kept?.state === 'inactive') kept.nextReadAt = 0;
         return [[key, kept ?? newWatched(name, freeze)]];
@@ -93,7 +93,7 @@ export class FreezeWatch {
     this.#timer = undefined;
     if (this.#watched.size > 0 && !this.#isClosed)
       this.#timer = setInterval(() => void this.readDueFreezes(), tickMs).unref();
-    if (this.#watched.size + before.size > 0) await this.#restrict();
+    if (this.#watched.size + watchedBefore.size > 0) await this.#restrict();
     await this.readDueFreezes();
   }
 
@@ -141,28 +141,34 @@ export class FreezeWatch {
     const { awaitCounts, find } = this.#options;
     if (freeze.state === 'scheduled') freeze.state = 'reading';
     const { from } = freeze.settings;
-    const quiet = this.#options.now() - from + this.#snapshot.retire.quiet;
-    const missing = find && (await awaitCounts([freeze.version], quiet).catch(reasonOf));
+    const periodMs = this.#options.now() - from + this.#snapshot.retire.quiet;
+    const missing = find && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
     const found = missing === undefined ? await this.#find(freeze) : { kind: 'unknown' as const, reason: missing };
     if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();
     const wasActive = freeze.state === 'active';
     if (found.kind === 'unknown' && wasActive) {
-      freeze.nextReadAt = now + newClientsMs;
+      freeze.nextReadAt = now + newClientsIntervalMs;
       return;
     }
     if (found.kind === 'unknown') {
       const isNew = freeze.reason !== found.reason;
-      Object.assign(freeze, { state: 'inactive', reason: found.reason, nextReadAt: now + freeze.pause });
-      freeze.pause = Math.min(longestRetryMs, 2 * freeze.pause);
+      Object.assign(freeze, { state: 'inactive', reason: found.reason, nextReadAt: now + freeze.retryPauseMs });
+      freeze.retryPauseMs = Math.min(longestRetryMs, 2 * freeze.retryPauseMs);
       if (isNew) this.#options.notice(freezeInWords(statusOf(freeze)));
       return;
     }
     // A freeze that only reports needs no names.
     const clients = freeze.settings.mode === 'refuse' ? found : { ...found, known: '' };
-    const isSame = freeze.clients?.count === found.count;
-    Object.assign(freeze, { state: 'active', reason: undefined, clients, readAt: now, nextReadAt: now + newClientsMs });
-    if (!isSame) {
+    const isSameCount = freeze.clients?.count === found.count;
+    Object.assign(freeze, {
+      state: 'active',
+      reason: undefined,
+      clients,
+      readAt: now,
+      nextReadAt: now + newClientsIntervalMs,
+    });
+    if (!isSameCount) {
       await this.#restrict();
       this.#options.notice(freezeInWords(statusOf(freeze)));
     }
@@ -170,7 +176,7 @@ export class FreezeWatch {
   }
 
   async #findNewClients(freeze: WatchedFreeze): Promise<void> {
-    freeze.nextReadAt = this.#options.now() + newClientsMs;
+    freeze.nextReadAt = this.#options.now() + newClientsIntervalMs;
     const found = await this.#find(freeze, true);
     if (found.kind === 'found' && this.#isWatched(freeze)) this.#report(freeze, found.newClients, false);
   }
@@ -188,8 +194,8 @@ export class FreezeWatch {
     const action = settings.mode === 'refuse' ? 'refused by its freeze' : 'reported by its freeze, and served';
     for (const one of unreported.slice(0, linesPerReport))
       notice(`new client of /${version}, ${action}: ${newClientInWords(one)}, first call ${rfc3339(one.first)}`);
-    const left = unreported.length - linesPerReport;
-    if (left > 0) notice(`/${version} has ${plural(left, 'more new client')} in the last seconds`);
+    const unlistedCount = unreported.length - linesPerReport;
+    if (unlistedCount > 0) notice(`/${version} has ${plural(unlistedCount, 'more new client')} in the last seconds`);
   }
 
   async #find({ version, settings }: WatchedFreeze, onlyNewClients = false): Promise<FreezeClients> {
@@ -203,11 +209,11 @@ export class FreezeWatch {
     });
   }
 
-  /** Sends the known clients of all active freezes. Names from before a change of the naming are left out. */
+  /** Sends the known clients of all freezes that refuse. Names from before a change of the naming are left out. */
   async #restrict(): Promise<void> {
-    const active = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
-    const naming = active.findLast(({ clients }) => clients)?.clients?.naming ?? '';
-    const lines = active.flatMap(({ version, settings, clients }): [string, string][] => {
+    const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
+    const naming = refusing.findLast(({ clients }) => clients)?.clients?.naming ?? '';
+    const lines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {
       return clients?.naming === naming ? [[freezeKey(version, settings), clients.known]] : [];
     });
     await this.#options.restrict({ naming, lines: new Map(lines) });
@@ -231,8 +237,8 @@ function statusOf({
 }
 
 function newWatched(version: string, settings: FreezeSettings): WatchedFreeze {
-  const unread = { state: 'scheduled', reason: undefined, clients: undefined, readAt: 0 } as const;
-  return { version, settings, ...unread, reported: new Set(), nextReadAt: 0, pause: firstRetryMs };
+  const unreadState = { state: 'scheduled', reason: undefined, clients: undefined, readAt: 0 } as const;
+  return { version, settings, ...unreadState, reported: new Set(), nextReadAt: 0, retryPauseMs: firstRetryMs };
 }
 
 function reasonOf(error: unknown): string {

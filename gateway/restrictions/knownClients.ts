@@ -11,7 +11,7 @@ export interface FreezeQuery {
   readonly from: number;
   /** `retire.quiet`: how long before `from` the ledger must have recorded all calls. */
   readonly quiet: number;
-  /** The most names that a process keeps. */
+  /** The most known clients that a process keeps. */
   readonly limit: number;
   /** How clients are named now; see `namingOf`. */
   readonly naming: string;
@@ -65,7 +65,7 @@ export function freezeInWords({ version, from, mode, state, reason, known = 0 }:
 /** How many names of new clients a process keeps. The number is bounded, because each new client may be a forged key. */
 export const maxNewClients = 10_000;
 const maxListed = 5;
-// As read from the ledger. Clients that cannot be new are removed afterwards.
+// The most first calls that are read from the ledger. Clients that cannot be new are removed afterwards.
 const maxFirstCalls = 50_000;
 
 /** The most names that a freeze keeps: `usage.max_clients` limits the clients of one day, and known clients come from many days. */
@@ -86,7 +86,7 @@ export function canBeNew(client: string): boolean {
 export interface KnownClients {
   /** See `namingOf`. A process that names clients in another way ignores the names. */
   readonly naming: string;
-  /** By `freezeKey`: the clients first seen before the freeze, one per line. Cloning one string is faster than cloning thousands. */
+  /** The `freezeKey` of a freeze → the clients first seen before it, one per line. Cloning one string is faster than cloning thousands. */
   readonly lines: ReadonlyMap<string, string>;
 }
 
@@ -118,33 +118,33 @@ export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<st
 /** Finds the clients that a version had before its freeze. The ledger must have all calls of that time with their clients. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
   const { version, from, quiet, limit, onlyNewClients = false } = query;
-  const covered = await queries.coveredSince(quiet, from);
+  const coverageAtFreeze = await queries.coveredSince(quiet, from);
   const naming = await queries.naming();
-  const earliest = await queries.coveredSince(quiet);
-  const before = onlyNewClients ? [] : await queries.firstCalls(version, 0, from, limit + 1);
+  const coverageNow = await queries.coveredSince(quiet);
+  const clientsBefore = onlyNewClients ? [] : await queries.firstCalls(version, 0, from, limit + 1);
   const newClients = await newClientsOf(queries, query);
   // Read last: a query that failed returned no rows.
   if (queries.problem !== undefined) return { kind: 'unknown', reason: queries.problem };
-  const later = `Move \`from\` to ${rfc3339(Math.max(earliest ?? from, naming.since) + quiet)} or later.`;
-  if (covered === undefined || covered > from - quiet) {
+  const remedy = `Move \`from\` to ${rfc3339(Math.max(coverageNow ?? from, naming.since) + quiet)} or later.`;
+  if (coverageAtFreeze === undefined || coverageAtFreeze > from - quiet) {
     const period = `the ${inWholeUnits(quiet)} (retire.quiet) before ${rfc3339(from)}`;
-    return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${later}` };
+    return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${remedy}` };
   }
   if (naming.id !== query.naming || naming.since > from - quiet) {
     const at = naming.id === query.naming ? ` at ${rfc3339(naming.since)}` : '';
     const change = `The salt of the client tags or usage.identify was changed${at}`;
-    return { kind: 'unknown', reason: `${change}, so clients have other names than before.  ${later}` };
+    return { kind: 'unknown', reason: `${change}, so clients have other names than before.  ${remedy}` };
   }
-  if (!before.every(isSingleClient)) {
+  if (!clientsBefore.every(isSingleClient)) {
     const what = 'Before the freeze, clients were counted together as other clients, so their names are not known.';
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients, and move \`from\` to a later date.` };
   }
-  if (before.length > limit) {
+  if (clientsBefore.length > limit) {
     const what = `/${version} had more than ${plural(limit, 'client')} before the freeze.`;
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
-  const known = before.map(({ client }) => client).join('\n');
-  return { kind: 'found', naming: naming.id, known, count: before.length, newClients };
+  const known = clientsBefore.map(({ client }) => client).join('\n');
+  return { kind: 'found', naming: naming.id, known, count: clientsBefore.length, newClients };
 }
 
 /** The clients that a freeze refuses or would refuse, the earliest first. */

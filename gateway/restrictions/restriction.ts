@@ -50,9 +50,9 @@ export interface Waivers {
 
 /** What the operating side has told a process that serves clients, besides the configuration. Kept over reloads. */
 export interface RestrictionState {
-  /** By `freezeKey`: the clients first seen before a freeze. A freeze that is missing is inactive and refuses no client. */
+  /** The `freezeKey` of a freeze → the clients first seen before it. A freeze that is missing is inactive and refuses no client. */
   readonly known: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The keys of the brownouts that may refuse clients: `v1 2027-03-02T14:00:00Z`. A brownout without its key refuses no client. */
+  /** The keys of the brownouts that may refuse clients: `v1 2027-03-02T14:00:00Z`. A brownout whose key is missing refuses no client. */
   readonly brownouts: ReadonlySet<string>;
   /** The brownouts that were skipped or stopped, so that they are no longer announced. */
   readonly cancelled: CancelledBrownouts;

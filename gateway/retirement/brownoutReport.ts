@@ -21,8 +21,8 @@ export const brownoutClasses = ['kept retrying', 'both', 'came back', 'moved', '
 export type BrownoutClass = (typeof brownoutClasses)[number];
 
 const dayMs = 86_400_000;
-const retryMs = dayMs;
-const moveMs = 7 * dayMs;
+const retryPeriodMs = dayMs;
+const movePeriodMs = 7 * dayMs;
 // The most entries of a list. `*_count` has the full number.
 const maxListed = 100;
 
@@ -31,9 +31,9 @@ export function brownoutClass(
   { first, last, lastCall, lastRetry, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
   since: number,
 ): BrownoutClass {
-  const isAgain = (at: number): boolean => at > last && at >= since;
-  if (successorUse >= first) return isAgain(lastCall) ? 'both' : 'moved';
-  if (isAgain(lastCall)) return isAgain(lastRetry) ? 'kept retrying' : 'came back';
+  const isLaterCall = (at: number): boolean => at > last && at >= since;
+  if (successorUse >= first) return isLaterCall(lastCall) ? 'both' : 'moved';
+  if (isLaterCall(lastCall)) return isLaterCall(lastRetry) ? 'kept retrying' : 'came back';
   return 'silent since';
 }
 
@@ -68,8 +68,8 @@ export async function brownoutReport(
   isBrief = false,
 ) {
   const { version, successor, now, remarks = [] } = question;
-  const known = await knownBrownouts(queries, snapshot, version);
-  const chosen = chosenOf(known, question);
+  const brownoutsSoFar = await knownBrownouts(queries, snapshot, version);
+  const chosen = chosenOf(brownoutsSoFar, question);
   if (chosen === undefined && question.window !== undefined) return undefined;
   const period = chosen && periodOf(chosen, version, successor);
   const refused = period ? await queries.brownouts.refused(period) : [];
@@ -81,17 +81,17 @@ export async function brownoutReport(
   const waivers = snapshot.versions.get(version)?.waivers ?? [];
   const waived = waivers.flatMap(({ clients: own }) => own);
   const spared = [...new Set([...snapshot.brownout.spared, ...waived])];
-  const others =
+  const notRefused =
     period && !isBrief ? await queries.brownouts.notRefused(period, spared, maxListed) : { count: 0, clients: [] };
-  const counts = new Map(brownoutClasses.map((name) => [name, 0]));
-  for (const one of classes.values()) if (one !== null) counts.set(one, (counts.get(one) ?? 0) + 1);
+  const classCounts = new Map(brownoutClasses.map((name) => [name, 0]));
+  for (const one of classes.values()) if (one !== null) classCounts.set(one, (classCounts.get(one) ?? 0) + 1);
   const notes = chosen ? [...(await notesOn(chosen, queries, question)), ...remarks] : [];
   return {
     kind: 'brownout report' as const,
     version,
     successor: successor ?? null,
     asked_at: rfc3339(now),
-    brownouts: known.map((one, index) => ({
+    brownouts: brownoutsSoFar.map((one, index) => ({
       number: index + 1,
       at: rfc3339(one.at),
       end: rfc3339(one.end),
@@ -101,14 +101,14 @@ export async function brownoutReport(
       decision: one.decision ?? null,
     })),
     /** The number of the brownout that the other members describe. */
-    number: chosen ? known.indexOf(chosen) + 1 : null,
+    number: chosen ? brownoutsSoFar.indexOf(chosen) + 1 : null,
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,
     refused: refused.reduce((sum, one) => sum + one.refused, 0),
     /** Requests of clients that are counted together. */
     folded: refused.reduce((sum, one) => sum + (isSingleClient(one) ? 0 : one.refused), 0),
     client_count: clients.length,
-    classes: Object.fromEntries(counts) as Readonly<Record<BrownoutClass, number>>,
+    classes: Object.fromEntries(classCounts) as Readonly<Record<BrownoutClass, number>>,
     clients: clients.slice(0, maxListed).map((one) => ({
       client: one.client,
       name: one.name ?? null,
@@ -120,8 +120,8 @@ export async function brownoutReport(
       last_call: rfc3339(one.lastCall),
       successor_use: one.successorUse >= one.first ? rfc3339(one.successorUse) : null,
     })),
-    not_refused_count: others.count,
-    not_refused: others.clients.map((one) => ({
+    not_refused_count: notRefused.count,
+    not_refused: notRefused.clients.map((one) => ({
       client: one.client,
       name: one.name ?? null,
       requests: one.requests,
@@ -152,7 +152,7 @@ export function summaryOf({
   brownouts,
   refused,
   folded,
-  client_count: count,
+  client_count: clientCount,
   classes,
 }: BrownoutReport): string {
   const one = brownouts.find((brownout) => brownout.number === number);
@@ -160,9 +160,9 @@ export function summaryOf({
   const what = `The brownout of /${version} at ${one.at} refused ${plural(refused, 'request')}`;
   const decision = one.decision === null ? '' : ` It was ${one.decision.replace(/\.$/, '')}.`;
   if (refused === 0) return `${what}.${decision}`;
-  const clients = `${folded > 0 ? 'at least ' : ''}${plural(Math.max(count, folded > 0 ? 1 : 0), 'client')}`;
-  const named = brownoutClasses.filter((name) => classes[name] > 0).map((name) => `${classes[name]} ${name}`);
-  return `${what} of ${clients}${named.length > 0 ? `: ${named.join(', ')}` : ''}.${decision}`;
+  const clients = `${folded > 0 ? 'at least ' : ''}${plural(Math.max(clientCount, folded > 0 ? 1 : 0), 'client')}`;
+  const classesInWords = brownoutClasses.filter((name) => classes[name] > 0).map((name) => `${classes[name]} ${name}`);
+  return `${what} of ${clients}${classesInWords.length > 0 ? `: ${classesInWords.join(', ')}` : ''}.${decision}`;
 }
 
 /** Earliest first. */
@@ -194,7 +194,7 @@ function chosenOf(known: readonly KnownBrownout[], { window, now }: BrownoutQues
 }
 
 function periodOf({ at, end }: KnownBrownout, version: string, successor: string | undefined): BrownoutPeriod {
-  return { version, at, end, retryUntil: end + retryMs, moveUntil: end + moveMs, successor };
+  return { version, at, end, retryUntil: end + retryPeriodMs, moveUntil: end + movePeriodMs, successor };
 }
 
 async function notesOn(
@@ -203,30 +203,32 @@ async function notesOn(
   { version, successor, now }: BrownoutQuestion,
 ): Promise<Remark[]> {
   const notes: Remark[] = [];
-  const covered = await queries.coveredSince();
+  const coveredSince = await queries.coveredSince();
   if (now < end)
     notes.push({
       code: 'not_over',
       text: `It ends at ${rfc3339(end)}. What clients do after the end is not known yet.`,
     });
-  else if (now < end + moveMs) {
-    const text = `Clients count as moved if they use the successor within ${inWholeUnits(moveMs)} after the end, until ${rfc3339(end + moveMs)}.`;
+  else if (now < end + movePeriodMs) {
+    const text = `Clients count as moved if they use the successor within ${inWholeUnits(movePeriodMs)} after the end, until ${rfc3339(end + movePeriodMs)}.`;
     notes.push({ code: 'may_change', text: `${text} Later answers may differ.` });
   }
   if (successor === undefined)
     notes.push({ code: 'no_successor', text: `/${version} has no successor, so no client can move.` });
-  if (covered === undefined || covered > at) {
+  if (coveredSince === undefined || coveredSince > at) {
     const since =
-      covered === undefined ? 'The ledger is empty' : `The ledger covers only the time since ${rfc3339(covered)}`;
+      coveredSince === undefined
+        ? 'The ledger is empty'
+        : `The ledger covers only the time since ${rfc3339(coveredSince)}`;
     notes.push({
       code: 'gap',
       text: `${since}: earlier requests may be missing, and a client that is listed as silent may have called.`,
     });
   }
-  let requests = await queries.folded(at, version);
-  if (successor !== undefined) requests += await queries.folded(at, successor);
-  if (requests > 0) {
-    const text = `${plural(requests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are lower bounds.`;
+  let foldedRequests = await queries.folded(at, version);
+  if (successor !== undefined) foldedRequests += await queries.folded(at, successor);
+  if (foldedRequests > 0) {
+    const text = `${plural(foldedRequests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are lower bounds.`;
     notes.push({ code: 'folded', text });
   }
   return notes;

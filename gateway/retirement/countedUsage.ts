@@ -114,9 +114,11 @@ export async function routesWithClients(
 ): Promise<RouteInContract[]> {
   const listed = new Set(routes.map(({ route }) => route));
   const uses = listed.size === 0 ? [] : await queries.byRoute(name, since);
-  const isKnown = (path: string): boolean | undefined =>
+  const isInContract = (path: string): boolean | undefined =>
     contract === undefined || !path.startsWith('/') ? undefined : contract.paths.find(path) !== undefined;
-  return uses.filter(({ route }) => listed.has(route)).map((use) => ({ ...use, inContract: isKnown(pathOf(use)) }));
+  return uses
+    .filter(({ route }) => listed.has(route))
+    .map((use) => ({ ...use, inContract: isInContract(pathOf(use)) }));
 }
 
 /** The path of `GET /drinks/{id}`. For `other` the result is not a path. */
@@ -127,7 +129,7 @@ function pathOf({ route }: CountedRoute): string {
 /** Follows retired successors. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
 function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
   const next = nextVersion(version, snapshot);
-  const target = next && counterpart(path, version, next);
-  if (next === undefined || target === undefined) return false;
-  return stageOf(next, now) !== 'retired' || hasCounterpart(target, next, snapshot, now);
+  const pathInNext = next && counterpart(path, version, next);
+  if (next === undefined || pathInNext === undefined) return false;
+  return stageOf(next, now) !== 'retired' || hasCounterpart(pathInNext, next, snapshot, now);
 }

@@ -36,7 +36,7 @@ export interface RetirementFacts extends CountedClients {
   readonly sunset: number | undefined;
   /** The required length of the quiet period. */
   readonly quiet: number;
-  /** The start of the quiet period: the start of an hour, because the ledger counts by hours, unless `quiet` is shorter. */
+  /** The start of the quiet period: the start of an hour, because the ledger counts by hours, unless `quiet` is below an hour. */
   readonly since: number;
   /** `retire.max_share`: the share of all requests that may be lost, 0 to 1. */
   readonly maxShare: number;
@@ -82,7 +82,7 @@ export interface RetirementFacts extends CountedClients {
 export interface FleetFacts {
   /** The number of gateways that were heard, including this one. */
   readonly heard: number;
-  /** In the other gateways that were heard. */
+  /** Requests in flight and waiting requests, in the other gateways that were heard. */
   readonly inFlight: number;
   readonly waiting: number;
   /** Why calls of the quiet period may be missing in the ledger. */
@@ -144,22 +144,22 @@ async function factsWithoutProblem(
   const version = snapshot.versions.get(name);
   const queries: RouteQueries = route ? await sources.queries.ofRoutes(route.names) : sources.queries;
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
-  const hour = Math.floor((now - quiet) / hourMs) * hourMs;
-  const since = quiet < hourMs ? now - quiet : hour;
+  const sinceHour = Math.floor((now - quiet) / hourMs) * hourMs;
+  const since = quiet < hourMs ? now - quiet : sinceHour;
   // The end of a route refuses no request, so waivers do not apply to it.
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredNames(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
-  const recent = (await queries.byClient(name, hour)).filter(({ last }) => last >= since);
+  const recent = (await queries.byClient(name, sinceHour)).filter(({ last }) => last >= since);
   const notIgnored = recent.filter((one) => !isIgnored(one));
-  const using = notIgnored.filter((one) => isUsing(one, since));
+  const users = notIgnored.filter((one) => isUsing(one, since));
   const failing = notIgnored.filter((one) => !isUsing(one, since));
-  const uses = using.map(withOpenRequest);
-  const routes = version ? (await queries.routes(name, hour)).filter(({ last }) => last >= since) : [];
-  const known = (await sources.queries.requests(hour)).filter(
+  const usersWithOpenRequests = users.map(withOpenRequest);
+  const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];
+  const totals = (await sources.queries.requests(sinceHour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );
-  const own = report.versions.find((one) => one.name === name);
-  const covered = await sources.queries.coveredSince();
+  const versionReport = report.versions.find((one) => one.name === name);
+  const coveredSince = await sources.queries.coveredSince();
   const dates = datesOf(version, route);
   return {
     version: name,
@@ -175,24 +175,25 @@ async function factsWithoutProblem(
     retention: snapshot.usage.retention,
     coveredSince: await sources.queries.coveredSince(quiet),
     // The totals do not contain the requests that `withOpenRequest` adds.
-    allRequests: requestsOf(known) + requestsOf(uses) - requestsOf(using),
-    clients: uses.filter(isSingleClient),
-    others: uses.find((one) => !isSingleClient(one)),
+    allRequests: requestsOf(totals) + requestsOf(usersWithOpenRequests) - requestsOf(users),
+    clients: usersWithOpenRequests.filter(isSingleClient),
+    others: usersWithOpenRequests.find((one) => !isSingleClient(one)),
     failing,
-    lostService: uses.length > 0 ? [] : await lostService(name, failing, routes, queries, quiet, isIgnored),
+    lostService:
+      usersWithOpenRequests.length > 0 ? [] : await lostService(name, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
     ignored: recent.filter(isIgnored).map(withOpenRequest),
-    newClients: await newClientsOf(name, dates.deprecation, queries, covered, isIgnored, now),
-    trend: await trendWithout(retire.ignoreClients, name, queries, covered, now),
+    newClients: await newClientsOf(name, dates.deprecation, queries, coveredSince, isIgnored, now),
+    trend: await trendWithout(retire.ignoreClients, name, queries, coveredSince, now),
     lostRoutes: version
-      ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, hour)
+      ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, sinceHour)
       : [],
-    failingRoutes: version ? await routesWithClients(routes.filter(onlyFails), version, queries, hour) : [],
+    failingRoutes: version ? await routesWithClients(routes.filter(onlyFails), version, queries, sinceHour) : [],
     // Not known by route. The ledger also has the requests in flight, because every process has just counted them.
-    inFlight: route ? 0 : (own?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
+    inFlight: route ? 0 : (versionReport?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
     waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
-    waiting: route ? 0 : (own?.waiting ?? 0) + (fleet?.waiting ?? 0),
+    waiting: route ? 0 : (versionReport?.waiting ?? 0) + (fleet?.waiting ?? 0),
     fleet,
     adaptedFrom: version?.adapter?.mode === 'serve' ? version.adapter.from : undefined,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
@@ -233,11 +234,11 @@ async function newClientsOf(
   version: string,
   deprecation: number | undefined,
   queries: RouteQueries,
-  covered: number | undefined,
+  coveredSince: number | undefined,
   isIgnored: IsIgnored,
   now: number,
 ): Promise<ClientCounts[] | undefined> {
-  if (deprecation === undefined || deprecation > now || covered === undefined || covered > deprecation)
+  if (deprecation === undefined || deprecation > now || coveredSince === undefined || coveredSince > deprecation)
     return undefined;
   const clients = await queries.newClients(version, deprecation);
   return clients.filter((one) => !isIgnored(one) && isSingleClient(one));
@@ -245,22 +246,23 @@ async function newClientsOf(
 
 /** The trend without ignored clients. */
 async function trendWithout(
-  names: readonly string[],
+  ignoreClients: readonly string[],
   version: string,
   queries: RouteQueries,
-  covered: number | undefined,
+  coveredSince: number | undefined,
   now: number,
 ): Promise<Trend> {
   const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
-  const ignored = names.length === 0 ? [] : await queries.byClient(version, since, ignoredBy(names));
+  const ignored = ignoreClients.length === 0 ? [] : await queries.byClient(version, since, ignoredBy(ignoreClients));
   const ignoredClients = ignored.map(({ client }) => client);
   const ignoredDays = await queries.clientSeries(version, ignoredClients, since);
-  const days = await queries.series('day', since, version);
-  const counts = [
-    ...days.map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
+  const allDays = await queries.series('day', since, version);
+  // Negative numbers subtract the requests of the ignored clients.
+  const countedDays = [
+    ...allDays.map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
     ...ignoredDays.map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
   ];
-  return trendOf(completeDays(counts, covered, now), now);
+  return trendOf(completeDays(countedDays, coveredSince, now), now);
 }
 
 /**
@@ -277,10 +279,10 @@ async function lostService(
 ): Promise<ClientUse[]> {
   const usedBefore = failing.filter((one) => one.used !== undefined);
   if (usedBefore.length === 0) return [];
-  const broken = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
-  const worked = (await queries.routes(version, 0)).some((one) => broken.has(one.route) && !onlyFails(one));
-  const last = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
-  return worked ? usedBefore.filter(({ used = 0 }) => used >= last - quiet) : [];
+  const failingRoutes = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
+  const haveWorked = (await queries.routes(version, 0)).some((one) => failingRoutes.has(one.route) && !onlyFails(one));
+  const lastUse = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
+  return haveWorked ? usedBefore.filter(({ used = 0 }) => used >= lastUse - quiet) : [];
 }
 
 function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {

@@ -214,12 +214,12 @@ function waivedInWords({ version, stage, waivers }: RetirementFacts): string | u
   return `After the retirement, /${version} still serves ${words}.`;
 }
 
-function routeList(all: RetirementFacts['lostRoutes']): string {
-  const routes = all.slice(0, 5).map(({ route, requests, inContract }) => {
+function routeList(routes: RetirementFacts['lostRoutes']): string {
+  const listed = routes.slice(0, 5).map(({ route, requests, inContract }) => {
     const undocumented = inContract === false ? ', not in the contract' : '';
     return `${printableExcerpt(route)} (${plural(requests, 'request')}${undocumented})`;
   });
-  return `${routes.join(', ')}${all.length > routes.length ? ` and ${all.length - routes.length} more` : ''}`;
+  return `${listed.join(', ')}${routes.length > listed.length ? ` and ${routes.length - listed.length} more` : ''}`;
 }
 
 function trendInWords({ kind, zero }: Trend): string | undefined {

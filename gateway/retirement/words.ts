@@ -61,9 +61,9 @@ export function clientsAndOthers({
   now,
   fleet,
 }: Clients & OthersContext & { readonly now: number }): string {
-  const rest = others === undefined ? [] : [othersInWords(others, { fleet })];
+  const othersText = others === undefined ? [] : [othersInWords(others, { fleet })];
   const details = (one: ClientUse): string => requestsInWords(requestsOf([one]));
-  return [...(clients.length > 0 ? [clientList(clients, now, details)] : []), ...rest].join('; and ');
+  return [...(clients.length > 0 ? [clientList(clients, now, details)] : []), ...othersText].join('; and ');
 }
 
 /** `fleet`: undefined if the gateway is not part of a fleet. Then all tags in the ledger have the same salt. */
@@ -78,11 +78,11 @@ export function othersInWords(others: ClientUse, { fleet }: OthersContext): stri
 }
 
 /** `7: GET /drinks (1,204), GET /old (3)`: the number of routes, and the most used ones. Safe to print. */
-export function routesInWords(routes: number, top: readonly { route: string; requests: number }[]): string {
-  const words = top.slice(0, maxListedRoutes).map(({ route, requests }) => {
+export function routesInWords(routeCount: number, mostUsed: readonly { route: string; requests: number }[]): string {
+  const words = mostUsed.slice(0, maxListedRoutes).map(({ route, requests }) => {
     return `${printableExcerpt(route, 40)} (${grouped(requests)})`;
   });
-  return words.length === 0 ? String(routes) : `${routes}: ${words.join(', ')}`;
+  return words.length === 0 ? String(routeCount) : `${routeCount}: ${words.join(', ')}`;
 }
 
 /** `clients: ios-app (last call 3 h ago, 1,204 requests)`; undefined: there are none. */

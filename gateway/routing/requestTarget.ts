@@ -26,15 +26,15 @@ export function parseRequestTarget(target: string): RequestTarget | string {
   const authorityLength = target.slice(start).search(/[/?#\\]/);
   const authority = authorityLength === -1 ? target.slice(start) : target.slice(start, start + authorityLength);
   if (!isAuthority(authority)) return 'the authority of the request target is not valid';
-  const rest = target.slice(start + authority.length);
-  return readOrigin(rest.startsWith('/') ? rest : `/${rest}`, authority);
+  const originForm = target.slice(start + authority.length);
+  return readOrigin(originForm.startsWith('/') ? originForm : `/${originForm}`, authority);
 }
 
 function readOrigin(origin: string, authority: string | undefined): RequestTarget | string {
-  const question = origin.indexOf('?');
-  const pathEnd = question === -1 ? origin.length : question;
-  const path = question === -1 ? origin : origin.slice(0, question);
-  if (question !== -1 && !visible.test(origin.slice(question)))
+  const queryStart = origin.indexOf('?');
+  const pathEnd = queryStart === -1 ? origin.length : queryStart;
+  const path = queryStart === -1 ? origin : origin.slice(0, queryStart);
+  if (queryStart !== -1 && !visible.test(origin.slice(queryStart)))
     return 'a byte in the query that is not allowed in a URL';
   const ambiguity = ordinaryPath.test(path) ? undefined : ambiguityOf(path);
   return ambiguity ?? { origin, pathEnd, authority };
@@ -92,8 +92,8 @@ export function firstSegment(target: string): string {
 
 /** The segment of an origin-form target that names its version, as received; '' if the target is not below `basePath`. */
 export function versionSegment(target: string, basePath: string): string {
-  const inside = pathBelow(target, basePath);
-  return inside === undefined ? '' : firstSegment(inside);
+  const pathBelowBase = pathBelow(target, basePath);
+  return pathBelowBase === undefined ? '' : firstSegment(pathBelowBase);
 }
 
 /** Whether a segment has the form of a version, configured or not. */

@@ -7,13 +7,15 @@ export interface Clock {
 
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
 
-const toleranceMs = 5_000;
-// NTP adjusts a clock by at most 0.5 ms a second. A faster change means that the clock was set.
+const jumpToleranceMs = 5_000;
+// The fastest adjustment that is followed and not counted as a jump: twice the 0.5 ms a second of NTP. Faster changes add up
+// in the offset; above `jumpToleranceMs`, the clock was set.
 const slewPerMs = 0.001;
 
 /** Detects that the wall clock was set, by comparing it with the monotonic clock. */
 export class ClockWatch {
   readonly #clock: Clock;
+  /** The monotonic clock at the last call. */
   #monotonic: number | undefined;
   /** The wall clock minus the monotonic one. Follows slow adjustments only. */
   #offset: number;
@@ -34,7 +36,7 @@ export class ClockWatch {
     const elapsed = monotonic - (this.#monotonic ?? monotonic);
     const offset = this.#clock.now() - monotonic;
     const moved = offset - this.#offset;
-    const isSet = Math.abs(moved) > toleranceMs;
+    const isSet = Math.abs(moved) > jumpToleranceMs;
     const slew = elapsed * slewPerMs;
     this.#monotonic = monotonic;
     this.#offset = isSet ? offset : this.#offset + Math.min(slew, Math.max(-slew, moved));

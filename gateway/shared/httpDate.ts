@@ -22,14 +22,14 @@ export function currentHttpDate(): string {
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const time = '(?<h>[0-9]{2}):(?<m>[0-9]{2}):(?<s>[0-9]{2})';
-const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
-const longDay = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day';
+const timePattern = '(?<h>[0-9]{2}):(?<m>[0-9]{2}):(?<s>[0-9]{2})';
+const weekday = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)';
+const longWeekday = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day';
 
 const formats = [
-  new RegExp(`^${day}, (?<day>[0-9]{2}) (?<month>[A-Z][a-z]{2}) (?<year>[0-9]{4}) ${time} GMT$`),
-  new RegExp(`^${longDay}, (?<day>[0-9]{2})-(?<month>[A-Z][a-z]{2})-(?<year>[0-9]{2}) ${time} GMT$`),
-  new RegExp(`^${day} (?<month>[A-Z][a-z]{2}) (?<day>[0-9 ][0-9]) ${time} (?<year>[0-9]{4})$`),
+  new RegExp(`^${weekday}, (?<day>[0-9]{2}) (?<month>[A-Z][a-z]{2}) (?<year>[0-9]{4}) ${timePattern} GMT$`),
+  new RegExp(`^${longWeekday}, (?<day>[0-9]{2})-(?<month>[A-Z][a-z]{2})-(?<year>[0-9]{2}) ${timePattern} GMT$`),
+  new RegExp(`^${weekday} (?<month>[A-Z][a-z]{2}) (?<day>[0-9 ][0-9]) ${timePattern} (?<year>[0-9]{4})$`),
 ];
 
 /**

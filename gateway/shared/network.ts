@@ -12,7 +12,7 @@ export function networkOf(address: string): string {
   return `${groups.join(':')}::/48`;
 }
 
-/** All eight groups, in lower case and without leading zeros (RFC 5952 §4). */
+/** All eight groups, in lower case and without leading zeros (RFC 5952 §4). An IPv4 address at the end becomes two zeros. */
 function groupsOf(address: string): string[] {
   const [head = '', tail = ''] = address.split('::').map((half) => half.replace(/[\d.]+\.[\d.]+$/, '0:0'));
   const before = head === '' ? [] : head.split(':');

@@ -21,8 +21,8 @@ const maxPatterns = 10_000;
 /** The pattern of a template's segment; undefined if it has no parameter. */
 export function segmentPattern(segment: string): SegmentPattern | undefined {
   if (!segment.includes('{')) return undefined;
-  const known = patterns.get(segment);
-  if (known !== undefined || patterns.has(segment)) return known;
+  const cached = patterns.get(segment);
+  if (cached !== undefined || patterns.has(segment)) return cached;
   const pattern = compilePattern(segment);
   if (patterns.size >= maxPatterns) patterns.clear();
   patterns.set(segment, pattern);
@@ -39,12 +39,12 @@ function compilePattern(segment: string): SegmentPattern | undefined {
  * from the end of the last one: a regular expression could take exponential time on a path that a client chooses.
  */
 export function valuesIn(segment: string, { literals }: SegmentPattern): string[] | undefined {
-  const [first = '', ...others] = literals;
+  const [first = '', ...nextLiterals] = literals;
   if (!segment.startsWith(first)) return undefined;
   const values: string[] = [];
   let at = first.length;
-  for (const [index, literal] of others.entries()) {
-    const isLast = index === others.length - 1;
+  for (const [index, literal] of nextLiterals.entries()) {
+    const isLast = index === nextLiterals.length - 1;
     const end = isLast ? segment.length - literal.length : segment.indexOf(literal, at + 1);
     if (end <= at || !segment.startsWith(literal, end)) return undefined;
     values.push(segment.slice(at, end));
@@ -63,17 +63,17 @@ export function translatePath(path: string, from: string, to: string): string | 
 
 /** `translatePath` for many paths. Undefined: `translatePath` is undefined for each path. */
 export function pathTranslation(from: string, to: string): ((path: string) => string) | undefined {
-  const names = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);
-  const wanted = [...to.matchAll(parameter)].map(([, name = '']) => name);
-  if (wanted.length === 0) return () => to;
-  const unnamed = [...names.keys()].filter((index) => !wanted.includes(names[index] as string));
-  const indexOf = new Map([...names.entries()].map(([index, name]) => [name, index]));
-  for (const name of wanted) {
-    const index = indexOf.get(name) ?? unnamed.shift();
+  const fromNames = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);
+  const toNames = [...to.matchAll(parameter)].map(([, name = '']) => name);
+  if (toNames.length === 0) return () => to;
+  const freeIndexes = [...fromNames.keys()].filter((index) => !toNames.includes(fromNames[index] as string));
+  const indexByName = new Map([...fromNames.entries()].map(([index, name]) => [name, index]));
+  for (const name of toNames) {
+    const index = indexByName.get(name) ?? freeIndexes.shift();
     if (index === undefined) return undefined;
-    indexOf.set(name, index);
+    indexByName.set(name, index);
   }
-  const indexes = wanted.map((name) => indexOf.get(name) as number);
+  const indexes = toNames.map((name) => indexByName.get(name) as number);
   const literals = to.split(/\{[^{}]*\}/);
   return (path) => {
     const values = valuesOf(path, from);
@@ -121,12 +121,12 @@ export class PathTable<Value> {
     entries: Iterable<readonly [template: string, value: Value]>,
   ): Promise<PathTable<Value>> {
     const table = new PathTable<Value>();
-    let sliceEnds = performance.now() + sliceMs;
+    let sliceEndsAt = performance.now() + sliceMs;
     for (const [template, value] of entries) {
       table.#add(template, value);
-      if (performance.now() < sliceEnds) continue;
+      if (performance.now() < sliceEndsAt) continue;
       await setImmediate();
-      sliceEnds = performance.now() + sliceMs;
+      sliceEndsAt = performance.now() + sliceMs;
     }
     return table;
   }
@@ -191,8 +191,8 @@ function childFor<Value>(node: Node<Value>, segment: string): Node<Value> {
     node.parameter ??= emptyNode<Value>();
     return node.parameter;
   }
-  const known = node.mixed.find(({ pattern: { literals } }) => literals.join('\0') === shape);
-  if (known) return known.node;
+  const sameShape = node.mixed.find(({ pattern: { literals } }) => literals.join('\0') === shape);
+  if (sameShape) return sameShape.node;
   const child = emptyNode<Value>();
   node.mixed.push({ pattern, node: child });
   node.mixed.sort((a, b) => b.pattern.literals.join('').length - a.pattern.literals.join('').length);

@@ -15,14 +15,14 @@ export function ago(instant: number, now: number): string {
 
 /** A duration in ms, rounded down to its largest unit: `29 days`, `3 min`. */
 export function inLargestUnit(ms: number): string {
-  const [length, unit] = units.find(([one]) => ms >= one) ?? units[4];
-  return withUnit(Math.floor(ms / length), unit);
+  const [unitMs, unit] = units.find(([lengthMs]) => ms >= lengthMs) ?? units[4];
+  return withUnit(Math.floor(ms / unitMs), unit);
 }
 
 /** A duration in ms, in the largest unit that gives a whole number: `7 days`, `36 h`. */
 export function inWholeUnits(ms: number): string {
-  const [length, unit] = units.find(([one]) => ms >= one && ms % one === 0) ?? units[4];
-  return withUnit(ms / length, unit);
+  const [unitMs, unit] = units.find(([lengthMs]) => ms >= lengthMs && ms % lengthMs === 0) ?? units[4];
+  return withUnit(ms / unitMs, unit);
 }
 
 function withUnit(count: number, unit: string): string {

@@ -117,7 +117,7 @@ describe('the estimate', () => {
       requests: 100,
       unnamed: 100,
       refused: 100,
-      all: 200,
+      allRequests: 200,
     });
   });
   it('is limited to the clients and the routes', async () => {
@@ -130,10 +130,10 @@ describe('the estimate', () => {
   });
 });
 
-const none = { requests: 0, unnamed: 0, refused: 0, all: 0 };
+const none = { requests: 0, unnamed: 0, refused: 0, allRequests: 0 };
 
 it.each<[Partial<BrownoutEstimate>, RegExp | undefined]>([
-  [{ requests: 100, unnamed: 5, refused: 20, all: 100 }, undefined],
+  [{ requests: 100, unnamed: 5, refused: 20, allRequests: 100 }, undefined],
   [none, undefined],
   [
     { ...none, coveredSince: noon - 7 * dayMs + 1 },
@@ -141,11 +141,11 @@ it.each<[Partial<BrownoutEstimate>, RegExp | undefined]>([
   ],
   [{ ...none, coveredSince: undefined }, /the usage ledger is empty, so it does not cover the last week/],
   [
-    { requests: 100, unnamed: 6, refused: 0, all: 100 },
+    { requests: 100, unnamed: 6, refused: 0, allRequests: 100 },
     /made 6% of the requests of the last week, more than brownout.unnamed \(5%\)/,
   ],
   [
-    { requests: 100, unnamed: 0, refused: 21, all: 100 },
+    { requests: 100, unnamed: 0, refused: 21, allRequests: 100 },
     /refuse about 21% of all requests, more than brownout.max_share \(20%\)/,
   ],
 ])('%j is skipped: %s', (estimate, expected) => {

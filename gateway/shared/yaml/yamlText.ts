@@ -102,8 +102,10 @@ class Inspection {
   fatal: YamlProblem | undefined;
   readonly #allowedValues: number;
   readonly #anchors = new Map<string, Anchor>();
-  #written = 0;
-  #followed = 0;
+  /** Values in the text so far; an alias counts as one. */
+  #writtenValues = 0;
+  /** Values so far, with the values that aliases stand for. */
+  #followedValues = 0;
 
   constructor(allowedValues: number) {
     this.#allowedValues = allowedValues;
@@ -111,8 +113,8 @@ class Inspection {
 
   inspect(node: Node | null): void {
     if (this.fatal) return;
-    this.#written += 1;
-    this.#followed += 1;
+    this.#writtenValues += 1;
+    this.#followedValues += 1;
     // Most nodes are scalars without an anchor.
     if (node === null || (isScalar(node) && node.anchor === undefined)) return;
     if (isAlias(node)) {
@@ -122,10 +124,10 @@ class Inspection {
     const name = isMap(node) || isSeq(node) || isScalar(node) ? node.anchor : undefined;
     const anchor: Anchor | undefined = name === undefined ? undefined : { node, size: undefined };
     if (name !== undefined && anchor) this.#anchors.set(name, anchor);
-    const before = this.#followed;
+    const followedBefore = this.#followedValues;
     if (isSeq(node)) for (const item of node.items) this.inspect(item as Node | null);
     else if (isMap(node)) this.#inspectMap(pairsOf(node));
-    if (anchor) anchor.size = this.#followed - before + 1;
+    if (anchor) anchor.size = this.#followedValues - followedBefore + 1;
   }
 
   #follow(alias: Alias): void {
@@ -144,24 +146,24 @@ class Inspection {
       this.fatal = { code: 'ALIAS_IN_ITSELF', offset, message, remedy };
       return;
     }
-    this.#followed += anchor.size - 1;
-    if (this.#followed > Math.max(this.#allowedValues, largestMultiple * this.#written)) {
+    this.#followedValues += anchor.size - 1;
+    if (this.#followedValues > Math.max(this.#allowedValues, largestMultiple * this.#writtenValues)) {
       const message = 'has aliases that unfold to far more than the file itself';
       this.fatal = { code: 'ALIAS_BOMB', offset, message, remedy };
     }
   }
 
   #inspectMap(pairs: readonly KeyAndValue[]): void {
-    const names = new Set<string>();
+    const seenKeys = new Set<string>();
     for (const { key, value } of pairs) {
       this.inspect(key);
       const name = keyText(key, this.aliases);
-      if (name !== undefined && names.has(name)) {
+      if (name !== undefined && seenKeys.has(name)) {
         const message = `has the key ${JSON.stringify(name.slice(0, 80))} here for the second time`;
         const offset = key?.range?.[0] ?? 0;
         this.problems.push({ code: 'DUPLICATE_KEY', offset, message, remedy: 'Keep one of the two.' });
       }
-      if (name !== undefined) names.add(name);
+      if (name !== undefined) seenKeys.add(name);
       this.inspect(value);
     }
   }

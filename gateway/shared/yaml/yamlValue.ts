@@ -74,19 +74,19 @@ class ValueReader {
 
   #map(pairs: readonly KeyAndValue[]): Record<string, unknown> {
     const map: Record<string, unknown> = {};
-    const merged: Record<string, unknown>[] = [];
+    const mergedMaps: Record<string, unknown>[] = [];
     for (const { key, value } of pairs) {
       // Registers an anchor of the key.
       this.read(key);
       const name = keyText(key, this.#yaml.aliases);
       if (name === undefined)
         throw this.#errorAt(key, 'has a key that is not a text', 'Write it as a text, or remove it.');
-      const inner = this.read(value);
-      if (isMergeKey(key)) merged.push(...this.#mapsToMerge(inner, key));
-      else setMember(map, name, inner);
+      const memberValue = this.read(value);
+      if (isMergeKey(key)) mergedMaps.push(...this.#mapsToMerge(memberValue, key));
+      else setMember(map, name, memberValue);
     }
-    for (const one of merged) {
-      for (const [name, value] of Object.entries(one)) if (!Object.hasOwn(map, name)) setMember(map, name, value);
+    for (const mergedMap of mergedMaps) {
+      for (const [name, value] of Object.entries(mergedMap)) if (!Object.hasOwn(map, name)) setMember(map, name, value);
     }
     return map;
   }
