@@ -85,14 +85,18 @@ export const requireJson: RequestHandler = (req, res, next) => {
 
 function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: number): void {
   const address = clientAddress(req);
-  const wait = Math.ceil(attempts.wait(address, now) / 1_000);
+  const waitSeconds = Math.ceil(attempts.wait(address, now) / 1_000);
   attempts.fail(address, now);
-  if (wait === 0) {
+  if (waitSeconds === 0) {
     sendProblem(res, 'FORBIDDEN', sendTokenDetail);
     return;
   }
-  res.set('Retry-After', String(wait));
-  sendProblem(res, 'TOO_MANY_ATTEMPTS', `Too many wrong tokens came from your address. Try again in ${wait} seconds.`);
+  res.set('Retry-After', String(waitSeconds));
+  sendProblem(
+    res,
+    'TOO_MANY_ATTEMPTS',
+    `Too many wrong tokens came from your address. Try again in ${waitSeconds} seconds.`,
+  );
 }
 
 // A page of another site can make a browser send a request with the session cookie and from this machine (CSRF), but never
@@ -161,8 +165,9 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
+// So many wrong tokens within this time make an address wait.
 const maxFailures = 5;
-const windowMs = 60_000;
+const failureWindowMs = 60_000;
 // Limits the memory that requests from many addresses can use.
 const maxAddresses = 10_000;
 
@@ -180,8 +185,8 @@ export class TokenAttempts {
   /** How long `address` must wait before its next attempt, ms; 0: no wait. */
   wait(address: string, now: number): number {
     const recent = this.#recent(address, now);
-    const first = recent[recent.length - maxFailures];
-    return first === undefined ? 0 : first + windowMs - now;
+    const firstOfTooMany = recent[recent.length - maxFailures];
+    return firstOfTooMany === undefined ? 0 : firstOfTooMany + failureWindowMs - now;
   }
 
   /** Whether the right `token` is accepted from `address` at `now`. The caller has compared it. */
@@ -200,7 +205,7 @@ export class TokenAttempts {
   }
 
   #recent(address: string, now: number): readonly number[] {
-    return (this.#failed.get(hostNetworkOf(address)) ?? []).filter((at) => at > now - windowMs);
+    return (this.#failed.get(hostNetworkOf(address)) ?? []).filter((at) => at > now - failureWindowMs);
   }
 }
 

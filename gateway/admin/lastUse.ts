@@ -14,11 +14,12 @@ const firstWaitMs = 2_000;
 /** Adds the last call and the last use of each version to a report. Calls from before the start are only in the ledger. */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
-  #known: ReadonlyMap<string, LastUseTimes> = new Map();
-  /** False if the last query failed. Then a version may have been used later than the known time. */
+  /** The times in the ledger, by the name of the version. */
+  #ledgerTimes: ReadonlyMap<string, LastUseTimes> = new Map();
+  /** False if the last query failed. Then a version may have been used later than the time in `#ledgerTimes`. */
   #isCurrent = false;
   #queriedAt = Number.NEGATIVE_INFINITY;
-  #first: Promise<unknown> | undefined;
+  #firstQuery: Promise<unknown> | undefined;
 
   constructor(usage: () => LedgerClient | undefined) {
     this.#usage = usage;
@@ -30,16 +31,18 @@ export class LastUse {
     const isCalled = report.versions.some(({ lastInFlight = 0 }) => lastInFlight + busyIntervalMs > this.#queriedAt);
     const isDue = age >= idleIntervalMs || (age >= busyIntervalMs && isCalled);
     const query = isDue ? this.#query(snapshot, now) : undefined;
-    this.#first ??= query && Promise.race([query, setTimeout(firstWaitMs, undefined, { ref: false })]);
-    await this.#first;
+    this.#firstQuery ??= query && Promise.race([query, setTimeout(firstWaitMs, undefined, { ref: false })]);
+    await this.#firstQuery;
     const versions = report.versions.map((one) => {
       const version = snapshot.versions.get(one.name);
-      const known = this.#known.get(one.name);
+      const inLedger = this.#ledgerTimes.get(one.name);
       // In the ledger, the last request of a retired version may be one that was answered 410.
       if (!version || stageOf(version, now) === 'retired') return one;
-      const times = [known?.lastRequest, one.lastInFlight].filter((at): at is number => at !== undefined && at <= now);
+      const times = [inLedger?.lastRequest, one.lastInFlight].filter(
+        (at): at is number => at !== undefined && at <= now,
+      );
       const lastInFlight = times.length === 0 ? undefined : Math.max(...times);
-      return { ...one, lastInFlight, ...(this.#isCurrent && { lastUsed: known?.lastUsed ?? null }) };
+      return { ...one, lastInFlight, ...(this.#isCurrent && { lastUsed: inLedger?.lastUsed ?? null }) };
     });
     return { ...report, versions };
   }
@@ -47,10 +50,10 @@ export class LastUse {
   /** A failed query is repeated after the usual interval. */
   async #query(snapshot: Snapshot, now: number): Promise<void> {
     this.#queriedAt = now;
-    const known = await this.#usage()
+    const times = await this.#usage()
       ?.query('lastUse', snapshot, {})
       .catch(() => undefined);
-    this.#isCurrent = known !== undefined;
-    if (known) this.#known = known;
+    this.#isCurrent = times !== undefined;
+    if (times) this.#ledgerTimes = times;
   }
 }

@@ -23,10 +23,10 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/metrics', async (_req, res) => {
     const report = await operations.report(true);
-    const counts = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
+    const counted = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
     const now = operations.clock.now();
     const withLastUse = await lastUse.addTo(report, source.current, now);
-    const state = [
+    const currentState = [
       ...gauges(source.current, withLastUse, operations.config(), now),
       ...freezeGauges(operations.freezes?.() ?? []),
       ...ledgerGauges(operations.usage),
@@ -34,7 +34,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...(operations.shadow?.()?.metrics() ?? []),
       ...fleetGauges(operations.fleet, operations.spool),
     ];
-    const text = await exposition([...counts, state, operations.exporterMetrics?.() ?? []]);
+    const text = await exposition([...counted, currentState, operations.exporterMetrics?.() ?? []]);
     res.set('Content-Type', await metricsType()).send(text);
   });
   return router;
@@ -138,14 +138,14 @@ export function fleetGauges(
   spool: Operations['spool'],
 ): MetricValues[] {
   if (!fleet || !spool) return [];
-  const { gateways, config_skew: skew } = fleet.status();
+  const { gateways, config_skew: configSkew } = fleet.status();
   const instances = (['heard', 'silent', 'left', 'gone'] as const).map((state) => ({
     labels: { state },
     value: gateways.filter((one) => one.state === state).length,
   }));
   return [
     metricOf('version_gateway_fleet_instances', instances),
-    unlabelled('version_gateway_fleet_config_skew', skew),
+    unlabelled('version_gateway_fleet_config_skew', configSkew),
     unlabelled('version_gateway_fleet_config_refused', fleet.refusal ? 1 : 0),
     unlabelled('version_gateway_fleet_store_up', spool.isStoreUp ? 1 : 0),
     unlabelled('version_gateway_fleet_spooled_rows', spool.outbox?.rows ?? 0),

@@ -180,8 +180,8 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
           const facts = question && fleet?.facts(version, now - since, { report, ...question });
           return facts ? [...facts.gaps, ...(countsAwaited ? facts.unsent : []), ...facts.notes] : [];
         });
-        const distinct = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
-        return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinct });
+        const distinctRemarks = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
+        return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinctRemarks });
       };
       const answer = await ask(false);
       if (!fleet || question === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;

@@ -11,15 +11,15 @@ import type { AdminContext } from './operations.ts';
 /** The body of `GET /api/status`. */
 export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
   const { clock, usage } = operations;
-  const isDue = traffic.isDue;
-  const current = await operations.report(isDue);
-  if (isDue) traffic.add(current);
-  const report = await lastUse.addTo(current, source.current, clock.now());
+  const isSampleDue = traffic.isDue;
+  const reported = await operations.report(isSampleDue);
+  if (isSampleDue) traffic.add(reported);
+  const report = await lastUse.addTo(reported, source.current, clock.now());
   return {
     config: configStatus(operations.config()),
-    workers: workersStatus(report),
+    workers: workerList(report),
     usage: ledgerStatus(usage, clock.now()),
-    versions: versionsStatus(source.current, report, clock.now(), operations.fleet),
+    versions: versionList(source.current, report, clock.now(), operations.fleet),
     brownouts: operations.brownouts?.status() ?? [],
     freezes: (operations.freezes?.() ?? []).map(freezeStatus),
     shadows: operations.shadow?.()?.status() ?? [],
@@ -40,7 +40,7 @@ function configStatus({ fingerprint, generation, loadedAt, trigger, forced, last
   };
 }
 
-function workersStatus({ workers }: ServingReport): object[] {
+function workerList({ workers }: ServingReport): object[] {
   return workers.map(({ pid, since, unresponsiveSince }) => ({
     pid,
     since: instant(since),
@@ -87,7 +87,7 @@ function rounded(ms: number | undefined): number | null {
 }
 
 /** The versions of routes.yaml, and removed ones that still have requests in flight. */
-function versionsStatus(
+function versionList(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
@@ -97,7 +97,7 @@ function versionsStatus(
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
   // An unresponsive worker does not report its requests in flight.
   const isInFlightKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
-  const statusOfVersion = (
+  const statusWithTargets = (
     name: string,
     version: Version | undefined,
     versionReport: VersionReport | undefined,
@@ -110,8 +110,8 @@ function versionsStatus(
   const reports = new Map(report.versions.map((one) => [one.name, one]));
   const removed = report.versions.filter(({ name }) => !versions.has(name));
   return [
-    ...byMajor.map((version) => statusOfVersion(version.name, version, reports.get(version.name))),
-    ...removed.map((one) => statusOfVersion(one.name, undefined, one)),
+    ...byMajor.map((version) => statusWithTargets(version.name, version, reports.get(version.name))),
+    ...removed.map((one) => statusWithTargets(one.name, undefined, one)),
   ];
 }
 

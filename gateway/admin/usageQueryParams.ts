@@ -34,7 +34,7 @@ export class InvalidParameterError extends Error {
 }
 
 const pageParameters = ['limit', 'offset', 'sort', 'filter', 'state'] as const;
-const defaultPeriodMs = 30 * 86_400_000;
+const defaultUsagePeriodMs = 30 * 86_400_000;
 const defaultDigestPeriodMs = 7 * 86_400_000;
 const defaultPlanPeriodMs = 7 * 86_400_000;
 const maxLimit = 100_000;
@@ -55,7 +55,7 @@ export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
   if (route !== undefined && page?.state !== undefined)
     throw new InvalidParameterError('`state` compares whole versions, and cannot be combined with `route`.');
   if (step !== undefined && by !== 'day') throw new InvalidParameterError('`step` requires by=day.');
-  const since = Math.max(0, now - (durationOf(query, 'since') ?? defaultPeriodMs));
+  const since = Math.max(0, now - (durationOf(query, 'since') ?? defaultUsagePeriodMs));
   return { by, version, route, since, until: now, step: step ?? 'day', instance, page };
 }
 
@@ -149,12 +149,12 @@ function durationOf(query: Query, name: string): number | undefined {
 }
 
 function pageOf(query: Query, by: Grouping): UsagePage | undefined {
-  const [first] = pageParameters.filter((name) => textOf(query, name) !== undefined);
-  if (first === undefined) return undefined;
+  const [firstGiven] = pageParameters.filter((name) => textOf(query, name) !== undefined);
+  if (firstGiven === undefined) return undefined;
   const columns = sortableColumns[by];
   if (!columns) {
     const groupingsWithPages = Object.keys(sortableColumns).map((one) => `by=${one}`);
-    throw new InvalidParameterError(`\`${first}\` requires ${groupingsWithPages.join(', ')}.`);
+    throw new InvalidParameterError(`\`${firstGiven}\` requires ${groupingsWithPages.join(', ')}.`);
   }
   return {
     limit: integerOf(query, 'limit', 1, maxLimit),

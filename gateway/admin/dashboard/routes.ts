@@ -25,10 +25,10 @@ export function loginRoutes(
     const [address, now] = [clientAddress(req), clock.now()];
     const token = source.current.gateway.adminToken as string;
     if (!isSameSecret(tokenIn(req), token) || !attempts.accepts(address, token, now)) {
-      const wait = Math.ceil(attempts.wait(address, now) / 1_000);
+      const waitSeconds = Math.ceil(attempts.wait(address, now) / 1_000);
       attempts.fail(address, now);
-      if (wait > 0) res.set('Retry-After', String(wait));
-      if (wait > 0) sendLoginForm(res, 429, `Too many attempts. Try again in ${wait} seconds.`);
+      if (waitSeconds > 0) res.set('Retry-After', String(waitSeconds));
+      if (waitSeconds > 0) sendLoginForm(res, 429, `Too many attempts. Try again in ${waitSeconds} seconds.`);
       else sendLoginForm(res, 401, 'This is not the admin token.');
       return;
     }
@@ -102,7 +102,7 @@ function sendLoginForm(res: Response, status: number, message: string): void {
 }
 
 const maxStreams = 32;
-const pollMs = 1_000;
+const pollIntervalMs = 1_000;
 /** An unchanged status is repeated after this time, so that the page detects a dead connection. */
 const repeatMs = 5_000;
 /** Fields that every heartbeat of a fleet changes. A status that differs only in these counts as unchanged. */
@@ -122,6 +122,7 @@ interface WatchedGateway {
 /** `GET /api/events`: the body of `/api/status` as server-sent events, whenever it changes. */
 export class StatusEvents {
   readonly #gateway: WatchedGateway;
+  /** The open streams, each with the request that opened it. */
   readonly #streams = new Map<Response, Request>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
@@ -151,7 +152,7 @@ export class StatusEvents {
     res.write(`event: access\ndata: ${this.#gateway.admits(req)}\n\n`);
     this.#streams.set(res, req);
     res.on('close', () => this.#remove(res));
-    this.#timer ??= setInterval(() => void this.#poll(), pollMs).unref();
+    this.#timer ??= setInterval(() => void this.#poll(), pollIntervalMs).unref();
     this.#hasNewStream = true;
     void this.#poll();
   };
@@ -174,9 +175,11 @@ export class StatusEvents {
     const status = await this.#gateway.status().catch(() => undefined);
     this.#isPolling = false;
     const now = this.#gateway.clock.now();
-    const compared = JSON.stringify(status, (key, value) => (heartbeatTimes.has(key) ? undefined : value)) ?? '';
-    const isDue = hasNewStream || compared !== this.#lastStatus || Math.abs(now - this.#lastSentAt) >= repeatMs;
-    if (isDue) [this.#lastStatus, this.#lastSentAt] = [compared, now];
+    const statusWithoutTimes =
+      JSON.stringify(status, (key, value) => (heartbeatTimes.has(key) ? undefined : value)) ?? '';
+    const isDue =
+      hasNewStream || statusWithoutTimes !== this.#lastStatus || Math.abs(now - this.#lastSentAt) >= repeatMs;
+    if (isDue) [this.#lastStatus, this.#lastSentAt] = [statusWithoutTimes, now];
     this.#send(isDue && status ? `event: status\ndata: ${JSON.stringify(status)}\n\n` : ': nothing new\n\n');
   }
 

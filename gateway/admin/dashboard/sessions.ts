@@ -8,6 +8,7 @@ export const sessionLifetime = 8 * 3_600_000;
 const maxSessions = 1_000;
 
 interface Session {
+  /** The end of the session. */
   readonly until: number;
   /** The token at the login. The session ends when the token changes. */
   readonly token: string;
@@ -15,27 +16,27 @@ interface Session {
 
 /** The login sessions of browsers, in memory only. Instants in epoch ms. */
 export class Sessions {
-  // Keyed by a digest, so that the time of a look-up reveals nothing about the ids.
-  readonly #open = new Map<string, Session>();
+  // The keys are digests of the session ids, so that the time of a look-up reveals nothing about the ids.
+  readonly #sessions = new Map<string, Session>();
 
   /** @returns the id of the new session */
   open(token: string, now: number): string {
-    for (const [key, { until }] of this.#open) if (until <= now) this.#open.delete(key);
-    const [oldest] = this.#open.keys();
-    if (oldest !== undefined && this.#open.size >= maxSessions) this.#open.delete(oldest);
+    for (const [key, { until }] of this.#sessions) if (until <= now) this.#sessions.delete(key);
+    const [oldest] = this.#sessions.keys();
+    if (oldest !== undefined && this.#sessions.size >= maxSessions) this.#sessions.delete(oldest);
     const id = randomBytes(32).toString('base64url');
-    this.#open.set(keyOf(id), { until: now + sessionLifetime, token });
+    this.#sessions.set(keyOf(id), { until: now + sessionLifetime, token });
     return id;
   }
 
   /** `token`: the current one. */
   isValid(id: string, token: string, now: number): boolean {
-    const session = this.#open.get(keyOf(id));
+    const session = this.#sessions.get(keyOf(id));
     return session !== undefined && session.until > now && session.token === token;
   }
 
   end(id: string): void {
-    this.#open.delete(keyOf(id));
+    this.#sessions.delete(keyOf(id));
   }
 }
 
@@ -52,9 +53,9 @@ export function sessionOf({ headers }: IncomingMessage): string | undefined {
 
 /** The Set-Cookie value that gives the browser this session id; '' removes the cookie (RFC 6265 §4.1). */
 export function sessionCookie(req: IncomingMessage, id: string): string {
-  const age = id === '' ? 0 : sessionLifetime / 1_000;
+  const maxAgeSeconds = id === '' ? 0 : sessionLifetime / 1_000;
   const secure = isSecure(req) ? '; Secure' : '';
-  return `${cookieName}=${id}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`;
+  return `${cookieName}=${id}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 // This listener speaks plain HTTP, so a proxy terminates TLS. A client that forges the field harms only its own login.

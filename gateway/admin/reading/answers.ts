@@ -52,8 +52,8 @@ const answers: {
 } = {
   usage: async (queries, snapshot, { format, ...params }) => {
     const { by, version, until } = params;
-    const unknown = version === undefined ? undefined : await unknownVersionIn(queries, snapshot, version);
-    if (unknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${unknown}` };
+    const whyUnknown = version === undefined ? undefined : await whyVersionUnknown(queries, snapshot, version);
+    if (whyUnknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${whyUnknown}` };
     const successor = (name: string): string | undefined => successorName(name, snapshot, until);
     if (by === 'migration' && version !== undefined && successor(version) === undefined) {
       const detail = `\`version\`: /${version} has no successor to which its clients could move.`;
@@ -70,8 +70,8 @@ const answers: {
   },
 
   retirement: async (queries, snapshot, { version, route: named, quiet, report, fleet, freeze, now }) => {
-    const unknown = await unknownVersionIn(queries, snapshot, version);
-    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, version);
+    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
     const listed = snapshot.versions.get(version);
     if (named && (listed === undefined || stageOf(listed, now) === 'retired')) return endedWithVersion(version, listed);
     const route = await namedRoute(queries, snapshot, version, named);
@@ -89,8 +89,8 @@ const answers: {
   },
 
   brownouts: async (queries, snapshot, { version, ...question }) => {
-    const unknown = await unknownVersionIn(queries, snapshot, version);
-    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, version);
+    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
     const successor = successorName(version, snapshot, question.now);
     const report = await brownoutReport(queries, snapshot, { version, successor, ...question });
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
@@ -100,16 +100,16 @@ const answers: {
   },
 
   shadow: async (queries, snapshot, question) => {
-    const unknown = await unknownVersionIn(queries, snapshot, question.version);
-    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, question.version);
+    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
     const report = await shadowReport(queries, snapshot, question);
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     return bodyOf(JSON.stringify(report));
   },
 
   drift: async (queries, snapshot, question) => {
-    const unknown = await unknownVersionIn(queries, snapshot, question.version);
-    if (unknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknown}` };
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, question.version);
+    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
     const report = await driftReport(queries, snapshot, question);
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     return bodyOf(JSON.stringify(report));
@@ -139,8 +139,8 @@ const answers: {
     });
     const newClients = new Map<string, string>();
     for (const freeze of freezing) {
-      const served = (await newClientsOf(queries, freeze)).filter(({ used }) => used >= since);
-      if (served.length > 0) newClients.set(freeze.version, newClientsInWords(served));
+      const recentClients = (await newClientsOf(queries, freeze)).filter(({ used }) => used >= since);
+      if (recentClients.length > 0) newClients.set(freeze.version, newClientsInWords(recentClients));
     }
     const missingProof = new Map<string, string>();
     for (const adapter of adapting) {
@@ -167,10 +167,10 @@ const answers: {
     names === undefined ? noNamesFile(naming) : saveName(names, naming),
 
   lastUse: async (queries, snapshot) => {
-    const used = await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
+    const lastUsed = await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
     const totals = await queries.totals(0);
     const versions = totals.map(({ version, served, last }): [string, LastUseTimes] => {
-      return [version, { lastRequest: served > 0 ? last : undefined, lastUsed: used.get(version) }];
+      return [version, { lastRequest: served > 0 ? last : undefined, lastUsed: lastUsed.get(version) }];
     });
     return queries.problem === undefined ? new Map(versions) : undefined;
   },
@@ -184,29 +184,30 @@ async function markNewClients(
   queries: UsageQueries,
   { byMajor }: Snapshot,
 ): Promise<UsageReport['rows']> {
-  const marks = new Map<string, string>();
+  /** The version and the client → the start of the freeze. */
+  const newSince = new Map<string, string>();
   for (const { name: version, freeze } of by === 'client' ? byMajor : []) {
     if (freeze === undefined || freeze.from > Date.parse(until)) continue;
     const since = new Date(freeze.from).toISOString();
     for (const { client } of await newClientsOf(queries, { version, ...freeze }))
-      marks.set(`${version} ${client}`, since);
+      newSince.set(`${version} ${client}`, since);
   }
-  if (marks.size === 0) return rows;
+  if (newSince.size === 0) return rows;
   return rows.map((row) => {
-    const since = marks.get(`${row['version']} ${row['client']}`);
+    const since = newSince.get(`${row['version']} ${row['client']}`);
     return since === undefined ? row : { ...row, new_since: since };
   });
 }
 
 /** @returns the explanation if neither routes.yaml nor the ledger has the version */
-async function unknownVersionIn(
+async function whyVersionUnknown(
   queries: UsageQueries,
   snapshot: Snapshot,
   version: string,
 ): Promise<string | undefined> {
   if (snapshot.versions.has(version)) return undefined;
-  const known = (await queries.totals(0)).map((one) => one.version);
-  const removed = known.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
+  const inLedger = (await queries.totals(0)).map((one) => one.version);
+  const removed = inLedger.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
   return removed.includes(version) ? undefined : unknownVersion(snapshot, removed);
 }
 

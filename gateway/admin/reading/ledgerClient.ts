@@ -92,9 +92,9 @@ export interface LedgerAnswers {
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
   readonly recentUse: {
     readonly versions: readonly RecentUse[];
-    /** By version: in words, the clients that used it since `since` and that a freeze of the edit would refuse. */
+    /** Version → in words, the clients that used this version since `since` and that a freeze of the edit would refuse. */
     readonly newClients: ReadonlyMap<string, string>;
-    /** By version of `adapting`: what is missing until its adapter may serve clients. */
+    /** Version of `adapting` → what is missing until its adapter may serve clients. */
     readonly missingProof: ReadonlyMap<string, string>;
     readonly problem: string | undefined;
   };

@@ -63,10 +63,10 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[Kind],
   ): Promise<LedgerAnswers[Kind]> {
-    const since = performance.now();
+    const queuedAt = performance.now();
     // Queries are sent one after the other: the thread runs one at a time, and each query has its own timeout.
     const answer = this.#lastQuery.then(() => {
-      if (performance.now() - since > this.#timeoutMs)
+      if (performance.now() - queuedAt > this.#timeoutMs)
         throw new LedgerTimeoutError('Too many queries are waiting for the usage ledger.');
       return this.#run(kind, snapshot, parameters);
     });
