@@ -179,12 +179,12 @@ export function isUnchanged(comparison: Comparison): boolean {
   return countChanges(comparison, ({ kind }) => kind !== 'docs') === 0;
 }
 
-function countChanges(comparison: Comparison, counts: (change: Change) => boolean): number {
+function countChanges(comparison: Comparison, isCounted: (change: Change) => boolean): number {
   const seen = new Set<Comparison>([comparison]);
   let count = 0;
   // The set grows during the loop.
   for (const one of seen) {
-    count += one.changes.filter(counts).length;
+    count += one.changes.filter(isCounted).length;
     for (const part of one.parts) seen.add(part.comparison);
   }
   return count;

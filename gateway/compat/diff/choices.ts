@@ -151,8 +151,8 @@ function dropMovedChanges(pair: SchemaPair): void {
   if (into.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
   const [old, now] = pair.expanded;
   if (old === undefined || now === undefined) return;
-  const rest = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
-  const isSame = rest.every(({ length }) => length === 0) && !rejectsOverlaps(pair, old, now);
+  const [lost, gained] = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
+  const isSame = lost.length === 0 && gained.length === 0 && !rejectsOverlaps(pair, old, now);
   // Stricter than "not breaking": objects with only optional fields fit each other by JSON Schema even if they have no
   // field in common.
   const fits: Fits = (before, after) => pair.isReplaceable(before, after);
@@ -195,7 +195,7 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
   const cause = closest && firstBreaking(closest, pair.severityOf);
   if (!closest || cause?.change.kind !== 'field' || countBreaking(closest, pair.severityOf) !== 1) return false;
   const comparison = cause.steps.reduceRight<Comparison>(
-    (inner, step) => ({ changes: [], parts: [{ step, comparison: inner }], isDone: true }),
+    (part, step) => ({ changes: [], parts: [{ step, comparison: part }], isDone: true }),
     comparisonOf(cause.change),
   );
   pair.into.parts.push({ step: undefined, comparison });
@@ -235,12 +235,12 @@ function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old
   if (keptScalars.length * addedScalars.length > mostPairs) return false;
   return keptScalars.some(([before, after]) =>
     addedScalars.some(({ schema }) => {
-      const isPart = isScalarPartOf(pair, schema, before.schema);
-      const part = isPart ? schema : before.schema;
-      if (!isPart && !isScalarPartOf(pair, part, schema)) return false;
+      const isAddedNarrower = isScalarPartOf(pair, schema, before.schema);
+      const narrower = isAddedNarrower ? schema : before.schema;
+      if (!isAddedNarrower && !isScalarPartOf(pair, narrower, schema)) return false;
       if (pair.countBreakingBetween(before.schema, after.schema) > 0) return false;
       // Values that matched two of the old alternatives were invalid before.
-      return old.alternatives.filter((one) => isScalarPartOf(pair, part, one.schema)).length === 1;
+      return old.alternatives.filter((one) => isScalarPartOf(pair, narrower, one.schema)).length === 1;
     }),
   );
 }

@@ -139,7 +139,7 @@ function compareEncodings(
     const [before, after] = [below(old, keyword), below(now, keyword)];
     if (isEqual(before.value, after.value)) continue;
     if (!hasEncodings(type)) compareAsDocs(keyword, before, after, into);
-    else if (keyword === 'encoding') compareFields(type, old, now, direction, contracts, into);
+    else if (keyword === 'encoding') compareFieldEncodings(type, old, now, direction, contracts, into);
     else
       addChange(into, {
         kind: 'serialization',
@@ -152,7 +152,7 @@ function compareEncodings(
   }
 }
 
-function compareFields(
+function compareFieldEncodings(
   type: string,
   old: Located,
   now: Located,

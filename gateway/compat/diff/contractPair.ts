@@ -22,7 +22,8 @@ export class ContractPair {
   readonly #oldSchemas: Schemas;
   readonly #newSchemas: Schemas;
   readonly #comparer: SchemaComparer;
-  readonly #known = new Map<unknown, Map<unknown, Map<string, Comparison>>>();
+  /** Old value → new value → aspect → comparison. */
+  readonly #comparisons = new Map<unknown, Map<unknown, Map<string, Comparison>>>();
 
   /** @param identical finds the parts of the contracts that need no comparison */
   constructor(old: Documents, now: Documents, identical: SubtreeEquality, severityOf: SeverityOf) {
@@ -47,8 +48,8 @@ export class ContractPair {
 
   /** Whether both schemas exclude arrays and objects. */
   areScalar(old: Located, now: Located): boolean {
-    const types = this.schemasAt(old, now).map((schema) => unionOfTypes(schema));
-    return types.every((some) => some !== undefined && !some.has('array') && !some.has('object'));
+    const typesOfBoth = this.schemasAt(old, now).map((schema) => unionOfTypes(schema));
+    return typesOfBoth.every((types) => types !== undefined && !types.has('array') && !types.has('object'));
   }
 
   /**
@@ -57,12 +58,12 @@ export class ContractPair {
    */
   compareOnce(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison {
     const [before, after] = [this.old.resolve(old), this.new.resolve(now)];
-    const withOld = this.#known.get(before.value) ?? new Map<unknown, Map<string, Comparison>>();
+    const withOld = this.#comparisons.get(before.value) ?? new Map<unknown, Map<string, Comparison>>();
     const withBoth = withOld.get(after.value) ?? new Map<string, Comparison>();
     const known = withBoth.get(aspect);
     if (known) return known;
     const comparison = emptyComparison();
-    this.#known.set(before.value, withOld.set(after.value, withBoth.set(aspect, comparison)));
+    this.#comparisons.set(before.value, withOld.set(after.value, withBoth.set(aspect, comparison)));
     compare(before, after, comparison);
     comparison.isDone = true;
     return comparison;
@@ -93,7 +94,8 @@ const keywordComparisons = [
 class SchemaComparer {
   readonly #identical: SubtreeEquality;
   readonly #severityOf: SeverityOf;
-  readonly #known = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
+  /** Old schema → new schema → use → comparison. */
+  readonly #comparisons = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
   readonly #expanded = new Map<Schema, readonly Schema[] | undefined>();
 
   constructor(identical: SubtreeEquality, severityOf: SeverityOf) {
@@ -102,13 +104,13 @@ class SchemaComparer {
   }
 
   readonly compare = (old: Schema, now: Schema, use: SchemaUse): Comparison => {
-    const withOld = this.#known.get(old) ?? new Map<Schema, Map<string, Comparison>>();
+    const withOld = this.#comparisons.get(old) ?? new Map<Schema, Map<string, Comparison>>();
     const withBoth = withOld.get(now) ?? new Map<string, Comparison>();
     const key = `${use.direction} ${use.wire}`;
     const known = withBoth.get(key);
     if (known) return known;
     const into = emptyComparison();
-    this.#known.set(old, withOld.set(now, withBoth.set(key, into)));
+    this.#comparisons.set(old, withOld.set(now, withBoth.set(key, into)));
     const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
     const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare, expand });
     compareDescriptions(old, now, into);

@@ -66,9 +66,9 @@ function compareAll(contracts: ContractPair, versions: Versions): ContractCompar
     }
     return { route: kept, oldRoute, comparison };
   });
-  const kept = new Set(pairs.map((pair) => pair.now));
+  const keptRoutes = new Set(pairs.map((pair) => pair.now));
   for (const route of after.values()) {
-    if (kept.has(route)) continue;
+    if (keptRoutes.has(route)) continue;
     routes.push({ route, oldRoute: undefined, comparison: routeChange('added', undefined, route.operation) });
   }
   return { document: compareApiDocs(old.root, now.root), routes };
@@ -115,33 +115,35 @@ type PathsOf = (route: Route) => readonly string[];
  * @param newPathOf the path of an old route in the new contract
  */
 function pairRoutes(old: ContractRoutes, now: ContractRoutes, newPathOf: (route: Route) => string): RoutePair[] {
-  const found = new Map<Route, RoutePair>();
+  const pairByOldRoute = new Map<Route, RoutePair>();
   const unpaired = new Set(now.routes);
   const samePath: [PathsOf, PathsOf] = [(route) => [newPathOf(route)], ({ path }) => [path]];
-  const keys: [ofOld: PathsOf, ofNew: PathsOf, isAnyBasePath: boolean][] = [
+  const rounds: [ofOld: PathsOf, ofNew: PathsOf, allowsOtherBasePath: boolean][] = [
     [...samePath, false],
     [(route) => fullPaths({ ...route, path: newPathOf(route) }, old), (route) => fullPaths(route, now), true],
     [...samePath, true],
     [(route) => [withoutNames(newPathOf(route))], ({ path }) => [withoutNames(path)], true],
   ];
-  for (const [ofOld, ofNew, isAnyBasePath] of keys) {
+  for (const [ofOld, ofNew, allowsOtherBasePath] of rounds) {
     const byKey = new Map<string, Route>();
     for (const route of unpaired) {
       for (const key of keysOf(route, ofNew)) if (!byKey.has(key)) byKey.set(key, route);
     }
     for (const route of old.routes) {
-      if (found.has(route)) continue;
+      if (pairByOldRoute.has(route)) continue;
       const kept = keysOf(route, ofOld)
         .map((key) => byKey.get(key))
         .find((one) => one !== undefined && unpaired.has(one));
       if (!kept) continue;
       const basePathChange = basePathChangeBetween(route, newPathOf(route), kept, old, now);
-      if (basePathChange && !isAnyBasePath) continue;
+      if (basePathChange && !allowsOtherBasePath) continue;
       unpaired.delete(kept);
-      found.set(route, { old: route, now: kept, basePathChange });
+      pairByOldRoute.set(route, { old: route, now: kept, basePathChange });
     }
   }
-  return old.routes.map((route) => found.get(route) ?? { old: route, now: undefined, basePathChange: undefined });
+  return old.routes.map(
+    (route) => pairByOldRoute.get(route) ?? { old: route, now: undefined, basePathChange: undefined },
+  );
 }
 
 function keysOf(route: Route, pathsOf: PathsOf): string[] {

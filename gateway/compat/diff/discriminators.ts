@@ -46,8 +46,8 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
   const areSubtypes = oldSchema.isSubtype && newSchema.isSubtype;
   for (const [value, target] of oldValues) {
     // The name of a schema is a value of the discriminator even if the mapping omits it.
-    const named = newTargets.get(value);
-    const kept = newValues.get(value) ?? (named && { ...named, value });
+    const sameNamed = newTargets.get(value);
+    const kept = newValues.get(value) ?? (sameNamed && { ...sameNamed, value });
     if (areSubtypes && !newNames.has(targetNameOf(target.value)) && !losesOwnValue(pair, target, kept)) continue;
     if (kept && !haveSameTarget(pair, target, kept, newNames))
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
@@ -113,7 +113,7 @@ function newNamesOfSubtypes(pair: SchemaPair): NewNames {
 /** Without a `oneOf` or `anyOf`, the alternatives are the subtypes of the schema and the targets of its mapping. */
 function compareSubtypes(pair: SchemaPair, before: Located, after: Located, newNames: NewNames): void {
   const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
-  const values = new Map([...mappingOf(pair.old)].map(([value, target]) => [targetNameOf(target.value), value]));
+  const valueByName = new Map([...mappingOf(pair.old)].map(([value, target]) => [targetNameOf(target.value), value]));
   for (const [name, target] of oldTargets) {
     const kept = newTargets.get(newNames.get(name) ?? '');
     if (!kept) {
@@ -121,7 +121,7 @@ function compareSubtypes(pair: SchemaPair, before: Located, after: Located, newN
       continue;
     }
     const [old, now] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
-    if (old && now) pair.comparePart({ kind: 'alternative', name: values.get(name) ?? name }, old, now);
+    if (old && now) pair.comparePart({ kind: 'alternative', name: valueByName.get(name) ?? name }, old, now);
   }
   const keptNames = new Set(newNames.values());
   for (const [name, target] of newTargets) {

@@ -120,9 +120,11 @@ export function compareItems(pair: SchemaPair): void {
 
 /** Adds a change if `minItems` guaranteed that a response has this item, and no longer guarantees it. */
 function comparePresence(pair: SchemaPair, index: number, before?: SubschemaRef, after?: SubschemaRef): void {
-  const [least = 0, leastNow = 0] = [pair.old, pair.new].map(({ limits }) => limits.counts.get('minItems')?.value ?? 0);
-  const isKept = after !== undefined && leastNow > index;
-  if (pair.isRequest || before === undefined || least <= index || isKept) return;
+  const [oldMinimum = 0, newMinimum = 0] = [pair.old, pair.new].map(
+    ({ limits }) => limits.counts.get('minItems')?.value ?? 0,
+  );
+  const isKept = after !== undefined && newMinimum > index;
+  if (pair.isRequest || before === undefined || oldMinimum <= index || isKept) return;
   const [old, now] = [before.at, after?.at];
   addPart(
     pair.into,
@@ -206,8 +208,8 @@ function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaR
   const { additional, properties, conditions } = pair.old;
   if (isOpen(pair.old) || additional === undefined) return 'narrower';
   const named = [...properties].filter(([name]) => matchesPattern(pattern, name) !== false).map(([, field]) => field);
-  const matched = [...conditions].filter(([name]) => name.startsWith(patternPrefix)).map(([, one]) => one.ref);
-  return [...named, ...matched, additional].every((one) => accepts(pair, one, ref)) ? 'wider' : 'narrower';
+  const otherPatterns = [...conditions].filter(([name]) => name.startsWith(patternPrefix)).map(([, one]) => one.ref);
+  return [...named, ...otherPatterns, additional].every((one) => accepts(pair, one, ref)) ? 'wider' : 'narrower';
 }
 
 function isOpen({ additional }: View): boolean {
@@ -223,22 +225,25 @@ function accepts(pair: SchemaPair, old: SubschemaRef, now: SubschemaRef): boolea
 function compareExclusions(old: Schema, now: Schema): 'same' | 'wider' | 'narrower' | undefined {
   const [before, after] = [excludedBy(old), excludedBy(now)];
   if (before === undefined || after === undefined || before.keyword !== after.keyword) return undefined;
-  const [excludesLess, excludesMore] = [after.items.isSubsetOf(before.items), before.items.isSubsetOf(after.items)];
+  const [excludesLess, excludesMore] = [
+    after.excluded.isSubsetOf(before.excluded),
+    before.excluded.isSubsetOf(after.excluded),
+  ];
   if (excludesLess && excludesMore) return 'same';
   return excludesLess ? 'wider' : excludesMore ? 'narrower' : undefined;
 }
 
 /** The values or types that a `not` excludes, if it has `enum`, `const` or `type` and nothing else. */
-function excludedBy(schema: Schema): { readonly keyword: string; readonly items: Set<string> } | undefined {
+function excludedBy(schema: Schema): { readonly keyword: string; readonly excluded: Set<string> } | undefined {
   const [part, ...others] = schema.parts;
   if (part === undefined || others.length > 0) return undefined;
   const [keyword, ...more] = Object.keys(part.map).filter((key) => !isDocs(key));
   if (keyword === undefined || more.length > 0) return undefined;
   const value = part.map[keyword];
-  if (keyword === 'type') return { keyword, items: withIntegers(isList(value) ? value : [value]) };
-  if (keyword === 'const') return { keyword: 'enum', items: new Set([canonical(value)]) };
+  if (keyword === 'type') return { keyword, excluded: withIntegers(isList(value) ? value : [value]) };
+  if (keyword === 'const') return { keyword: 'enum', excluded: new Set([canonical(value)]) };
   if (keyword !== 'enum' || !isList(value)) return undefined;
-  return { keyword, items: new Set(value.map((one) => canonical(one))) };
+  return { keyword, excluded: new Set(value.map((one) => canonical(one))) };
 }
 
 /** Excluding numbers excludes integers. */

@@ -80,9 +80,9 @@ function compareEnds(
 /** Makes an exclusive limit of integers inclusive: more than 0 is the same as at least 1. */
 function inclusive(bound: Bound, { types }: View, sign: 1 | -1): Bound {
   if (types?.size !== 1 || !types.has('integer')) return bound;
-  const inner = sign === 1 ? Math.ceil(bound.value) : Math.floor(bound.value);
-  const isOutside = bound.isExclusive && inner === bound.value;
-  return { value: isOutside ? inner + sign : inner, isExclusive: false };
+  const nearest = sign === 1 ? Math.ceil(bound.value) : Math.floor(bound.value);
+  const isOutside = bound.isExclusive && nearest === bound.value;
+  return { value: isOutside ? nearest + sign : nearest, isExclusive: false };
 }
 
 function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
@@ -92,7 +92,7 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
   // If both are infinite, their difference is NaN, which becomes 0.
   const order = sign * ((now?.value ?? unlimited) - (old?.value ?? unlimited)) || 0;
   if (keyword === 'minProperties' && isImpliedByRequired(pair, order)) return;
-  if (order > 0 && now && oldValuesSatisfy(pair, (value) => hasCount(value, keyword, now.value))) return;
+  if (order > 0 && now && oldValuesSatisfy(pair, (value) => satisfiesCount(value, keyword, now.value))) return;
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
@@ -155,7 +155,7 @@ function isWithinBound(value: unknown, bound: Bound, sign: 1 | -1): boolean {
 }
 
 /** `keyword`: `minLength`, `maxItems` and so on. Each of them limits values of one type, and allows values of other types. */
-function hasCount(value: unknown, keyword: string, limit: number): boolean {
+function satisfiesCount(value: unknown, keyword: string, limit: number): boolean {
   if (keyword.endsWith('Contains')) return false;
   const count = countOf(value, keyword.slice('min'.length));
   return count === undefined || (keyword.startsWith('min') ? count >= limit : count <= limit);

@@ -36,8 +36,8 @@ function compareParameterNames(old: Route, now: Route, into: Comparison): void {
 function compareBodies(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const isClient = caller === 'client';
   if (isMap(old.value) && isMap(now.value)) {
-    const comparison = contracts.compareUnlessIdentical(`body ${caller}`, old, now, (before, after, body) =>
-      compareBody(before, after, caller, contracts, body),
+    const comparison = contracts.compareUnlessIdentical(`body ${caller}`, old, now, (before, after, bodyChanges) =>
+      compareBody(before, after, caller, contracts, bodyChanges),
     );
     addPart(into, { kind: 'request_body' }, comparison);
   } else if (isMap(old.value)) {
@@ -83,7 +83,7 @@ function compareResponses(old: Located, now: Located, caller: Caller, contracts:
   for (const [status, response] of before) {
     const kept = after.get(status) ?? entryDeclaring(status, after);
     if (kept) compareResponse(status, response, kept, caller, contracts, into);
-    // The loop below compares the new entries for statuses of the range with the range.
+    // The loop below compares each new status of the range with the range.
     else if (isNarrowed(status, after)) addStatusLimit('narrower', status, caller, into, response, undefined);
     else addResponse('removed', status, caller, into, response, undefined);
   }
@@ -103,14 +103,19 @@ function compareResponse(
   contracts: ContractPair,
   into: Comparison,
 ): void {
-  const comparison = contracts.compareUnlessIdentical(`response ${caller}`, old, now, (before, after, own) => {
-    compareDocs(before, after, own);
-    // Links only suggest further requests. Their targets are compared as routes.
-    compareAsDocs('links', below(before, 'links'), below(after, 'links'), own);
-    const direction = directionsOf(caller).response;
-    compareHeaders(below(before, 'headers'), below(after, 'headers'), direction, contracts, own);
-    compareContent(below(before, 'content'), below(after, 'content'), direction, contracts, own);
-  });
+  const comparison = contracts.compareUnlessIdentical(
+    `response ${caller}`,
+    old,
+    now,
+    (before, after, responseChanges) => {
+      compareDocs(before, after, responseChanges);
+      // Links only suggest further requests. Their targets are compared as routes.
+      compareAsDocs('links', below(before, 'links'), below(after, 'links'), responseChanges);
+      const direction = directionsOf(caller).response;
+      compareHeaders(below(before, 'headers'), below(after, 'headers'), direction, contracts, responseChanges);
+      compareContent(below(before, 'content'), below(after, 'content'), direction, contracts, responseChanges);
+    },
+  );
   addPart(into, { kind: 'response', status }, comparison);
 }
 
@@ -161,8 +166,8 @@ function isNarrowed(status: string, others: ReadonlyMap<string, Located>): boole
 }
 
 function statusesOf(responses: Located): Map<string, Located> {
-  const known = entriesOf(responses).filter(([status, { value }]) => !status.startsWith('x-') && isMap(value));
-  return new Map(known.map(([status, response]) => [status === 'default' ? status : status.toUpperCase(), response]));
+  const entries = entriesOf(responses).filter(([status, { value }]) => !status.startsWith('x-') && isMap(value));
+  return new Map(entries.map(([status, response]) => [status === 'default' ? status : status.toUpperCase(), response]));
 }
 
 /** Compares the security requirements of the operation, or else those of the whole API. */

@@ -19,8 +19,10 @@ export function pairChoices(old: readonly Choice[], now: readonly Choice[]): [Ch
   const unpaired = [...now];
   return old.map((choice) => {
     const keys = new Set(choice.alternatives.map(contentKey));
-    const shared = unpaired.map(({ alternatives }) => alternatives.filter((one) => keys.has(contentKey(one))).length);
-    const [best = choice] = unpaired.splice(shared.indexOf(Math.max(...shared)), 1);
+    const sharedCounts = unpaired.map(
+      ({ alternatives }) => alternatives.filter((one) => keys.has(contentKey(one))).length,
+    );
+    const [best = choice] = unpaired.splice(sharedCounts.indexOf(Math.max(...sharedCounts)), 1);
     return [choice, best];
   });
 }
@@ -44,18 +46,18 @@ export function pairAlternatives(
 }
 
 function pairBy(keyOf: (one: Alternative) => string | undefined, pairs: AlternativePairs): AlternativePairs {
-  const waiting = new Map<string, Alternative[]>();
+  const unpairedByKey = new Map<string, Alternative[]>();
   for (const one of pairs.added) {
     const key = keyOf(one);
     if (key === undefined) continue;
-    const known = waiting.get(key);
-    if (known) known.push(one);
-    else waiting.set(key, [one]);
+    const sameKey = unpairedByKey.get(key);
+    if (sameKey) sameKey.push(one);
+    else unpairedByKey.set(key, [one]);
   }
   const found = new Map<Alternative, Alternative>();
   for (const one of pairs.removed) {
     const key = keyOf(one);
-    const match = key === undefined ? undefined : waiting.get(key)?.shift();
+    const match = key === undefined ? undefined : unpairedByKey.get(key)?.shift();
     if (match) found.set(one, match);
   }
   return withPairs(pairs, found);

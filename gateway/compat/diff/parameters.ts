@@ -137,7 +137,7 @@ function compareHeader(
   });
 }
 
-/** By name in lower case. OpenAPI ignores `Content-Type` here: the media types of the response replace it. */
+/** Header name in lower case → its name as written, and the header. OpenAPI ignores `Content-Type` here: the media types replace it. */
 function headersOf(located: Located): Map<string, { name: string; located: Located }> {
   const entries = entriesOf(located).filter(
     ([name, { value }]) => isMap(value) && name.toLowerCase() !== 'content-type',

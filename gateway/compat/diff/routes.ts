@@ -45,8 +45,8 @@ export function addOperations(
   const target = documents.resolve(written);
   // Operations beside a `$ref` also count.
   for (const item of new Set([target.value === written.value ? written : target, written])) {
-    const own = methods.map((method) => [method, below(item, method)] as const);
-    for (const [method, operation] of [...own, ...entriesOf(below(item, 'additionalOperations'))]) {
+    const standard = methods.map((method) => [method, below(item, method)] as const);
+    for (const [method, operation] of [...standard, ...entriesOf(below(item, 'additionalOperations'))]) {
       if (!isMap(operation.value)) continue;
       const route = { kind, method: method.toUpperCase(), path, operation, item };
       into.set(`${kind} ${route.method} ${path}`, route);
@@ -118,9 +118,9 @@ export function changedBasePaths(
   if (before.length === 0 || after.length === 0) return undefined;
   const gone = before.filter(({ path }) => !after.some((one) => one.path === path));
   const isAllGone = gone.length === before.length;
-  const hosts = new Set(after.flatMap((one) => hostsOf(one, before)));
-  const removed = isAllGone ? gone : gone.filter(({ host }) => hosts.has(host));
-  return removed.length === 0 ? undefined : { old: distinctPaths(removed), new: distinctPaths(after) };
+  const remainingHosts = new Set(after.flatMap((one) => hostsOf(one, before)));
+  const counted = isAllGone ? gone : gone.filter(({ host }) => remainingHosts.has(host));
+  return counted.length === 0 ? undefined : { old: distinctPaths(counted), new: distinctPaths(after) };
 }
 
 /** Without addresses of the local machine, unless nothing else is listed. */
@@ -152,8 +152,8 @@ function addressOf(server: Located, version: string | undefined): ServerAddress 
     const variable = variables.get(name)?.value;
     return isMap(variable) && typeof variable['default'] === 'string' ? variable['default'] : whole;
   });
-  const [, host = '', rest = ''] = /^(?:(?:[a-z][a-z\d+.-]*:)?\/\/([^/?#]*))?([^?#]*)/i.exec(url) ?? [];
-  const path = `/${rest}`.replace(/\/(\.?\/)+/g, '/').replace(/\/\.?$/, '');
+  const [, host = '', rawPath = ''] = /^(?:(?:[a-z][a-z\d+.-]*:)?\/\/([^/?#]*))?([^?#]*)/i.exec(url) ?? [];
+  const path = `/${rawPath}`.replace(/\/(\.?\/)+/g, '/').replace(/\/\.?$/, '');
   return { host: host.toLowerCase(), path: withoutLastSegment(path, version) };
 }
 
@@ -188,11 +188,12 @@ interface VersionInUrls {
 /** The version at the end of every base path, or at the start of every path. */
 function versionIn(documents: Documents): VersionInUrls | undefined {
   const basePaths = basePathsOf(documents);
-  const inBase = commonMajor(basePaths.map((path) => /\/v(0|[1-9]\d*)$/.exec(path)?.[1]));
-  if (inBase !== undefined) return { major: inBase, basePaths: basePaths.map((path) => path.replace(/\/v\d+$/, '')) };
+  const majorInBasePaths = commonMajor(basePaths.map((path) => /\/v(0|[1-9]\d*)$/.exec(path)?.[1]));
+  if (majorInBasePaths !== undefined)
+    return { major: majorInBasePaths, basePaths: basePaths.map((path) => path.replace(/\/v\d+$/, '')) };
   const paths = [...routesOf(documents).values()].filter(({ kind }) => kind === 'route').map(({ path }) => path);
-  const inPaths = commonMajor(paths.map((path) => /^\/v(0|[1-9]\d*)(?=\/|$)/.exec(path)?.[1]));
-  return inPaths === undefined ? undefined : { major: inPaths, basePaths };
+  const majorInPaths = commonMajor(paths.map((path) => /^\/v(0|[1-9]\d*)(?=\/|$)/.exec(path)?.[1]));
+  return majorInPaths === undefined ? undefined : { major: majorInPaths, basePaths };
 }
 
 /** The distinct base paths of the whole API. Local addresses count only if nothing else is listed. */

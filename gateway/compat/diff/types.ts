@@ -38,11 +38,11 @@ function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' |
   // `compareChoices` compares the types of alternatives.
   if (old.types === undefined && old.choices.length > 0) return 'same';
   if (now.types === undefined && now.choices.length > 0) return 'same';
-  const isSent = isSentAsText(use);
+  const isText = isSentAsText(use);
   // `compareValues` compares the values.
-  if (isSent && isScalarEnum(old) && isScalarEnum(now)) return 'same';
-  const narrows = isWithin(now.types, old.types) || (isSent && acceptsTextOf(old, now));
-  const widens = isWithin(old.types, now.types) || (isSent && acceptsTextOf(now, old));
+  if (isText && isScalarEnum(old) && isScalarEnum(now)) return 'same';
+  const narrows = isWithin(now.types, old.types) || (isText && acceptsTextOf(old, now));
+  const widens = isWithin(old.types, now.types) || (isText && acceptsTextOf(now, old));
   if (narrows && widens) return 'same';
   return narrows ? 'narrower' : widens ? 'wider' : 'changed';
 }

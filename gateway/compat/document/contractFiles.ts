@@ -13,6 +13,7 @@ export class ContractFiles {
   readonly #source: FileSource;
   readonly #web: WebDocuments;
   readonly #byKey = new Map<string, ContractFile>();
+  /** What the relative `$ref`s of each local file are resolved against. */
   readonly #bases = new Map<ContractFile, string>();
 
   /** Without `webLimits`, nothing is fetched from the web. */
@@ -82,12 +83,12 @@ export class ContractFiles {
   #openLocal(reference: string, from: ContractFile): ContractFile {
     const base = this.#bases.get(from);
     if (base === undefined) throw new SourceError('is relative to an unknown folder', 'Read the contract from a file.');
-    const found = this.#source.locate(pathOf(reference), base);
-    const known = this.#byKey.get(found.key);
+    const target = this.#source.locate(pathOf(reference), base);
+    const known = this.#byKey.get(target.key);
     if (known) return known;
     this.#prefetch(from, base);
-    const text = decodeUtf8(this.#source.read(found.key));
-    return this.add(found, parseFile(this.#source.nameOf(found.base), text));
+    const text = decodeUtf8(this.#source.read(target.key));
+    return this.add(target, parseFile(this.#source.nameOf(target.base), text));
   }
 
   /** Reads all files that `from` refers to: if one of them is needed, the others are probably needed too. */
@@ -108,6 +109,7 @@ export class ContractFiles {
 /** The web documents of one contract. All are fetched before the comparison, because the comparison is synchronous. */
 class WebDocuments {
   readonly limits: WebLimits | undefined;
+  /** URL → the document, or why it could not be fetched. */
   readonly #results = new Map<string, ContractFile | Error>();
   readonly #urls = new Map<ContractFile, string>();
   #remainingDocuments: number;

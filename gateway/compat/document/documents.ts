@@ -76,9 +76,9 @@ export class Documents {
       throw errorAt(from, `has a $ref with an invalid percent-encoding: ${ref}`, 'Correct the $ref.');
     }
     if (name !== '') return this.#findWithin(this.#named(name, from), pointer);
-    const own = this.#findWithin(start, pointer);
+    const withinStart = this.#findWithin(start, pointer);
     // Many contracts give a schema an `$id` and still use pointers from the root of the file in it.
-    return own.value === undefined ? this.#findWithin(rootOf(from.place.file), pointer) : own;
+    return withinStart.value === undefined ? this.#findWithin(rootOf(from.place.file), pointer) : withinStart;
   }
 
   #named(name: string, from: Located): Located {
@@ -115,7 +115,7 @@ class SchemaIds {
 
   /** The innermost schema with an `$id` that is at `place` or above it. */
   enclosing(place: ContractPlace): IdentifiedSchema | undefined {
-    if (this.#of(place.file).size === 0) return undefined;
+    if (this.#schemasIn(place.file).size === 0) return undefined;
     let at = rootOf(place.file);
     let schema = identifiedSchemaAt(at, undefined);
     for (const key of keysTo(place)) {
@@ -127,19 +127,19 @@ class SchemaIds {
 
   /** The schema in the same file whose `$id` is `reference`, a `$ref` without its fragment. */
   find(reference: string, from: Located): Located | undefined {
-    const known = this.#of(from.place.file);
-    if (known.size === 0) return undefined;
-    return known.get(resolveUri(reference, this.enclosing(from.place)))?.at;
+    const schemas = this.#schemasIn(from.place.file);
+    if (schemas.size === 0) return undefined;
+    return schemas.get(resolveUri(reference, this.enclosing(from.place)))?.at;
   }
 
-  #of(file: ContractFile): ReadonlyMap<string, IdentifiedSchema> {
+  #schemasIn(file: ContractFile): ReadonlyMap<string, IdentifiedSchema> {
     const known = this.#byFile.get(file) ?? identifiedSchemasIn(file);
     this.#byFile.set(file, known);
     return known;
   }
 }
 
-/** By URI. If two schemas have the same URI, the first counts. */
+/** The schemas with an `$id`, by URI. If two of them have the same URI, the first counts. */
 function identifiedSchemasIn(file: ContractFile): Map<string, IdentifiedSchema> {
   const found = new Map<string, IdentifiedSchema>();
   // A text search is many times faster than a walk over the file, and most files have no `$id`.

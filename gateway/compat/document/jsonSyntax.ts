@@ -25,7 +25,7 @@ const missingMessages: Record<Expected, string> = {
 
 /** Undefined for valid JSON. `JSON.parse` is faster, but does not always report the offset of an error. */
 export function findJsonError(text: string): JsonError | undefined {
-  const open: string[] = [];
+  const openBrackets: string[] = [];
   let expected: Expected = 'value';
   for (let at = endOfMatch(blanks, text, 0); ; at = endOfMatch(blanks, text, at)) {
     if (at >= text.length) {
@@ -34,7 +34,7 @@ export function findJsonError(text: string): JsonError | undefined {
         : { offset: text.length, message: 'a closing bracket is missing at the end' };
     }
     const character = text[at] ?? '';
-    const next = expectedAfter(character, expected, open);
+    const next = expectedAfter(character, expected, openBrackets);
     if (next !== undefined) {
       expected = next;
       at += 1;
@@ -42,33 +42,33 @@ export function findJsonError(text: string): JsonError | undefined {
       const end = checkString(text, at);
       if (typeof end !== 'number') return end;
       at = end;
-      expected = expected.startsWith('key') ? 'colon' : expectedAfterValue(open);
+      expected = expected.startsWith('key') ? 'colon' : expectedAfterValue(openBrackets);
     } else {
       const end = expected.startsWith('value') ? endOfMatch(scalar, text, at) : at;
       if (end === at) return { offset: at, message: missingMessages[expected] };
       at = end;
-      expected = expectedAfterValue(open);
+      expected = expectedAfterValue(openBrackets);
     }
   }
 }
 
 /** Handles a bracket, comma or colon. Undefined if `character` is none of them, or is not allowed here. */
-function expectedAfter(character: string, expected: Expected, open: string[]): Expected | undefined {
-  const isInList = open.at(-1) === '[';
+function expectedAfter(character: string, expected: Expected, openBrackets: string[]): Expected | undefined {
+  const isInList = openBrackets.at(-1) === '[';
   if ((character === '{' || character === '[') && expected.startsWith('value')) {
-    open.push(character);
+    openBrackets.push(character);
     return character === '{' ? 'key or }' : 'value or ]';
   }
   if (character === ',' && expected === 'more') return isInList ? 'value' : 'key';
   if (character === ':' && expected === 'colon') return 'value';
   const isClosing = isInList ? character === ']' : character === '}';
   if (!isClosing || (expected !== 'more' && expected !== (isInList ? 'value or ]' : 'key or }'))) return undefined;
-  open.pop();
-  return expectedAfterValue(open);
+  openBrackets.pop();
+  return expectedAfterValue(openBrackets);
 }
 
-function expectedAfterValue(open: readonly string[]): Expected {
-  return open.length === 0 ? 'end' : 'more';
+function expectedAfterValue(openBrackets: readonly string[]): Expected {
+  return openBrackets.length === 0 ? 'end' : 'more';
 }
 
 /** The offset after the closing quote, or the error in the string. */

@@ -27,6 +27,7 @@ export interface OpenOptions {
   readonly allowRemote: boolean;
   /** The limit of one file. */
   readonly maxBytes?: number;
+  /** Replaces some of the default limits of web documents. */
   readonly remote?: Partial<WebLimits>;
 }
 
@@ -60,13 +61,13 @@ export async function openContract(reference: string, options: OpenOptions): Pro
 
 function readMain(reference: string, cwd: string, maxBytes: number): MainDocument {
   const path = resolve(cwd, reference);
-  const inGit = existsSync(path) ? undefined : parseGitReference(reference);
-  if (inGit && isWebUrl(reference)) {
+  const gitReference = existsSync(path) ? undefined : parseGitReference(reference);
+  if (gitReference && isWebUrl(reference)) {
     throw new SourceError('is on the web', 'Download it first, or pipe it to standard input and give - as its name.');
   }
-  if (inGit) {
-    const source = new GitSource(inGit.revision, cwd, maxBytes);
-    const file = source.entry(inGit.path);
+  if (gitReference) {
+    const source = new GitSource(gitReference.revision, cwd, maxBytes);
+    const file = source.entry(gitReference.path);
     return { source, file, text: decodeUtf8(source.read(file.key)) };
   }
   const text = decodeUtf8(readDisk(path, maxBytes));
@@ -102,8 +103,8 @@ function assertOpenApi(file: ContractFile): void {
     throw new CompareError(name, `${describeNonMap(root, text)}, not an OpenAPI document`, documentRemedy);
   const { openapi, swagger } = root as { openapi?: unknown; swagger?: unknown };
   if (openapi === undefined && swagger !== undefined) {
-    const convert = 'Convert it to OpenAPI 3 first.';
-    throw new CompareError(name, `is Swagger ${versionText(swagger)}, not OpenAPI 3`, convert);
+    const remedy = 'Convert it to OpenAPI 3 first.';
+    throw new CompareError(name, `is Swagger ${versionText(swagger)}, not OpenAPI 3`, remedy);
   }
   if (openapi === undefined)
     throw new CompareError(name, `${describeMap(root)}, not an OpenAPI document`, documentRemedy);
@@ -122,8 +123,8 @@ function describeNonMap(root: unknown, text: string): string {
 }
 
 function describeMap(root: JsonMap): string {
-  const known = otherKinds.find(([key]) => root[key] !== undefined);
-  if (known) return `is ${known[1]}`;
+  const otherKind = otherKinds.find(([key]) => root[key] !== undefined);
+  if (otherKind) return `is ${otherKind[1]}`;
   const { info } = root as { info?: unknown };
   if (isMap(info) && info['_postman_id'] !== undefined) return 'is a Postman collection';
   const isFragment = ['paths', 'components', 'webhooks'].some((key) => root[key] !== undefined);

@@ -122,8 +122,8 @@ function findInYaml({ root, aliases }: YamlText, wanted: SearchTree): void {
   /** A merged map adds only keys that are missing in the map itself and in the maps merged before. */
   const findMerged = (node: Node | null, into: SearchTree): void => {
     if (isSeq(node)) for (const item of node.items) findMerged(targetOf(item as Node | null), into);
-    const open = [...into.inner].filter(([, { offset }]) => offset === undefined);
-    if (isMap(node) && open.length > 0) find(node, { inner: new Map(open), offset: undefined });
+    const missing = [...into.inner].filter(([, { offset }]) => offset === undefined);
+    if (isMap(node) && missing.length > 0) find(node, { inner: new Map(missing), offset: undefined });
   };
 
   wanted.offset = root?.range?.[0] ?? 0;

@@ -57,7 +57,7 @@ function faultAt({ place }: Located, message: string, remedy: string): ContractF
   return { place, where: addressOf(place), message, remedy };
 }
 
-/** `info`, `paths` or `webhooks`, and the spelling of the paths. */
+/** Checks `info`, that there are `paths` or `webhooks`, and that every path begins with a slash. */
 function checkRoot({ documents: { root } }: ContractToCheck): ContractFault[] {
   const faults: ContractFault[] = [];
   const info = below(root, 'info');
@@ -76,17 +76,17 @@ function checkRoot({ documents: { root } }: ContractToCheck): ContractFault[] {
 
 /** Two paths that differ only in the names of their parameters match the same requests. */
 function checkPathConflicts({ documents: { root } }: ContractToCheck): ContractFault[] {
-  const known = new Map<string, string>();
+  const pathByPattern = new Map<string, string>();
   return entriesOf(below(root, 'paths')).flatMap(([path, item]) => {
     const pattern = path.replace(/\{[^{}]*\}/g, '{}');
-    const first = known.get(pattern);
-    known.set(pattern, first ?? path);
+    const first = pathByPattern.get(pattern);
+    pathByPattern.set(pattern, first ?? path);
     return first === undefined ? [] : [faultAt(item, `is the same path as ${first}`, 'Keep one of the two.')];
   });
 }
 
 function checkOperations({ operations }: ContractToCheck): ContractFault[] {
-  const known = new Set<string>();
+  const usedIds = new Set<string>();
   return operations.flatMap(({ located }) => {
     const faults: ContractFault[] = [];
     if (entriesOf(below(located, 'responses')).length === 0) {
@@ -94,11 +94,11 @@ function checkOperations({ operations }: ContractToCheck): ContractFault[] {
     }
     const id = below(located, 'operationId');
     if (typeof id.value !== 'string') return faults;
-    if (known.has(id.value)) {
+    if (usedIds.has(id.value)) {
       const message = `the operationId ${JSON.stringify(id.value)} is used twice`;
       faults.push(faultAt(id, message, 'Give each operation its own operationId.'));
     }
-    known.add(id.value);
+    usedIds.add(id.value);
     return faults;
   });
 }
@@ -106,8 +106,8 @@ function checkOperations({ operations }: ContractToCheck): ContractFault[] {
 const locations = ['path', 'query', 'header', 'cookie', 'querystring'];
 
 function checkParameters({ operations }: ContractToCheck): ContractFault[] {
-  const all = new Map(operations.flatMap(({ parameters }) => parameters.map((one) => [one.value, one] as const)));
-  return [...[...all.values()].flatMap(checkParameter), ...operations.flatMap(checkPathParameters)];
+  const distinct = new Map(operations.flatMap(({ parameters }) => parameters.map((one) => [one.value, one] as const)));
+  return [...[...distinct.values()].flatMap(checkParameter), ...operations.flatMap(checkPathParameters)];
 }
 
 function checkParameter(parameter: Located): ContractFault[] {
@@ -119,9 +119,9 @@ function checkParameter(parameter: Located): ContractFault[] {
     const message = `${JSON.stringify(location.value) ?? 'nothing'} is not a parameter location`;
     faults.push(faultAt(location, message, `Use one of ${locations.join(', ')}.`));
   }
-  const described = ['schema', 'content'].filter((key) => below(parameter, key).value !== undefined);
-  if (described.length !== 1) {
-    const message = `a parameter has ${described.length === 0 ? 'neither `schema` nor' : 'both `schema` and'} \`content\``;
+  const presentKeys = ['schema', 'content'].filter((key) => below(parameter, key).value !== undefined);
+  if (presentKeys.length !== 1) {
+    const message = `a parameter has ${presentKeys.length === 0 ? 'neither `schema` nor' : 'both `schema` and'} \`content\``;
     faults.push(faultAt(parameter, message, 'Use one of the two.'));
   }
   if (location.value === 'path' && below(parameter, 'required').value !== true) {
@@ -133,13 +133,13 @@ function checkParameter(parameter: Located): ContractFault[] {
 /** The parameters in a path template must be the declared path parameters. */
 function checkPathParameters({ located, path, isWebhook, parameters }: ContractOperation): ContractFault[] {
   if (isWebhook) return [];
-  const inPath = parameters.filter((one) => below(one, 'in').value === 'path');
-  const declared = inPath.map((one) => below(one, 'name').value);
-  const inTemplate = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
-  const undeclared = [...new Set(inTemplate)].filter((name) => !declared.includes(name));
-  const unused = inPath.filter((one) => !inTemplate.includes(String(below(one, 'name').value)));
+  const pathParameters = parameters.filter((one) => below(one, 'in').value === 'path');
+  const declaredNames = pathParameters.map((one) => below(one, 'name').value);
+  const namesInTemplate = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
+  const undeclaredNames = [...new Set(namesInTemplate)].filter((name) => !declaredNames.includes(name));
+  const unused = pathParameters.filter((one) => !namesInTemplate.includes(String(below(one, 'name').value)));
   return [
-    ...undeclared.map((name) =>
+    ...undeclaredNames.map((name) =>
       faultAt(located, `the path parameter {${name}} is not declared`, 'Add it to `parameters`.'),
     ),
     ...unused.map((one) =>
