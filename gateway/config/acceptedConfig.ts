@@ -36,8 +36,8 @@ export interface AcceptedConfigFile {
   readonly warning: string | undefined;
 }
 
-const format = 1;
-const segment = z.string().regex(/^v\d{1,15}$/);
+const recordFormat = 1;
+const versionName = z.string().regex(/^v\d{1,15}$/);
 const optionalInstant = z.int().optional();
 
 const windowSchema = z.object({
@@ -56,13 +56,13 @@ const endSchema = z.object({
 });
 
 const versionSchema = z.object({
-  name: segment,
+  name: versionName,
   major: z.int().min(0),
   deprecation: optionalInstant,
   sunset: optionalInstant,
   afterSunset: z.enum(['serve', 'gone']),
   retired: z.boolean(),
-  successor: segment.optional(),
+  successor: versionName.optional(),
   // Left out if there is none, so that a configuration without brownouts has the same hash as in earlier releases.
   brownouts: z.array(windowSchema).optional(),
   freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
@@ -76,14 +76,14 @@ const versionSchema = z.object({
 
 // Targets and other settings are not recorded: they were not announced to clients, and URLs may contain secrets.
 const recordSchema = z.object({
-  format: z.literal(format),
+  format: z.literal(recordFormat),
   // As in a valid routes.yaml, a successor is a higher major, so the chain of successors always ends.
   versions: z.array(
     versionSchema.refine(({ name, major, successor = `v${major + 1}` }) => {
       return name === `v${major}` && Number(successor.slice(1)) > major;
     }),
   ),
-  force: z.array(z.tuple([segment, z.string()])),
+  force: z.array(z.tuple([versionName, z.string()])),
   // Left out if no version has a brownout.
   spared: z.array(z.string()).optional(),
 });
@@ -93,13 +93,13 @@ export type StoredConfig = z.infer<typeof recordSchema>;
 
 /** Reads the configuration that was accepted last from its file beside the usage store. Never throws. */
 export function readAccepted(store: string): AcceptedConfigFile {
-  const file = fileBeside(store);
+  const file = recordFileBeside(store);
   let text: string;
   try {
     text = readRegularFile(file).toString('utf8');
   } catch (error) {
-    const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    return { config: undefined, warning: isFirst ? undefined : unreadableWarning(file, reasonOf(error)) };
+    const isFirstStart = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return { config: undefined, warning: isFirstStart ? undefined : unreadableWarning(file, reasonOf(error)) };
   }
   const config = acceptedFrom(parsedJson(text));
   if (!config) return { config: undefined, warning: unreadableWarning(file, 'its content is not a valid record') };
@@ -108,7 +108,7 @@ export function readAccepted(store: string): AcceptedConfigFile {
 
 /** Writes the record atomically, for the check at the next start. @returns why it cannot be written, in one line */
 export function writeAccepted(snapshot: Snapshot): string | undefined {
-  const file = fileBeside(snapshot.usage.store);
+  const file = recordFileBeside(snapshot.usage.store);
   const record = acceptedRecord(snapshot);
   // The name is unique: several gateways may share the folder, and in containers each one has process id 1.
   const temporary = `${file}.${randomUUID()}.tmp`;
@@ -125,7 +125,7 @@ export function writeAccepted(snapshot: Snapshot): string | undefined {
 
 export function acceptedRecord(snapshot: Pick<Snapshot, 'byMajor' | 'guard' | 'brownout'>): StoredConfig {
   const { byMajor, guard } = snapshot;
-  return { format, versions: announcedVersions(byMajor), force: [...guard.force], ...sparedIn(snapshot) };
+  return { format: recordFormat, versions: announcedVersions(byMajor), force: [...guard.force], ...sparedIn(snapshot) };
 }
 
 function sparedIn({ byMajor, brownout }: Pick<Snapshot, 'byMajor' | 'brownout'>): Pick<StoredConfig, 'spared'> {
@@ -166,7 +166,7 @@ function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['v
       brownouts:
         brownouts.length === 0
           ? undefined
-          : brownouts.map(({ routes, ...rest }) => ({ ...rest, ...(routes && { routes: [...routes] }) })),
+          : brownouts.map(({ routes, ...window }) => ({ ...window, ...(routes && { routes: [...routes] }) })),
       freeze: freeze && { ...freeze, allow: [...freeze.allow] },
       waivers:
         waivers.length === 0
@@ -177,7 +177,7 @@ function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['v
   );
 }
 
-function fileBeside(store: string): string {
+function recordFileBeside(store: string): string {
   return join(dirname(store), 'accepted.json');
 }
 
@@ -200,11 +200,11 @@ function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfi
         freeze,
         waivers = [],
         ends,
-        ...rest
+        ...version
       }): [string, AcceptedVersion] => [
-        rest.name,
+        version.name,
         {
-          ...rest,
+          ...version,
           deprecation,
           sunset,
           successor,

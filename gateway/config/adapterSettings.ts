@@ -47,7 +47,7 @@ export interface AdaptedRoute {
     readonly query: readonly Operation[];
     readonly body: readonly Operation[];
   };
-  /** Changes a response of the other version, by its status: `200`, `4XX`, `default`. */
+  /** The status of a response of the other version (`200`, `4XX`, `default`) → the operations that change the response. */
   readonly responses: ReadonlyMap<string, readonly Operation[]>;
 }
 
@@ -71,7 +71,7 @@ export type Operation = OperationTarget &
     | { readonly kind: 'rename' | 'move'; readonly to: Keys }
     | { readonly kind: 'default' | 'const'; readonly value: JsonValue }
     | { readonly kind: 'drop' | 'wrap' | 'head' }
-    /** The new values, by the text of the old value: `open`, `1`, `true`, `null`. */
+    /** The text of the old value (`open`, `1`, `true`, `null`) → the new value. */
     | { readonly kind: 'map'; readonly values: ReadonlyMap<string, JsonValue> }
     | { readonly kind: 'each'; readonly operations: readonly Operation[] }
     /** `digits`: the decimal places of a decimal_string. */
@@ -97,8 +97,8 @@ export interface PreparedAdapter {
 
 export interface PreparedRoute {
   /**
-   * The names of the checks that adapted responses must pass: by a status in the contract of the adapted version (`200`, `4XX`,
-   * `default`), then by media type without parameters.
+   * A status in the contract of the adapted version (`200`, `4XX`, `default`) → a media type without parameters → the name of
+   * the check that an adapted response must pass.
    */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The media types that the other version is asked for. Undefined: those that the client accepts. */

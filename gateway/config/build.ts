@@ -199,13 +199,13 @@ function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
 /** The defaults, overridden by the keys of a route. `path: off` is parsed as undefined, and also overrides a default. */
 function withDefaults<Settings extends object>(
   defaults: Settings,
-  own: Partial<{ [Key in keyof Settings]: unknown }> | undefined,
+  overrides: Partial<{ [Key in keyof Settings]: unknown }> | undefined,
 ): Settings {
-  return { ...defaults, ...own };
+  return { ...defaults, ...overrides };
 }
 
-function mapOf<Value>(record: Readonly<Record<string, Value>>, name: (key: string) => string): Map<string, Value> {
-  return new Map(Object.entries(record).map(([key, value]) => [name(key), value]));
+function mapOf<Value>(record: Readonly<Record<string, Value>>, nameOf: (key: string) => string): Map<string, Value> {
+  return new Map(Object.entries(record).map(([key, value]) => [nameOf(key), value]));
 }
 
 /** SHA-256 of the values of a document and of the digests of the files that it refers to. */
@@ -220,6 +220,6 @@ function canonical(value: unknown): unknown {
   if (value instanceof Map) return canonical(Object.fromEntries(value));
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, canonical(inner)]);
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  return entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, canonical(member)]);
 }

@@ -19,6 +19,7 @@ type ParsedContract = Pick<Contract, 'paths' | 'headers' | 'ends'>;
 /** Contracts by their content, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
   readonly #onParse: (file: string) => void;
+  /** The version and the digest of the content → the contract. */
   readonly #byContent = new Map<string, ParsedContract | UnusableContract>();
 
   /** `onParse` is called with each file before it is parsed. */
@@ -34,9 +35,9 @@ export class ParsedContracts {
   /** The parsed contract, which is parsed now if its content is new. */
   find(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
     const key = `${version} ${digest}`;
-    const known = this.#byContent.get(key);
-    if (!known) this.#onParse(file);
-    return this.#keep(key, known ?? parseContract(text(), version));
+    const cached = this.#byContent.get(key);
+    if (!cached) this.#onParse(file);
+    return this.#keep(key, cached ?? parseContract(text(), version));
   }
 
   /** Stores a contract as the newest one, and removes the oldest ones above `maxParsedContracts`. */
@@ -64,9 +65,9 @@ export function readContract(
 ): Contract | UnusableContract {
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
-  const parsedContract = parsed.find(file, version, content);
-  if (isUnusable(parsedContract)) return parsedContract;
-  const { paths, headers, ends } = parsedContract;
+  const contract = parsed.find(file, version, content);
+  if (isUnusable(contract)) return contract;
+  const { paths, headers, ends } = contract;
   return { file, publish, digest: content.digest, paths, headers, ends };
 }
 
@@ -75,19 +76,19 @@ function parseContract(text: string, version: string): ParsedContract | Unusable
   if (isUnusable(document)) return document;
   const items = pathItemsOf(document);
   if (isUnusable(items)) return items;
-  const named = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
+  const itemsByPath = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
   return {
-    paths: new PathTable(named.map(([path, item]) => [path, isMap(item) ? methodsIn(item) : ''] as const)),
+    paths: new PathTable(itemsByPath.map(([path, item]) => [path, isMap(item) ? methodsIn(item) : ''] as const)),
     headers: headersIn(document, Object.values(items)),
-    ends: named.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
+    ends: itemsByPath.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
   };
 }
 
 /** The names of the header parameters of path items and their operations. A reference to another file is not followed. */
 function headersIn(document: unknown, items: readonly unknown[]): string[] {
   const owners = items.filter(isMap).flatMap((item) => [item, ...contractMethods.map((name) => item[name])]);
-  const lists = owners.map((owner) => (isMap(owner) ? owner['parameters'] : undefined));
-  const names = lists
+  const parameterLists = owners.map((owner) => (isMap(owner) ? owner['parameters'] : undefined));
+  const names = parameterLists
     .flatMap((list) => (Array.isArray(list) ? list : []))
     .flatMap((written: unknown) => {
       const ref = isMap(written) ? written['$ref'] : undefined;

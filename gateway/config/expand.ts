@@ -14,19 +14,18 @@ export class Expanded {
 
 export interface Expansion {
   readonly text: string;
-  /** False if the text has no `$`. */
-  readonly changed: boolean;
+  readonly hasDollar: boolean;
   /** One for each faulty `$` in the text. */
   readonly problems: readonly { readonly message: string; readonly remedy: string }[];
 }
 
-const name = /^[A-Za-z_][A-Za-z0-9_]*/;
+const namePattern = /^[A-Za-z_][A-Za-z0-9_]*/;
 
 /** Expands `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$` as Compose does. Defaults are expanded, too. */
 export function expand(input: string, env: NodeJS.ProcessEnv): Expansion {
   const problems: { message: string; remedy: string }[] = [];
   const text = input.includes('$') ? substitute(input, env, problems) : input;
-  return { text, changed: input.includes('$'), problems };
+  return { text, hasDollar: input.includes('$'), problems };
 }
 
 function substitute(input: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
@@ -43,22 +42,22 @@ function substitute(input: string, env: NodeJS.ProcessEnv, problems: { message: 
       out += braced(rest.slice(1, end), env, problems);
       rest = rest.slice(end + 1);
     } else {
-      const bare = name.exec(rest)?.[0] ?? '';
-      out += bare === '' ? malformed(problems) : lookUp(bare, env, problems);
-      rest = rest.slice(bare.length);
+      const variable = namePattern.exec(rest)?.[0] ?? '';
+      out += variable === '' ? malformed(problems) : lookUp(variable, env, problems);
+      rest = rest.slice(variable.length);
     }
   }
   return out + rest;
 }
 
-function braced(inner: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
-  const key = name.exec(inner)?.[0] ?? '';
-  const operator = /^(?::?-|$)/.exec(inner.slice(key.length))?.[0];
+function braced(content: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
+  const key = namePattern.exec(content)?.[0] ?? '';
+  const operator = /^(?::?-|$)/.exec(content.slice(key.length))?.[0];
   if (key === '' || operator === undefined) return malformed(problems);
   if (operator === '') return lookUp(key, env, problems);
   const value = env[key];
   const isGiven = operator === ':-' ? value !== undefined && value !== '' : value !== undefined;
-  return isGiven ? (value ?? '') : substitute(inner.slice(key.length + operator.length), env, problems);
+  return isGiven ? (value ?? '') : substitute(content.slice(key.length + operator.length), env, problems);
 }
 
 function lookUp(key: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {

@@ -26,7 +26,7 @@ export interface LoadLimits {
 }
 
 // The longest time for the start of a thread and for routes.yaml itself.
-const startMs = 30_000;
+const startTimeoutMs = 30_000;
 // A contract of 8 MiB of YAML takes about 5 s and 600 MiB.
 const defaultLimits: LoadLimits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
 
@@ -42,7 +42,7 @@ export interface LoadRequest {
   readonly options: LoadThreadOptions;
   /** Replaces the content of the file. */
   readonly text: string | Uint8Array | undefined;
-  /** For a new thread: the active snapshot. The thread does not parse its contracts again if they have not changed. */
+  /** For a new thread: the snapshot that was loaded last. The thread does not parse its contracts again if they have not changed. */
   readonly before: PlainSnapshot | undefined;
 }
 
@@ -83,7 +83,9 @@ export class LoadThread {
   readonly #limits: LoadLimits;
   /** The digest of the file as it was last read, valid or not. */
   lastRead: string | undefined;
+  /** Whether routes.yaml was a link at the start. An editor may have replaced it since. */
   readonly #isLink: boolean;
+  /** The snapshot that was loaded last, previews excluded. */
   #before: Snapshot;
   #thread: Worker | undefined;
   #pending: Pending | undefined;
@@ -118,12 +120,12 @@ export class LoadThread {
   async #load(text: string | Uint8Array | undefined, isPreview: boolean): Promise<Loaded> {
     const { file, path } = this.#options;
     // The text of a preview does not come from the file.
-    const replaced = this.#isLink && (text === undefined || !isPreview) ? replacedLink(file, path) : undefined;
-    if (replaced) {
+    const linkFault = this.#isLink && (text === undefined || !isPreview) ? replacedLink(file, path) : undefined;
+    if (linkFault) {
       return {
         parsed: [],
         snapshot: () => {
-          throw new ConfigError([replaced]);
+          throw new ConfigError([linkFault]);
         },
       };
     }
@@ -151,7 +153,7 @@ export class LoadThread {
     const before = this.#thread ? undefined : toPlain(this.#before);
     const thread = this.#startedThread();
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
-    const pending = { thread, parsed, timer: this.#timeout(thread, startMs), resolve, reject };
+    const pending = { thread, parsed, timer: this.#timeout(thread, startTimeoutMs), resolve, reject };
     this.#pending = pending;
     const request: LoadRequest = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
     thread.postMessage(request);

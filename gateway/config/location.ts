@@ -54,7 +54,7 @@ export function replacedLink(file: string, path: string): Fault | undefined {
   const [link, target] = [join(shownRoot, 'routes.yaml'), join(shownRoot, 'config', 'routes.yaml')];
   const command = `mv ${shellQuoted(link)} ${shellQuoted(target)} && ln -s config/routes.yaml ${shellQuoted(link)}`;
   const isNewer = original.mtimeMs > edited.mtimeMs;
-  const first = isNewer
+  const remedyStart = isNewer
     ? `${target} was edited later: copy the edits that you want to keep into ${link}, and then run`
     : 'Run';
   return {
@@ -64,7 +64,7 @@ export function replacedLink(file: string, path: string): Fault | undefined {
     path: '',
     value: undefined,
     message: `This file has replaced the link to ${target}, and the gateway in a container reads only ${target}.`,
-    remedy: `${first}: ${command}`,
+    remedy: `${remedyStart}: ${command}`,
   };
 }
 

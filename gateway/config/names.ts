@@ -29,9 +29,9 @@ export function nameLine(client: string, name: string): string {
  * that is not possible, for example because an alias refers to the name.
  */
 export function withName(text: string, client: string, name: string): string | undefined {
-  const before = parseNames(text);
-  if (typeof before === 'string') return undefined;
-  const wanted = new Map(before);
+  const names = parseNames(text);
+  if (typeof names === 'string') return undefined;
+  const wanted = new Map(names);
   if (name === '') wanted.delete(client);
   else wanted.set(client, name);
   // Editing the lines keeps every other byte. A flow map such as `{ a: b }` can only be edited as a parsed document.
@@ -46,14 +46,14 @@ export function withName(text: string, client: string, name: string): string | u
 function editLines(text: string, client: string, name: string): string {
   const { root } = parseYaml(text).yaml;
   const pair = isMap(root) ? pairsOf(root).find(({ key }) => isScalar(key) && key.value === client) : undefined;
-  const [key, value] = [pair?.key?.range, pair?.value?.range];
-  if (!key || !value) {
-    const [end, line] = [text.includes('\r\n') ? '\r\n' : '\n', nameLine(client, name)];
-    return `${text}${text === '' || text.endsWith('\n') ? '' : end}${line}${end}`;
+  const [keyRange, valueRange] = [pair?.key?.range, pair?.value?.range];
+  if (!keyRange || !valueRange) {
+    const [lineEnd, line] = [text.includes('\r\n') ? '\r\n' : '\n', nameLine(client, name)];
+    return `${text}${text === '' || text.endsWith('\n') ? '' : lineEnd}${line}${lineEnd}`;
   }
-  if (name !== '') return `${text.slice(0, value[0])}${JSON.stringify(name)}${text.slice(value[1])}`;
-  const next = text.indexOf('\n', value[1]) + 1;
-  return text.slice(0, text.lastIndexOf('\n', key[0]) + 1) + text.slice(next === 0 ? text.length : next);
+  if (name !== '') return `${text.slice(0, valueRange[0])}${JSON.stringify(name)}${text.slice(valueRange[1])}`;
+  const nextLine = text.indexOf('\n', valueRange[1]) + 1;
+  return text.slice(0, text.lastIndexOf('\n', keyRange[0]) + 1) + text.slice(nextLine === 0 ? text.length : nextLine);
 }
 
 /** Edits the parsed document; undefined if it cannot be changed. */

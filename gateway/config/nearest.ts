@@ -1,14 +1,14 @@
 /** The known name closest to a misspelt one; undefined if none is close. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const [best] = known
-    .map((candidate) => ({ candidate, distance: distance(name, candidate) }))
+    .map((candidate) => ({ candidate, distance: levenshteinDistance(name, candidate) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, candidate.length / 3))
     .sort((a, b) => a.distance - b.distance);
   return best?.candidate;
 }
 
 /** The Levenshtein distance: how many letters to add, remove or change. */
-function distance(a: string, b: string): number {
+function levenshteinDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];

@@ -55,15 +55,17 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
     // In an adapter, keys may be statuses and values of contracts, such as 200 and true.
     const isText = typeof written === 'string' || (isScalar(key) && path[0] === 'routes' && path[2] === 'adapter');
     const name = isText && isScalar(key) ? (key.source ?? String(written)) : written;
-    const at = [...path, String(name ?? 'null')];
+    const keyPath = [...path, String(name ?? 'null')];
     if (typeof name === 'string' && name !== '__proto__') {
-      map[name] = walk(walker, value, at, key);
+      map[name] = walk(walker, value, keyPath, key);
       continue;
     }
-    walker.places.set(placeKey(at), placeOf(walker, value, at, key));
+    walker.places.set(placeKey(keyPath), placeOf(walker, value, keyPath, key));
     const remedy = 'Write it in quotes, or remove it.';
     faults.push(
-      name === '__proto__' ? protoFault(source, path) : faultAt(source, at, 'A key must be a text.', remedy, 'key'),
+      name === '__proto__'
+        ? protoFault(source, path)
+        : faultAt(source, keyPath, 'A key must be a text.', remedy, 'key'),
     );
   }
   return map;
@@ -77,9 +79,9 @@ function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key
 /** The faults of a text that cannot be parsed. */
 export function faultsOf(yaml: YamlText, text: string, file: string): Fault[] {
   // Within brackets, the parser reads the brace of `${NAME}` as the start of a map.
-  const variables = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
-  return variables.length > 0
-    ? variables.map(({ offset }) => wholeFileFault(file, 'variable', positionAt(yaml.lines, offset)))
+  const variableProblems = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
+  return variableProblems.length > 0
+    ? variableProblems.map(({ offset }) => wholeFileFault(file, 'variable', positionAt(yaml.lines, offset)))
     : yaml.problems.map((problem) => yamlFault(file, yaml, problem));
 }
 
@@ -116,8 +118,8 @@ function pathAt(places: Source['places'], yaml: YamlText, { code, offset }: Yaml
   if (code !== 'DUPLICATE_KEY' && code !== 'ALIAS_WITHOUT_ANCHOR') return undefined;
   const { line, column } = positionAt(yaml.lines, offset);
   const isHere = (one?: Position): boolean => one?.line === line && one.column === column;
-  const [found] = [...places].find(([, { key, value }]) => isHere(key) || isHere(value)) ?? [];
-  return found === undefined ? undefined : (JSON.parse(found) as Path);
+  const [foundKey] = [...places].find(([, { key, value }]) => isHere(key) || isHere(value)) ?? [];
+  return foundKey === undefined ? undefined : (JSON.parse(foundKey) as Path);
 }
 
 export interface Reading {
@@ -130,19 +132,19 @@ export interface Reading {
 /** Reads a plain object like a YAML document with the same values. Strings with a variable count as unquoted. */
 export function readObject(document: unknown, folder: string, env: NodeJS.ProcessEnv): Reading {
   const faults: Fault[] = [];
-  const context: Source = { file: undefined, folder, tree: undefined, places: new Map(), env };
+  const source: Source = { file: undefined, folder, tree: undefined, places: new Map(), env };
   const ancestors = new Set<object>();
 
   const copy = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
       const scalar = expandScalar(value, true, env);
-      faults.push(...scalar.problems.map(({ message, remedy }) => faultAt(context, path, message, remedy)));
+      faults.push(...scalar.problems.map(({ message, remedy }) => faultAt(source, path, message, remedy)));
       return scalar.value;
     }
     if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
     if (typeof value !== 'object' || ancestors.has(value) || !isPlain(value)) {
       faults.push(
-        faultAt(context, path, 'This value cannot be written in YAML.', 'Give plain maps, lists and scalars.'),
+        faultAt(source, path, 'This value cannot be written in YAML.', 'Give plain maps, lists and scalars.'),
       );
       return null;
     }
@@ -153,7 +155,7 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
           Object.entries(value).filter(([, item]) => item !== undefined),
           path,
           faults,
-          context,
+          source,
           copy,
         );
     ancestors.delete(value);
@@ -161,19 +163,19 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
   };
 
   const tree = copy(document, []);
-  return { source: { ...context, tree }, faults, broken: false };
+  return { source: { ...source, tree }, faults, broken: false };
 }
 
 function mapOf(
   entries: [string, unknown][],
   path: Path,
   faults: Fault[],
-  context: Source,
+  source: Source,
   copy: (value: unknown, path: Path) => unknown,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = Object.create(null);
   for (const [key, item] of entries) {
-    if (key === '__proto__') faults.push(protoFault(context, path));
+    if (key === '__proto__') faults.push(protoFault(source, path));
     else result[key] = copy(item, [...path, key]);
   }
   return result;
@@ -185,10 +187,10 @@ function protoFault(source: Source, path: Path): Fault {
 }
 
 /** Expands the variables of a scalar. The result of unquoted text is read as YAML again, so that `${N:-2}` is a number. */
-function expandScalar(text: string, unquoted: boolean, env: NodeJS.ProcessEnv) {
+function expandScalar(text: string, isUnquoted: boolean, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =
-    expansion.changed && unquoted
+    expansion.hasDollar && isUnquoted
       ? new Expanded(expansion.text, valueOfUnquoted(expansion.text), text)
       : expansion.text;
   return { value, problems: expansion.problems };

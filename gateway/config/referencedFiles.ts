@@ -12,8 +12,8 @@ export class ReferencedFiles {
   readonly #contents = new Map<string, Content>();
 
   read(file: string, mostBytes = largestFile): Content {
-    const known = this.#contents.get(file);
-    if (known) return known;
+    const cached = this.#contents.get(file);
+    if (cached) return cached;
     const content = readContent(file, mostBytes);
     this.#contents.set(file, content);
     return content;

@@ -38,12 +38,12 @@ export interface SchemaNode {
   readonly [keyword: string]: unknown;
 }
 
-let cached: SchemaNode | undefined;
+let cachedSchema: SchemaNode | undefined;
 
 /** The JSON Schema of a routes.yaml whose variables are expanded. */
 export function jsonSchema(): SchemaNode {
-  cached ??= z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode;
-  return cached;
+  cachedSchema ??= z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  return cachedSchema;
 }
 
 /** The content of gateway/routes.schema.json, for editors: the schema of a file whose variables are not yet expanded. */
@@ -60,7 +60,7 @@ export function schemaText(): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-const variable = { type: 'string', pattern: '\\$' };
+const variableForm = { type: 'string', pattern: '\\$' };
 
 // A scalar may also be a variable, and a map may be empty because all its keys are commented out.
 function forEditors(node: SchemaNode): SchemaNode {
@@ -71,8 +71,8 @@ function forEditors(node: SchemaNode): SchemaNode {
     ...(byDefault === undefined ? {} : { default: byDefault }),
   };
   if (node.type === 'null' || (node.type === 'string' && node['pattern'] === undefined)) return node;
-  if (node.type === 'string') return { ...node, pattern: `${node['pattern']}|${variable.pattern}` };
-  return { ...annotations, anyOf: [own, variable] };
+  if (node.type === 'string') return { ...node, pattern: `${node['pattern']}|${variableForm.pattern}` };
+  return { ...annotations, anyOf: [own, variableForm] };
 }
 
 function withChildren(node: SchemaNode): SchemaNode {
@@ -120,7 +120,7 @@ function table(title: string, properties: Readonly<Record<string, SchemaNode>>, 
 
 function rows(path: string, properties: Readonly<Record<string, SchemaNode>>, folded: readonly string[]): string[] {
   return Object.entries(properties).flatMap(([name, node]) => {
-    const inner = folded.includes(name) ? undefined : mapForm(node)?.properties;
+    const members = folded.includes(name) ? undefined : mapForm(node)?.properties;
     const key = `${path}${name}`;
     // The rules of the contract check get one row; docs/compat.md lists them.
     if (key === 'rules')
@@ -130,8 +130,8 @@ function rows(path: string, properties: Readonly<Record<string, SchemaNode>>, fo
             'The level of a rule: error, warn, info or off. [compat.md](compat.md#the-rules) lists the rules and their defaults.',
         }),
       ];
-    const own = inner && node.anyOf === undefined ? [] : [row(key, node)];
-    return inner ? [...own, ...rows(`${key}.`, inner, folded)] : own;
+    const ownRows = members && node.anyOf === undefined ? [] : [row(key, node)];
+    return members ? [...ownRows, ...rows(`${key}.`, members, folded)] : ownRows;
   });
 }
 

@@ -108,7 +108,7 @@ export interface ContractEnd extends Pick<RouteEnd, 'method' | 'path' | 'sunset'
   readonly problem: string | undefined;
 }
 
-/** 0 means off. */
+/** In ms; 0 means off. */
 export interface UpstreamTimeouts {
   readonly connect: number;
   readonly firstByte: number;
@@ -172,7 +172,7 @@ export interface GatewaySettings {
   /** CIDRs; `loopback` and `private` are replaced by their networks. Empty: no proxy is trusted. */
   readonly trustedProxies: readonly string[];
   readonly workers: number | 'auto';
-  /** 0: an unresponsive worker is not replaced. */
+  /** In ms. 0: an unresponsive worker is not replaced. */
   readonly workerTimeout: number;
   readonly drain: number;
   /** `off`: node:http reads all requests. */
@@ -183,7 +183,7 @@ export interface GatewaySettings {
   readonly http2: 'auto' | 'off';
   /** Whether clients without TLS can use HTTP/2. */
   readonly h2c: 'on' | 'off';
-  /** For connections of clients; 0 means off. */
+  /** For connections of clients, in ms; 0 means off. */
   readonly timeouts: { readonly head: number; readonly bodyIdle: number; readonly keepAlive: number };
   readonly limits: { readonly head: number; readonly url: number };
   readonly tls: { readonly cert: string; readonly key: string; readonly hsts: boolean } | undefined;

@@ -11,9 +11,9 @@ export interface Source {
   readonly folder: string;
   /** Maps (without a prototype), lists, scalars and `Expanded`. */
   readonly tree: unknown;
-  /** By `placeKey`. */
+  /** The `placeKey` of a path → the positions of the value at this path and of its key. */
   readonly places: ReadonlyMap<string, Place>;
-  /** Values that a command-line option replaced: the option's name by `placeKey`. */
+  /** The `placeKey` of a value that a command-line option replaced → the name of the option. */
   readonly options?: ReadonlyMap<string, string>;
   /** The environment variables that the document may refer to. */
   readonly env: NodeJS.ProcessEnv;

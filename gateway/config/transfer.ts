@@ -44,8 +44,10 @@ export function fromPlain(plain: PlainSnapshot): Snapshot {
 export async function fromPlainInSlices(plain: PlainSnapshot, before?: Snapshot): Promise<Snapshot> {
   const tables: Tables[] = [];
   for (const { name, moved, contract } of plain.versions) {
-    const known = before?.versions.get(name)?.contract;
-    const paths = contract && (known?.digest === contract.digest ? known.paths : PathTable.inSlices(rowsIn(contract)));
+    const contractBefore = before?.versions.get(name)?.contract;
+    const paths =
+      contract &&
+      (contractBefore?.digest === contract.digest ? contractBefore.paths : PathTable.inSlices(rowsIn(contract)));
     tables.push({
       moved: await PathTable.inSlices(moved),
       contract: contract && paths && { ...contract, paths: await paths },

@@ -58,12 +58,13 @@ export function validate(
     ...faults.map(({ path }) => path).filter((path) => path !== ''),
     ...(context.schema ? intendedKeys(source, context.schema) : []),
   ]);
-  const others = [...types.faults, ...ruleFaults].filter(({ path }) => !reported.has(path));
-  const all = [...faults, ...others];
-  if (all.length > 0) return refusal(all);
+  const furtherFaults = [...types.faults, ...ruleFaults].filter(({ path }) => !reported.has(path));
+  const allFaults = [...faults, ...furtherFaults];
+  if (allFaults.length > 0) return refusal(allFaults);
   const referenced = context.files.digests().map(([name]) => name);
-  const changes = file === undefined ? [] : [file, ...referenced].map(lastChangeOf).filter((at) => at !== undefined);
-  const revised = changes.length === 0 ? now : Math.min(now, Math.max(...changes));
+  const changeTimes =
+    file === undefined ? [] : [file, ...referenced].map(lastChangeOf).filter((at) => at !== undefined);
+  const revised = changeTimes.length === 0 ? now : Math.min(now, Math.max(...changeTimes));
   const snapshot = buildSnapshot(context, revised);
   return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
@@ -77,7 +78,7 @@ function refusal(faults: readonly Fault[]): ConfigResult {
   return { snapshot: undefined, faults: faults.toSorted(byPlace), warnings: [] };
 }
 
-function contextOf(source: Source, { draft, accepted }: TypeCheck, parsed?: ParsedContracts): RuleContext {
+function contextOf(source: Source, { draft, isAccepted }: TypeCheck, parsed?: ParsedContracts): RuleContext {
   const files = new ReferencedFiles();
   const entries = Object.entries(draft.routes)
     .filter(([key]) => isPrefix(key))
@@ -89,7 +90,7 @@ function contextOf(source: Source, { draft, accepted }: TypeCheck, parsed?: Pars
     return [[key, readContract(file, contract.publish, name, files, parsed)] as const];
   });
   // Building the schema takes a tenth of the CPU time of a start.
-  const schema = accepted ? undefined : jsonSchema();
+  const schema = isAccepted ? undefined : jsonSchema();
   return { source, schema, draft, entries, files, contracts: new Map(contracts) };
 }
 
@@ -98,7 +99,7 @@ interface TypeCheck {
   readonly draft: Draft;
   readonly faults: readonly Fault[];
   /** No value has a wrong type, and no key is unknown. Unknown keys are not among the faults. */
-  readonly accepted: boolean;
+  readonly isAccepted: boolean;
 }
 
 type Issue = z.core.$ZodIssue;
@@ -116,7 +117,7 @@ function checkTypes(source: Source): TypeCheck {
   for (let round = 0; round < 1000; round += 1) {
     // zod would compile the schema to functions, which does not pay off for one file.
     const result = routesFile.safeParse(tree, { jitless: true });
-    if (result.success) return { draft: result.data, faults, accepted: round === 0 };
+    if (result.success) return { draft: result.data, faults, isAccepted: round === 0 };
     const issues = result.error.issues.flatMap((issue) => flattenUnion(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));
     const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
@@ -188,8 +189,8 @@ function withoutValueAt(tree: unknown, path: Path): unknown {
   if (typeof tree !== 'object' || tree === null || tree instanceof Expanded || Array.isArray(tree)) return undefined;
   if (!Object.hasOwn(tree, key)) return tree;
   const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
-  const inner = rest.length === 0 ? undefined : withoutValueAt(copy[key], rest);
-  if (inner === undefined) delete copy[key];
-  else copy[key] = inner;
+  const remaining = rest.length === 0 ? undefined : withoutValueAt(copy[key], rest);
+  if (remaining === undefined) delete copy[key];
+  else copy[key] = remaining;
   return copy;
 }

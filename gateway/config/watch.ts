@@ -8,17 +8,17 @@ import { digestOfFailure } from './referencedFiles.ts';
 // A file that has not changed for this long is complete: an editor may empty a file before it writes it.
 const defaultRestMs = 150;
 // The shortest time between two checks, however many events the folder has.
-const checkEveryMs = 40;
+const minCheckIntervalMs = 40;
 // Network file systems and bind mounts report no events.
 const pollMs = 1000;
 // Two changes within one tick of the file system's clock may leave the same times, so the file is read again after this.
 const tickMs = 2100;
 // A file that is missing for this long is reported. A shorter absence may be a part of a save.
-const goneMs = 5000;
+const goneAfterMs = 5000;
 // If a file has kept changing for this long, an earlier content is reported: one that was complete, because it was replaced.
-const unsettledMs = 1000;
+const unsettledReportMs = 1000;
 // A file that keeps changing is not read before this time: most edits are complete by then.
-const earliestMs = 300;
+const firstReadAfterMs = 300;
 // This many changes in a row must replace the content. A program that writes the file in pieces appends to it instead.
 const requiredReplacements = 12;
 // After a large file was read, the next read waits ten times as long as that read took, but at most this long.
@@ -76,8 +76,8 @@ class FileWatch implements Watch {
   /** `lastRead` at the time of that report. */
   #reportedAfter: string | undefined;
   #poll: NodeJS.Timeout | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #dueAt = Number.POSITIVE_INFINITY;
+  #checkTimer: NodeJS.Timeout | undefined;
+  #nextCheckAt = Number.POSITIVE_INFINITY;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #isChecking = false;
   #isClosed = false;
@@ -87,8 +87,10 @@ class FileWatch implements Watch {
   #since = performance.now();
   /** When the content with this signature was read. */
   #readAt: number | undefined;
+  /** The digest of that content. */
   #digest: string | undefined;
   #mayReadAt = 0;
+  /** When the file began to change, or was reported while it kept changing; undefined: it is at rest. */
   #unsettledSince: number | undefined;
   /** The content that was read before, while the file keeps changing. */
   #earlier: (Content & { readonly signature: string }) | undefined;
@@ -115,9 +117,9 @@ class FileWatch implements Watch {
 
   close(): void {
     this.#isClosed = true;
-    for (const events of this.#folders.values()) events?.close();
+    for (const watcher of this.#folders.values()) watcher?.close();
     clearInterval(this.#poll);
-    clearTimeout(this.#timer);
+    clearTimeout(this.#checkTimer);
   }
 
   /** Watches the folder of `file`, and the folder of the file that `file` leads to. */
@@ -125,12 +127,12 @@ class FileWatch implements Watch {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
-    // A content that was rejected at another path may be accepted at this one.
+    // Forget the last report: a content that was rejected at another path may be accepted at this one.
     this.#reportedAfter = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
-    for (const [folder, events] of this.#folders) {
+    for (const [folder, watcher] of this.#folders) {
       if (folders.has(folder)) continue;
-      events?.close();
+      watcher?.close();
       this.#folders.delete(folder);
     }
     for (const folder of folders) if (!this.#folders.has(folder)) this.#folders.set(folder, this.#eventsIn(folder));
@@ -148,16 +150,16 @@ class FileWatch implements Watch {
 
   /** Schedules a check of the file in `ms`, but not less than `checkEveryMs` after the last check. */
   #checkIn(ms: number): void {
-    const dueAt = Math.max(performance.now() + ms, this.#checkedAt + checkEveryMs);
-    if (this.#isClosed || dueAt >= this.#dueAt) return;
-    this.#dueAt = dueAt;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#check(), Math.max(0, dueAt - performance.now())).unref();
+    const dueAt = Math.max(performance.now() + ms, this.#checkedAt + minCheckIntervalMs);
+    if (this.#isClosed || dueAt >= this.#nextCheckAt) return;
+    this.#nextCheckAt = dueAt;
+    clearTimeout(this.#checkTimer);
+    this.#checkTimer = setTimeout(() => void this.#check(), Math.max(0, dueAt - performance.now())).unref();
   }
 
   async #check(): Promise<void> {
-    this.#dueAt = Number.POSITIVE_INFINITY;
-    if (this.#isChecking) return this.#checkIn(checkEveryMs);
+    this.#nextCheckAt = Number.POSITIVE_INFINITY;
+    if (this.#isChecking) return this.#checkIn(minCheckIntervalMs);
     this.#isChecking = true;
     this.#checkedAt = performance.now();
     try {
@@ -176,22 +178,22 @@ class FileWatch implements Watch {
       this.#readAt = undefined;
       this.#unsettledSince ??= now;
     }
-    const rest = now - this.#since;
-    if (rest < this.#restMs) {
-      this.#checkIn(this.#restMs - rest);
+    const restedMs = now - this.#since;
+    if (restedMs < this.#restMs) {
+      this.#checkIn(this.#restMs - restedMs);
       if (this.#takesContent && signature !== undefined) await this.#compareUnsettled(signature, now);
       return;
     }
     this.#unsettledSince = this.#earlier = undefined;
     this.#replacements = 0;
     if (signature === undefined) {
-      if (rest >= goneMs && this.#readAt === undefined) this.#report(undefined, now);
+      if (restedMs >= goneAfterMs && this.#readAt === undefined) this.#report(undefined, now);
       return;
     }
     // `lastRead` may have changed without a change of the file.
     if (this.#readAt !== undefined && !this.#isNew(this.#digest)) {
       if (this.#readAt - this.#since >= tickMs) return;
-      if (rest < tickMs) return this.#checkIn(tickMs - rest);
+      if (restedMs < tickMs) return this.#checkIn(tickMs - restedMs);
     }
     if (now < this.#mayReadAt) return this.#checkIn(this.#mayReadAt - now);
     const content = await this.#read(signature);
@@ -201,8 +203,9 @@ class FileWatch implements Watch {
 
   /** For a file that keeps changing: a content that was replaced is complete; one that was appended to is not. */
   async #compareUnsettled(signature: string, now: number): Promise<void> {
-    const since = this.#unsettledSince ?? now;
-    if (now - since < earliestMs || now < this.#mayReadAt || this.#earlier?.signature === signature) return;
+    const unsettledSince = this.#unsettledSince ?? now;
+    if (now - unsettledSince < firstReadAfterMs || now < this.#mayReadAt || this.#earlier?.signature === signature)
+      return;
     const content = await this.#read(signature);
     // An editor may empty a file before it writes it.
     if (!content?.bytes?.length) return;
@@ -212,7 +215,7 @@ class FileWatch implements Watch {
     const isSameFile = inodeIn(earlier.signature) === inodeIn(signature);
     const isAddition = isSameFile && beginsWith(content.bytes, earlier.bytes);
     this.#replacements = isAddition ? 0 : this.#replacements + 1;
-    if (this.#replacements < requiredReplacements || now - since <= unsettledMs) return;
+    if (this.#replacements < requiredReplacements || now - unsettledSince <= unsettledReportMs) return;
     this.#unsettledSince = now;
     this.#report(earlier.digest, undefined, earlier.bytes);
   }

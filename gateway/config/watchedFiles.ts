@@ -22,14 +22,15 @@ export class WatchedFiles {
   }
 
   /** Watches these files, and stops watching all others. */
-  setFiles(routes: string, { byMajor, usage: { names } }: Pick<Snapshot, 'byMajor' | 'usage'>): void {
-    const others = new Map<string, string | undefined>();
-    for (const { contract } of byMajor) if (contract) others.set(contract.file, contract.digest);
+  setFiles(routes: string, { byMajor, usage: { names: namesFile } }: Pick<Snapshot, 'byMajor' | 'usage'>): void {
+    // File → the digest of the content that was read last; undefined: not known.
+    const otherFiles = new Map<string, string | undefined>();
+    for (const { contract } of byMajor) if (contract) otherFiles.set(contract.file, contract.digest);
     // Waivers, freezes and brownouts use names of clients. They are resolved when the snapshot is loaded.
     const usesNames = byMajor.some(({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0);
-    if (names !== undefined && usesNames) others.set(names, undefined);
+    if (namesFile !== undefined && usesNames) otherFiles.set(namesFile, undefined);
     for (const [file, watch] of this.#watches) {
-      if (file === routes || others.has(file)) continue;
+      if (file === routes || otherFiles.has(file)) continue;
       watch.close();
       this.#watches.delete(file);
     }
@@ -37,7 +38,7 @@ export class WatchedFiles {
       const options = { lastRead: this.#lastRead, takesContent: true, realPathOf };
       this.#watches.set(routes, watchFile(routes, this.#onChange, options));
     }
-    for (const [file, lastRead] of others) {
+    for (const [file, lastRead] of otherFiles) {
       if (this.#watches.has(file)) continue;
       const options = { lastRead, mostBytes: largestContract };
       this.#watches.set(

@@ -23,7 +23,7 @@ it.each([
   [`$$${v('NAME')}`, '$value'],
   [v('DOLLAR'), v('NAME')],
 ])('%s becomes %s', (input, text) => {
-  expect(expand(input, env)).toEqual({ text, changed: input.includes('$'), problems: [] });
+  expect(expand(input, env)).toEqual({ text, hasDollar: input.includes('$'), problems: [] });
 });
 
 it.each([

@@ -47,6 +47,7 @@ export interface ComparedFile {
   readonly file: string;
   /** Absolute. */
   readonly path: string;
+  /** Epoch ms. */
   readonly now: number;
   readonly isRetired: (version: Version) => boolean;
 }
@@ -74,9 +75,13 @@ export function compareWithCompose(
   const { result, gateway, notes } = findingsBetween(routes, project, gatewayName, running);
   const hasUnknownValue = ({ message, value = '' }: Fault): boolean =>
     message.includes(unknownValue) || value.includes(unknownValue);
-  const known = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasUnknownValue(fault));
-  const faults = sorted([...known(result.faults), ...project.missing], orderOf(routes, project));
-  return { gateway, notes: known(notes), result: { ...result, faults, warnings: known(result.warnings) } };
+  const withKnownValues = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasUnknownValue(fault));
+  const faults = sorted([...withKnownValues(result.faults), ...project.missing], orderOf(routes, project));
+  return {
+    gateway,
+    notes: withKnownValues(notes),
+    result: { ...result, faults, warnings: withKnownValues(result.warnings) },
+  };
 }
 
 function findingsBetween(
@@ -106,14 +111,14 @@ function findingsBetween(
   const found = findings({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
   const withLevel = (level: ComposeFinding['level']): Fault[] =>
     found.filter((finding) => finding.level === level).map(({ fault }) => fault);
-  const order = orderOf(routes, project);
+  const fileOrder = orderOf(routes, project);
   return {
     gateway: gateway.name,
-    notes: sorted(withLevel('note'), order),
+    notes: sorted(withLevel('note'), fileOrder),
     result: {
       snapshot,
-      faults: sorted(withLevel('fault'), order),
-      warnings: sorted([...result.warnings, ...project.warnings, ...withLevel('warning')], order),
+      faults: sorted(withLevel('fault'), fileOrder),
+      warnings: sorted([...result.warnings, ...project.warnings, ...withLevel('warning')], fileOrder),
     },
   };
 }
@@ -126,8 +131,8 @@ function refusal(faults: readonly Fault[]): Pick<ComposeResult, 'result' | 'note
   return { result: { snapshot: undefined, faults: sorted(faults, []), warnings: [] }, notes: [] };
 }
 
-function sorted(faults: readonly Fault[], order: readonly string[]): Fault[] {
-  const rank = ({ file }: Fault): number => order.indexOf(file ?? '');
+function sorted(faults: readonly Fault[], fileOrder: readonly string[]): Fault[] {
+  const rank = ({ file }: Fault): number => fileOrder.indexOf(file ?? '');
   return faults.toSorted((a, b) => rank(a) - rank(b) || byPlace(a, b));
 }
 
@@ -142,9 +147,9 @@ const gatewaySigns: readonly ((service: Service, routes: ComparedFile, project: 
 
 /** The service that runs the gateway: the service `gatewayName`. Without a name, the only service with the strongest signs. */
 function gatewayIn(project: Project, routes: ComparedFile, gatewayName: string | undefined): Service | Fault {
-  const all = [...project.services.values()];
+  const services = [...project.services.values()];
   if (gatewayName !== undefined) return project.services.get(gatewayName) ?? unknownService(project, gatewayName);
-  let candidates = all;
+  let candidates = services;
   for (const hasSign of gatewaySigns) {
     const matching = candidates.filter((service) => hasSign(service, routes, project));
     const [only] = matching;
@@ -152,11 +157,11 @@ function gatewayIn(project: Project, routes: ComparedFile, gatewayName: string |
     if (matching.length > 1) candidates = matching;
   }
   const names = listed(candidates.map(({ name }) => name));
-  const at = { file: project.files[0] ?? '', line: 1, column: 1 };
-  if (all.length === 0)
-    return faultIn(at, ['services'], 'The project has no services.', 'Name the file that has the gateway.');
+  const fileStart = { file: project.files[0] ?? '', line: 1, column: 1 };
+  if (services.length === 0)
+    return faultIn(fileStart, ['services'], 'The project has no services.', 'Name the file that has the gateway.');
   const message = `It is not clear which service is the gateway: ${names}.`;
-  return faultIn(candidates[0]?.at ?? at, ['services'], message, 'Name it with --compose-service NAME.');
+  return faultIn(candidates[0]?.at ?? fileStart, ['services'], message, 'Name it with --compose-service NAME.');
 }
 
 function unknownService(project: Project, name: string): Fault {

@@ -50,10 +50,10 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     }
     return out + rest;
   };
-  const braced = (inner: string, depth: number): string => {
-    const name = variableName.exec(inner)?.[0] ?? '';
-    const [, colon, operator = '', word = ''] = /^(:?)([-?+])(.*)$/s.exec(inner.slice(name.length)) ?? [];
-    if (name === '' || (operator === '' && inner !== name)) return malformed();
+  const braced = (content: string, depth: number): string => {
+    const name = variableName.exec(content)?.[0] ?? '';
+    const [, colon, operator = '', word = ''] = /^(:?)([-?+])(.*)$/s.exec(content.slice(name.length)) ?? [];
+    if (name === '' || (operator === '' && content !== name)) return malformed();
     if (operator === '') return lookUp(name);
     const value = ownValue(variables, name);
     const isGiven = value !== undefined && (colon === '' || value !== '');

@@ -126,26 +126,29 @@ function mountPoint(volume: ComposeNode): string {
 export function normaliseService(service: ComposeNode): ComposeNode {
   if (service.kind !== 'map') return service;
   const entries = [...service.entries].map(([key, entry]): [string, ComposeEntry] => {
-    const split = key === 'environment' || key === 'labels' ? byEquals : byName;
+    const toEntries = key === 'environment' || key === 'labels' ? entriesByAssignment : entriesByName;
     const mayBeList = ['environment', 'labels', 'networks', 'depends_on'].includes(key);
-    return [key, mayBeList && entry.value.kind === 'list' ? { ...entry, value: asMap(entry.value, split) } : entry];
+    return [key, mayBeList && entry.value.kind === 'list' ? { ...entry, value: asMap(entry.value, toEntries) } : entry];
   });
   return mapOf(entries, service.at, service.tag);
 }
 
-function asMap(list: ComposeNode, split: (item: ComposeNode) => readonly (readonly [string, ComposeEntry])[]): MapNode {
-  return mapOf(itemsOf(list).flatMap(split), list.at, list.tag);
+function asMap(
+  list: ComposeNode,
+  toEntries: (item: ComposeNode) => readonly (readonly [string, ComposeEntry])[],
+): MapNode {
+  return mapOf(itemsOf(list).flatMap(toEntries), list.at, list.tag);
 }
 
 /** `NAME=value`, or `NAME` alone. */
-function byEquals(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
+function entriesByAssignment(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
   if (item.kind !== 'scalar' || item.text === undefined) return entriesOf(item);
   const at = item.text.indexOf('=');
   const name = at === -1 ? item.text : item.text.slice(0, at);
   return [[name, { key: item.at, value: { ...item, text: at === -1 ? undefined : item.text.slice(at + 1) } }]];
 }
 
-function byName(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
+function entriesByName(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
   if (item.kind !== 'scalar' || item.text === undefined) return [];
   return [[item.text, { key: item.at, value: { ...item, text: undefined } }]];
 }

@@ -45,10 +45,10 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   const reader = new ComposeReader(cwd);
   const warnings: Fault[] = [];
   const resolveFile = (file: ComposeFile, trail: readonly string[]): MapNode => {
-    const own = resolveExtends(file, reader);
+    const extended = resolveExtends(file, reader);
     return readIncludes(file, reader, warnings, trail, resolveFile).reduceRight(
       (override, base) => mergeMaps(base, override),
-      own,
+      extended,
     );
   };
   const roots = files.flatMap((name) => {
@@ -108,6 +108,7 @@ function resolveExtends(file: ComposeFile, reader: ComposeReader): MapNode {
   );
 }
 
+/** The service with its `extends` resolved. `trail`: the references that led to this service, each as folder, file and name. */
 function extend(
   name: string,
   service: MapNode,
@@ -120,13 +121,13 @@ function extend(
   const path = ['services', name, 'extends'];
   const baseName = textOf(entry.value) ?? textOf(child(entry.value, 'service')) ?? '';
   const otherFile = textOf(child(entry.value, 'file'));
-  const from = otherFile === undefined ? file : reader.readFrom(file, otherFile, entry.key);
+  const baseFile = otherFile === undefined ? file : reader.readFrom(file, otherFile, entry.key);
   // The faults of the other file are already reported.
-  if (!from) return service;
-  const step = `${from.folder}:${otherFile ?? ''}:${baseName}`;
-  const services = child(from.root, 'services');
+  if (!baseFile) return service;
+  const step = `${baseFile.folder}:${otherFile ?? ''}:${baseName}`;
+  const services = child(baseFile.root, 'services');
   const base = child(services, baseName);
-  if (trail.includes(step) || (trail.length === 0 && from === file && baseName === name)) {
+  if (trail.includes(step) || (trail.length === 0 && baseFile === file && baseName === name)) {
     reader.faults.push(
       faultIn(
         entry.key,
@@ -144,7 +145,7 @@ function extend(
     );
     return service;
   }
-  const resolvedBase = extend(baseName, base, from, reader, [...trail, step]);
+  const resolvedBase = extend(baseName, base, baseFile, reader, [...trail, step]);
   // Faults name the position of the extending service.
   return { ...mergeMaps(resolvedBase, service), at: service.at };
 }
@@ -182,8 +183,8 @@ function readIncludes(
         );
         return [];
       }
-      const inner = readIncluded(file, reader, item, name, path);
-      return inner ? [resolveFile(inner, [...trail, absolute])] : [];
+      const included = readIncluded(file, reader, item, name, path);
+      return included ? [resolveFile(included, [...trail, absolute])] : [];
     });
     const [first, ...others] = roots;
     return first ? [others.reduce((base, override) => mergeMaps(base, override), first)] : [];
@@ -202,6 +203,6 @@ function readIncluded(
   const envFiles = textsOf(child(item, 'env_file')).map((env) => envFile(resolve(file.folder, env)));
   const fromEnvFiles = envFiles.length > 0 ? Object.assign({}, ...envFiles) : {};
   const variables = envFiles.length > 0 ? { ...fromEnvFiles, ...file.variables } : variablesIn(folder, file.variables);
-  const inner = reader.readFrom(file, name, path.at, variables);
-  return inner && { ...inner, folder };
+  const included = reader.readFrom(file, name, path.at, variables);
+  return included && { ...included, folder };
 }

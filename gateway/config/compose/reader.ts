@@ -27,7 +27,7 @@ import {
 } from './node.ts';
 
 // Much larger than any file written by hand.
-const largestText = 4 * 1024 * 1024;
+const largestFileBytes = 4 * 1024 * 1024;
 const mostFiles = 100;
 
 /** One file of a project, with normalised services. */
@@ -43,9 +43,9 @@ export class ComposeReader {
   readonly faults: Fault[] = [];
   /** Required variables that are not set. */
   readonly missing: Fault[] = [];
-  /** By the name of the file in faults. */
+  /** The name of a file in faults → its text. */
   readonly texts = new Map<string, string>();
-  /** The folder that relative paths are resolved from, by the same name. */
+  /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
   readonly folders = new Map<string, string>();
   readonly #cwd: string;
 
@@ -72,7 +72,7 @@ export class ComposeReader {
       this.faults.push(faultIn(root?.at ?? at, [], 'This is not a Compose file.', remedy));
       return undefined;
     }
-    return { root: this.#checked(root), folder, variables };
+    return { root: this.#withNormalisedServices(root), folder, variables };
   }
 
   /** Reads a file that another file refers to. An unreadable path is a fault of the referring file, at `at`. */
@@ -99,16 +99,16 @@ export class ComposeReader {
     } catch (error) {
       throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
     }
-    const text = bytes.length > largestText ? undefined : decode(bytes);
+    const text = bytes.length > largestFileBytes ? undefined : decode(bytes);
     const [message, remedy] =
-      bytes.length > largestText
+      bytes.length > largestFileBytes
         ? ['The file is larger than 4 MiB.', 'Split it.']
         : ['The file is not UTF-8.', 'Save it as UTF-8.'];
     if (text === undefined) this.faults.push(faultIn({ file, line: 1, column: 1 }, [], message, remedy));
     return text;
   }
 
-  #checked(root: MapNode): MapNode {
+  #withNormalisedServices(root: MapNode): MapNode {
     const services = entriesOf(root.entries.get('services')?.value).flatMap(([name, entry]) => {
       if (entry.value.kind === 'map') return [[name, { ...entry, value: normaliseService(entry.value) }] as const];
       if (entry.value.tag === 'reset') return [[name, entry] as const];
@@ -214,7 +214,8 @@ function walkMap(
     if (!isMergeKey(key)) own.set(isScalar(key) ? String(key.value) : '', { key: keyAt, value: node });
     else {
       const maps = node.kind === 'list' ? node.items : [node];
-      for (const [inner, entry] of maps.flatMap(entriesOf)) if (!merged.has(inner)) merged.set(inner, entry);
+      for (const [mergedKey, entry] of maps.flatMap(entriesOf))
+        if (!merged.has(mergedKey)) merged.set(mergedKey, entry);
     }
   }
   return mapOf([...merged, ...own], at, tag);

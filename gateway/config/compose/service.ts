@@ -38,6 +38,7 @@ export interface Service {
 export interface Setting {
   readonly text: string;
   readonly at: FilePosition;
+  /** Variables in the value that are not set. */
   readonly unset: readonly string[];
 }
 
@@ -50,6 +51,7 @@ export interface ServiceContext {
   readonly project: string;
   readonly variables: Variables;
   readonly activeProfiles: ReadonlySet<string>;
+  /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
   readonly folders: ReadonlyMap<string, string>;
 }
 
@@ -91,9 +93,10 @@ function environmentOf(
   const settings = new Map<string, Setting>();
   for (const item of itemsOf(child(node, 'env_file'))) {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
-    const read = envFile(resolve(folders.get(item.at.file) ?? '.', path));
-    if (!read && textOf(child(item, 'required')) !== 'false') missingEnvFiles.push(item);
-    for (const [name, text = ''] of Object.entries(read ?? {})) settings.set(name, { text, at: item.at, unset: [] });
+    const fromFile = envFile(resolve(folders.get(item.at.file) ?? '.', path));
+    if (!fromFile && textOf(child(item, 'required')) !== 'false') missingEnvFiles.push(item);
+    for (const [name, text = ''] of Object.entries(fromFile ?? {}))
+      settings.set(name, { text, at: item.at, unset: [] });
   }
   for (const [name, { key, value }] of entriesOf(child(node, 'environment'))) {
     // A name without a value takes the value from the environment of Compose itself.
@@ -110,15 +113,15 @@ function networksOf(name: string, node: MapNode, project: string): Map<string, R
   if (child(node, 'network_mode') !== undefined) return new Map();
   const networks = entriesOf(child(node, 'networks'));
   const container = textOf(child(node, 'container_name'));
-  const names = [
+  const hostNames = [
     name,
     ...(container === undefined ? [`${project}-${name}-1`, `${project}_${name}_1`] : [container]),
     ...textsOf(child(node, 'hostname')),
   ];
   const inLowerCase = (all: readonly string[]): Set<string> => new Set(all.map((one) => one.toLowerCase()));
-  if (networks.length === 0) return new Map([['default', inLowerCase(names)]]);
+  if (networks.length === 0) return new Map([['default', inLowerCase(hostNames)]]);
   return new Map(
-    networks.map(([key, { value }]) => [key, inLowerCase([...names, ...textsOf(child(value, 'aliases'))])]),
+    networks.map(([key, { value }]) => [key, inLowerCase([...hostNames, ...textsOf(child(value, 'aliases'))])]),
   );
 }
 
@@ -128,8 +131,8 @@ function whyNotStarted(node: MapNode, activeProfiles: ReadonlySet<string>): stri
       .map((one) => brief(one))
       .join(' or ')}`;
   }
-  const count = textOf(child(node, 'scale')) ?? textOf(child(node, 'deploy', 'replicas'));
-  return count !== undefined && Number(count) === 0 ? 'scaled to 0' : undefined;
+  const replicas = textOf(child(node, 'scale')) ?? textOf(child(node, 'deploy', 'replicas'));
+  return replicas !== undefined && Number(replicas) === 0 ? 'scaled to 0' : undefined;
 }
 
 function isOutOfProfile(node: MapNode, activeProfiles: ReadonlySet<string>): boolean {
@@ -194,15 +197,15 @@ function portsInMapping(item: ComposeNode): Port[] {
   const text = textOf(item) ?? '';
   // Longer than any valid mapping; the pattern below is slow on long texts.
   if (text.length > 200) return [];
-  const [, host, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];
-  return portRange(target, 'ports', item.at, host);
+  const [, published, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];
+  return portRange(target, 'ports', item.at, published);
 }
 
-function portRange(text: string | undefined, key: string, at: FilePosition, host?: string): Port[] {
+function portRange(text: string | undefined, key: string, at: FilePosition, publishedText?: string): Port[] {
   const [, first = '', last = first, protocol = 'tcp'] =
     /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(\w+))?$/.exec(text ?? '') ?? [];
   if (first === '' || protocol === 'udp') return [];
-  const published = host !== undefined && /^\d{1,5}$/.test(host) ? Number(host) : undefined;
+  const published = publishedText !== undefined && /^\d{1,5}$/.test(publishedText) ? Number(publishedText) : undefined;
   return [{ first: Number(first), last: Number(last), published, key, at }];
 }
 

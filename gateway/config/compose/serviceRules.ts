@@ -76,13 +76,13 @@ export const orphanStillRuns: ComposeRule = (context) => {
   const orphans = [...running].filter((name) => !project.services.has(name) && !usedHosts.has(name.toLowerCase()));
   return orphans.map((service): ComposeFinding => {
     const name = brief(service);
-    const unused = versions.find((version) => !needsBackend(version) && isNamedFor(service, version.name));
+    const unusedVersion = versions.find((version) => !needsBackend(version) && isNamedFor(service, version.name));
     const message = `A container of ${name} still runs in the project ${brief(project.name)}, but none of these files has that service.`;
-    const remove =
+    const removal =
       'remove it with `docker compose up --detach --remove-orphans`, or with `docker rm --force` and its name';
-    const steps = unused
-      ? `Wait for \`version-gateway status --wait /${unused.name}\`, then ${remove}`
-      : `${remove.charAt(0).toUpperCase()}${remove.slice(1)}`;
+    const steps = unusedVersion
+      ? `Wait for \`version-gateway status --wait /${unusedVersion.name}\`, then ${removal}`
+      : `${removal.charAt(0).toUpperCase()}${removal.slice(1)}`;
     const at = { file: project.files[0] ?? '', line: 1, column: 1 };
     const fault = faultIn(
       at,
@@ -157,29 +157,31 @@ export const retiredStillRuns: ComposeRule = (context) =>
 function unneededServices(context: ComposeContext): ReadonlyMap<Service, ComposeVersion> {
   const inUse = servicesOf(servedTargets(context));
   const candidates = backends(context);
-  const found = new Map<Service, ComposeVersion>();
+  const unneeded = new Map<Service, ComposeVersion>();
   for (const version of context.versions) {
     if (needsBackend(version)) continue;
     const named = candidates.filter((service) => isNamedFor(service.name, version.name));
     for (const service of [...servicesOf(version.targets), ...named])
-      if (!inUse.has(service)) found.set(service, version);
+      if (!inUse.has(service)) unneeded.set(service, version);
   }
-  return found;
+  return unneeded;
 }
 
-/** Services on a network of the gateway that neither belong to another service nor stand in front of the gateway. */
+/** Services on a network of the gateway that no other service uses and that do not stand in front of the gateway. */
 function backends({ project, gateway }: ComposeContext): readonly Service[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
-  const needs = others.map((service) => [service, namesUsedBy(service)] as const);
-  const needed = new Set(
-    needs.flatMap(([{ name }, hosts]) => [...hosts].filter((host) => host !== name.toLowerCase())),
+  const namesByService = others.map((service) => [service, namesUsedBy(service)] as const);
+  const namesUsedByOthers = new Set(
+    namesByService.flatMap(([{ name }, usedNames]) => [...usedNames].filter((host) => host !== name.toLowerCase())),
   );
-  return needs.flatMap(([service, hosts]) => {
+  return namesByService.flatMap(([service, usedNames]) => {
     const isReachable = [...service.networks.keys()].some((network) => gateway.networks.has(network));
     const isExcluded =
       textOf(child(service.node, 'labels', backendLabel)) === 'false' || commonImages.has(imageOf(service));
-    const isInFront = hosts.has(gateway.name.toLowerCase());
-    return isReachable && !isExcluded && !isInFront && !needed.has(service.name.toLowerCase()) ? [service] : [];
+    const isInFront = usedNames.has(gateway.name.toLowerCase());
+    return isReachable && !isExcluded && !isInFront && !namesUsedByOthers.has(service.name.toLowerCase())
+      ? [service]
+      : [];
   });
 }
 

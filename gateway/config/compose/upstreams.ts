@@ -76,10 +76,12 @@ export type HostResolution =
   | { readonly kind: 'itself' | 'outside' | 'nothing' };
 
 export function resolveHost({ host, port }: ComposeTarget, project: Project, gateway: Service): HostResolution {
-  const all = [...project.services.values()];
+  const projectServices = [...project.services.values()];
   if (isLoopback(host)) return atLoopback(port, project, gateway);
   const isOn = (service: Service, network: string): boolean => service.networks.get(network)?.has(host) === true;
-  const services = all.filter((service) => [...gateway.networks.keys()].some((network) => isOn(service, network)));
+  const services = projectServices.filter((service) =>
+    [...gateway.networks.keys()].some((network) => isOn(service, network)),
+  );
   if (services.some((service) => service !== gateway)) {
     return { kind: 'services', services: services.filter((service) => service !== gateway) };
   }
@@ -87,7 +89,9 @@ export function resolveHost({ host, port }: ComposeTarget, project: Project, gat
   const links = allTexts(child(gateway.node, 'links')).map((link) => link.toLowerCase().split(':'));
   const linked = project.services.get(links.find((names) => names.at(-1) === host)?.[0] ?? '');
   if (linked) return { kind: 'services', services: [linked] };
-  const elsewhere = all.find((service) => [...service.networks.keys()].some((network) => isOn(service, network)));
+  const elsewhere = projectServices.find((service) =>
+    [...service.networks.keys()].some((network) => isOn(service, network)),
+  );
   if (elsewhere) return { kind: 'elsewhere', service: elsewhere };
   return isOutside(host, gateway) ? { kind: 'outside' } : { kind: 'nothing' };
 }
@@ -95,8 +99,8 @@ export function resolveHost({ host, port }: ComposeTarget, project: Project, gat
 /** The names of the services that the gateway's container can reach. */
 function reachableNames(gateway: Service, project: Project): string[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
-  const near = others.filter((service) => [...service.networks.keys()].some((key) => gateway.networks.has(key)));
-  return near.map(({ name }) => name);
+  const reachable = others.filter((service) => [...service.networks.keys()].some((key) => gateway.networks.has(key)));
+  return reachable.map(({ name }) => name);
 }
 
 function isLoopback(host: string): boolean {
@@ -105,22 +109,27 @@ function isLoopback(host: string): boolean {
 
 /** Services at 127.0.0.1 of the gateway's container: those that share its network. */
 function atLoopback(port: number, project: Project, gateway: Service): HostResolution {
-  const all = [...project.services.values()].filter((service) => service !== gateway);
+  const otherServices = [...project.services.values()].filter((service) => service !== gateway);
   if (gateway.networkMode === 'host') {
-    const matching = all.filter((service) => portsOf(service).some(({ published }) => published === port));
+    const matching = otherServices.filter((service) => portsOf(service).some(({ published }) => published === port));
     return matching.length > 0 ? { kind: 'services', services: matching } : { kind: 'outside' };
   }
-  const [, shared = gateway.name] = /^service:(.+)$/.exec(gateway.networkMode ?? '') ?? [];
-  const sharing = all.filter(({ name, networkMode }) => name === shared || networkMode === `service:${shared}`);
+  const [, networkOwner = gateway.name] = /^service:(.+)$/.exec(gateway.networkMode ?? '') ?? [];
+  const sharing = otherServices.filter(
+    ({ name, networkMode }) => name === networkOwner || networkMode === `service:${networkOwner}`,
+  );
   return sharing.length > 0 ? { kind: 'services', services: sharing } : { kind: 'itself' };
 }
 
 /** Whether the host is an IP address, a DNS name with a dot, or a name from `extra_hosts` or `external_links`. */
 function isOutside(host: string, gateway: Service): boolean {
-  const extra = child(gateway.node, 'extra_hosts');
-  const hosts = [...entriesOf(extra).map(([name]) => name), ...allTexts(extra).map((text) => text.split(/[:=]/)[0])];
-  const external = allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1));
-  return isIP(host) !== 0 || host.includes('.') || hosts.includes(host) || external.includes(host);
+  const extraHosts = child(gateway.node, 'extra_hosts');
+  const hosts = [
+    ...entriesOf(extraHosts).map(([name]) => name),
+    ...allTexts(extraHosts).map((text) => text.split(/[:=]/)[0]),
+  ];
+  const externalNames = allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1));
+  return isIP(host) !== 0 || host.includes('.') || hosts.includes(host) || externalNames.includes(host);
 }
 
 /** Everything that a rule compares. */
@@ -189,18 +198,18 @@ export const upstreamUnanswered: ComposeRule = (context) =>
       return [faultFinding(faultWith(where, 'Put both services on one network.'))];
     }
     if (resolution.kind !== 'nothing') return [];
-    const external = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
-    if (external.length > 0) {
-      const remedy = `Make sure that a container of another project has this name on ${listed(external)}.`;
+    const externalNetworks = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
+    if (externalNetworks.length > 0) {
+      const remedy = `Make sure that a container of another project has this name on ${listed(externalNetworks)}.`;
       return [warningFinding(faultWith(`no service of these files has the name ${host}.`, remedy))];
     }
     const names = reachableNames(gateway, project);
     const best = nearest(target.host, names);
-    const known =
+    const remedyWithoutGuess =
       names.length === 0
         ? `Add the service to a network of ${brief(gateway.name)}.`
         : `Services there: ${listed(names)}.`;
-    const remedy = best === undefined ? known : `Did you mean ${brief(best)}?`;
+    const remedy = best === undefined ? remedyWithoutGuess : `Did you mean ${brief(best)}?`;
     return [faultFinding(faultWith(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
   });
 
@@ -209,15 +218,15 @@ export const portDiffers: ComposeRule = (context) =>
   servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     // With `network_mode: host`, `resolveHost` has found the service by this port.
     if (resolution.kind !== 'services' || context.gateway.networkMode === 'host') return [];
-    const known = resolution.services.map((service) => ({ service, ports: portsOf(service) }));
-    if (known.some(({ ports }) => ports.length === 0 || listensOn(ports, target.port))) return [];
-    return known.slice(0, 1).map(({ service, ports }) => {
+    const candidates = resolution.services.map((service) => ({ service, ports: portsOf(service) }));
+    if (candidates.some(({ ports }) => ports.length === 0 || listensOn(ports, target.port))) return [];
+    return candidates.slice(0, 1).map(({ service, ports }) => {
       const published = ports.find((port) => port.published === target.port);
       const message = published
         ? `${target.port} is the published port of the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
         : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
-      const first = published ?? ports[0];
-      const remedy = `Write ${portsInWords(first ? [first] : [])}, or add ${target.port} to expose if that port is right.`;
+      const rightPort = published ?? ports[0];
+      const remedy = `Write ${portsInWords(rightPort ? [rightPort] : [])}, or add ${target.port} to expose if that port is right.`;
       return faultFinding(
         faultAt(
           context.source,
@@ -247,11 +256,11 @@ export const backendNotStarted: ComposeRule = (context) =>
 
 function suggestion(target: ComposeTarget, { gateway, project, versions }: ComposeContext): string {
   const names = new Set(reachableNames(gateway, project));
-  const near = [...project.services.values()].filter(({ name }) => names.has(name));
-  const byPort = near.filter((service) =>
+  const reachable = [...project.services.values()].filter(({ name }) => names.has(name));
+  const byPort = reachable.filter((service) =>
     portsOf(service).some((port) => port.published === target.port || listensOn([port], target.port)),
   );
-  const service = byPort.length === 1 ? byPort[0] : near.find(({ name }) => name === target.version);
+  const service = byPort.length === 1 ? byPort[0] : reachable.find(({ name }) => name === target.version);
   const belongsToOtherVersion = versions.some(({ name }) => name === service?.name && name !== target.version);
   const scheme = target.url.slice(0, target.url.indexOf(':'));
   const ports = service ? portsOf(service) : [];

@@ -55,8 +55,9 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
   adaptersOf(entries).flatMap(({ key, adapter: { from } }) => {
     const at = ['routes', key, 'adapter', 'from'];
     const others = entries.filter((other) => other.key !== key && !other.route.retired && !other.route.adapter);
-    const known = others.map((other) => other.key).join(', ');
-    const remedy = known === '' ? 'Add a version with an upstream, or remove the adapter.' : `Write one of ${known}.`;
+    const otherKeys = others.map((other) => other.key).join(', ');
+    const remedy =
+      otherKeys === '' ? 'Add a version with an upstream, or remove the adapter.' : `Write one of ${otherKeys}.`;
     if (from === undefined) {
       if (hasValue(source, at)) return [];
       return [faultAt(source, at, 'The adapter has no `from`.', `Name the version whose backend answers. ${remedy}`)];
@@ -72,21 +73,28 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
 /** Both contracts are compared when the file is loaded. If they are equal, one of them is probably the wrong file. */
 export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }) =>
   adaptersOf(entries).flatMap(({ key, adapter: { from } }) => {
-    const named = [key, from].filter((name) => entries.some((other) => other.key === name)) as string[];
-    const missing = named.find((name) => !hasValue(source, ['routes', name, 'contract']));
+    const keys = [key, from].filter((name) => entries.some((other) => other.key === name)) as string[];
+    const missing = keys.find((name) => !hasValue(source, ['routes', name, 'contract']));
     if (missing !== undefined) {
-      const message = `The adapter is checked with the contracts of ${named.join(' and ')}, and ${missing} has none.`;
+      const message = `The adapter is checked with the contracts of ${keys.join(' and ')}, and ${missing} has none.`;
       return [faultAt(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`, 'key')];
     }
-    const [own, other] = [contracts.get(key), contracts.get(from ?? '')];
-    if (from === key || isUnusable(own) || isUnusable(other) || !own || own.digest !== other?.digest) return [];
+    const [ownContract, otherContract] = [contracts.get(key), contracts.get(from ?? '')];
+    if (
+      from === key ||
+      isUnusable(ownContract) ||
+      isUnusable(otherContract) ||
+      !ownContract ||
+      ownContract.digest !== otherContract?.digest
+    )
+      return [];
     const message = `${key} and ${from} have the same contract, so there is nothing to adapt.`;
     return [
       faultAt(source, ['routes', key, 'contract'], message, `Name the contract of ${key}, or remove the adapter.`),
     ];
   });
 
-const reasons: Readonly<Record<string, string>> = {
+const reasonByMethod: Readonly<Record<string, string>> = {
   PUT: 'A client that reads a resource and writes it back would delete the fields that its version does not have.',
   PATCH: 'A change of a field that the other version does not have cannot be translated.',
   DELETE: 'A client could delete what its version cannot show.',
@@ -95,13 +103,13 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why routes with this method cannot be adapted; undefined if they can. */
 export function reasonAgainst(method: string): string | undefined {
   if (method === 'GET' || method === 'POST') return undefined;
-  return reasons[method] ?? 'Only GET, HEAD and POST can be adapted.';
+  return reasonByMethod[method] ?? 'Only GET, HEAD and POST can be adapted.';
 }
 
 /** Each row of an adapter is a route of the version, and occurs once. It names a route of the other version, or is gone. */
 export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
   adaptersOf(entries).flatMap(({ key, adapter }) => {
-    const seen = new Map<string, string>();
+    const nameByShape = new Map<string, string>();
     const rows = Object.entries(adapter.routes);
     const at = ['routes', key, 'adapter', 'routes'];
     if (rows.length === 0 && !hasValue(source, at)) {
@@ -112,8 +120,8 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
       const route = splitRoute(name);
       if (!isRoute(route)) return [notARoute(source, [...at, name], name, 'key')];
       const shape = shapeOf(route);
-      const first = seen.get(shape);
-      seen.set(shape, name);
+      const first = nameByShape.get(shape);
+      nameByShape.set(shape, name);
       if (first !== undefined) {
         const message = `${name} matches the same requests as ${first}.`;
         return [faultAt(source, [...at, name], message, 'Keep one of the two.', 'key')];
@@ -183,11 +191,11 @@ function unknownRoute(
   const contract = contracts.get(version);
   if (!contract || isUnusable(contract)) return undefined;
   const { method, path } = splitRoute(name);
-  const known = contract.paths
+  const contractRoutes = contract.paths
     .entries()
     .flatMap(([template, methods]) => methods.split(' ').map((one) => `${one} ${template}`));
-  if (known.some((one) => shapeOf(splitRoute(one)) === shapeOf({ method, path }))) return undefined;
-  const best = nearest(name, known);
+  if (contractRoutes.some((one) => shapeOf(splitRoute(one)) === shapeOf({ method, path }))) return undefined;
+  const best = nearest(name, contractRoutes);
   const remedy = best === undefined ? `Write a route of that contract, without ${version}.` : `Did you mean ${best}?`;
   return [`The contract of ${version} has no route ${name}.`, remedy];
 }

@@ -17,13 +17,13 @@ export const contractsAreReadable: ConfigRule = ({ source, entries, contracts })
 
 /** Certificates and keys must be readable. */
 export const certificatesAreReadable: ConfigRule = ({ source, draft, entries, files }) => {
-  const named: [path: Path, file: string | undefined][] = [
+  const certificateFiles: [path: Path, file: string | undefined][] = [
     [['defaults', 'tls', 'ca'], draft.defaults.tls.ca],
     [['gateway', 'tls', 'cert'], draft.gateway.tls?.cert],
     [['gateway', 'tls', 'key'], draft.gateway.tls?.key],
     ...entries.map(({ key, route }): [Path, string | undefined] => [['routes', key, 'tls', 'ca'], route.tls?.ca]),
   ];
-  return named.flatMap(([path, file]) => {
+  return certificateFiles.flatMap(([path, file]) => {
     const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
     if (!content || !('reason' in content)) return [];
     return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, content.remedy)];
@@ -38,16 +38,16 @@ export const namesAreReadable: ConfigRule = ({ source, draft, files }) => {
   if ('reason' in content) {
     return [faultAt(source, ['usage', 'names'], `${file} cannot be read: ${content.reason}.`, content.remedy)];
   }
-  const names = parseNames(content.text());
-  if (typeof names !== 'string') return [];
+  const namesOrProblem = parseNames(content.text());
+  if (typeof namesOrProblem !== 'string') return [];
   const remedy = 'Write one line for each client: "user-agent:curl": the name.';
-  return [faultAt(source, ['usage', 'names'], `${file} ${names}.`, remedy)];
+  return [faultAt(source, ['usage', 'names'], `${file} ${namesOrProblem}.`, remedy)];
 };
 
 /** A migration guide needs a successor. */
 export const guideNeedsSuccessor: ConfigRule = (context) =>
   entriesWithGuide(context)
-    .filter((entry) => successorOf(entry, context) === undefined)
+    .filter((entry) => successorIgnoringSunsets(entry, context) === undefined)
     .filter(({ route }) => route.successor === undefined)
     .map(({ key }) => {
       const message = `${key} has no successor, but a guide describes the migration to one.`;
@@ -83,13 +83,13 @@ function entriesWithGuide({ entries }: RuleContext): RouteEntry[] {
 
 function guidePairs(context: RuleContext): { entry: RouteEntry; pair: readonly RouteEntry[] }[] {
   return entriesWithGuide(context).flatMap((entry) => {
-    const next = successorOf(entry, context);
+    const next = successorIgnoringSunsets(entry, context);
     return next ? [{ entry, pair: [entry, next] }] : [];
   });
 }
 
 /** The configured successor, or the next higher major that is not retired. Ignores sunsets. */
-function successorOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
+function successorIgnoringSunsets(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);
   return entries.find(({ major, route }) => major > entry.major && !route.retired);

@@ -58,20 +58,20 @@ export const successorIsHigher: ConfigRule = (context) =>
  */
 function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
-  const next = ({ major, route }: RouteEntry): RouteEntry | undefined =>
+  const nextOf = ({ major, route }: RouteEntry): RouteEntry | undefined =>
     route.successor === undefined ? entries.find((other) => other.major > major) : byKey.get(route.successor);
   return entries.flatMap((entry) => {
-    const successor = entry.route.successor === undefined ? undefined : next(entry);
+    const successor = entry.route.successor === undefined ? undefined : nextOf(entry);
     if (!successor || successor.major > entry.major) return [];
     const chain = [entry.key];
     const seen = new Set<string>();
     for (
-      let at: RouteEntry | undefined = successor;
-      at && !seen.has(at.key);
-      at = at === entry ? undefined : next(at)
+      let current: RouteEntry | undefined = successor;
+      current && !seen.has(current.key);
+      current = current === entry ? undefined : nextOf(current)
     ) {
-      chain.push(at.key);
-      seen.add(at.key);
+      chain.push(current.key);
+      seen.add(current.key);
     }
     return [{ entry, chain }];
   });
@@ -95,9 +95,9 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
 
 /** The ends of single routes: those in routes.yaml, and those of other operations in the contract. For a file without faults. */
 export function routeEndsOf(route: RouteEntry['route'], contract: Contract | undefined): RouteEnd[] {
-  const own = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...splitRoute(key), ...dates }));
-  const dated = endsOfContract(route, contract).filter((end) => !isUndated(end));
-  return [...own, ...dated].flatMap(({ method, path, deprecation, sunset }) =>
+  const inRoutesFile = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...splitRoute(key), ...dates }));
+  const inContract = endsOfContract(route, contract).filter((end) => !isUndated(end));
+  return [...inRoutesFile, ...inContract].flatMap(({ method, path, deprecation, sunset }) =>
     deprecation === undefined ? [] : [{ method, path, deprecation, sunset }],
   );
 }
@@ -134,7 +134,7 @@ export function isRoute({ method, path }: Pick<RouteEnd, 'method' | 'path'>): bo
 export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
     const contract = contracts.get(key);
-    const seen = new Map<string, string>();
+    const nameByShape = new Map<string, string>();
     return Object.keys(route.ends ?? {}).flatMap((name): Fault[] => {
       const at = ['routes', key, 'ends', name];
       const { method, path } = splitRoute(name);
@@ -143,8 +143,8 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
         return [faultAt(source, at, `${name} is not a route.`, remedy, 'key')];
       }
       const shape = shapeOf({ method, path });
-      const first = seen.get(shape);
-      seen.set(shape, name);
+      const first = nameByShape.get(shape);
+      nameByShape.set(shape, name);
       if (first !== undefined)
         return [faultAt(source, at, `${name} matches the same requests as ${first}.`, 'Keep one of the two.', 'key')];
       if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
@@ -157,17 +157,17 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
 export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
-    const own = Object.entries(route.ends ?? {}).flatMap(([name, dates]): Fault[] =>
-      problemsOf(dates, entry, ['deprecation', 'sunset']).map(([place, message, remedy]) =>
-        faultAt(source, ['routes', key, 'ends', name, ...(place === undefined ? [] : [place])], message, remedy),
+    const inRoutesFile = Object.entries(route.ends ?? {}).flatMap(([name, dates]): Fault[] =>
+      problemsOf(dates, entry, ['deprecation', 'sunset']).map(([dateKey, message, remedy]) =>
+        faultAt(source, ['routes', key, 'ends', name, ...(dateKey === undefined ? [] : [dateKey])], message, remedy),
       ),
     );
-    const ofContract = datedEnds(entry, contracts).flatMap((end) =>
+    const inContract = datedEnds(entry, contracts).flatMap((end) =>
       problemsOf(end, entry, endDates).map(([, message, remedy]) =>
         faultAt(source, ['routes', key, 'contract'], `${nameOf(end, route)}: ${message}`, remedy),
       ),
     );
-    return [...own, ...ofContract];
+    return [...inRoutesFile, ...inContract];
   });
 
 /** Warns about operations of a contract whose end cannot be announced. It is no fault: other tools accept other values. */
@@ -194,33 +194,33 @@ function nameOf({ method, path }: ContractEnd, { contract }: RouteEntry['route']
   return `${contract?.file}, ${method} ${path}`;
 }
 
-type Problem = readonly [place: string | undefined, message: string, remedy: string];
+type Problem = readonly [dateKey: string | undefined, message: string, remedy: string];
 
-/** Checks the dates of a route. `since` and `until`: the keys of the two dates in their file. */
+/** Checks the dates of a route. `deprecationKey` and `sunsetKey`: the keys of the two dates in their file. */
 function problemsOf(
   { deprecation, sunset }: { readonly deprecation?: number | undefined; readonly sunset?: number | undefined },
   { key, route }: RouteEntry,
-  [since, until]: readonly [since: string, until: string],
+  [deprecationKey, sunsetKey]: readonly [deprecationKey: string, sunsetKey: string],
 ): Problem[] {
   if (deprecation === undefined) {
-    const remedy = `Add the date from which the route is deprecated: ${since}: YYYY-MM-DD.`;
-    return [[undefined, `The route has no ${since}.`, remedy]];
+    const remedy = `Add the date from which the route is deprecated: ${deprecationKey}: YYYY-MM-DD.`;
+    return [[undefined, `The route has no ${deprecationKey}.`, remedy]];
   }
   const problems: Problem[] = [];
   if (sunset !== undefined && sunset < deprecation) {
-    const message = `${until} ${dateText(sunset)} is earlier than ${since} ${dateText(deprecation)}.`;
-    problems.push([until, message, `Move ${until} to ${dateText(deprecation)} or later, or remove it.`]);
+    const message = `${sunsetKey} ${dateText(sunset)} is earlier than ${deprecationKey} ${dateText(deprecation)}.`;
+    problems.push([sunsetKey, message, `Move ${sunsetKey} to ${dateText(deprecation)} or later, or remove it.`]);
   }
-  const end = route.sunset;
-  if (end === undefined) return problems;
-  const dates = [[since, deprecation] as const, [until, sunset] as const];
+  const versionSunset = route.sunset;
+  if (versionSunset === undefined) return problems;
+  const dates = [[deprecationKey, deprecation] as const, [sunsetKey, sunset] as const];
   for (const [name, date] of dates) {
-    if (date === undefined || date <= end) continue;
-    const message = `${name} ${dateText(date)} is later than the sunset of ${key}, ${dateText(end)}.`;
+    if (date === undefined || date <= versionSunset) continue;
+    const message = `${name} ${dateText(date)} is later than the sunset of ${key}, ${dateText(versionSunset)}.`;
     problems.push([
       name,
       message,
-      `Move it to ${dateText(end)} or earlier, or remove it: the whole version ends then.`,
+      `Move it to ${dateText(versionSunset)} or earlier, or remove it: the whole version ends then.`,
     ]);
   }
   return problems;

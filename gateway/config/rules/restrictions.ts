@@ -24,15 +24,15 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
   const kinds = draft.usage.identify.map(kindOf);
   const file = draft.usage.names;
   const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
-  const names = content && 'text' in content ? parseNames(content.text()) : '';
-  const byName = Map.groupBy(typeof names === 'string' ? [] : names, ([, name]) => name);
+  const namesOrProblem = content && 'text' in content ? parseNames(content.text()) : '';
+  const byName = Map.groupBy(typeof namesOrProblem === 'string' ? [] : namesOrProblem, ([, name]) => name);
   return (word) => {
     const named = (byName.get(word) ?? []).map(([client]) => client);
     return [...new Set([word, ...kinds.map((kind) => `${kind}:${word}`), ...named])];
   };
 }
 
-const tagged = /(?:^|:)#/;
+const tagPattern = /(?:^|:)#/;
 
 /** Leaves out the clients whose kind is not in `usage.identify`, because no request has such a client. */
 export function identifiableClients(clients: readonly string[], identify: readonly Identifier[]): readonly string[] {
@@ -100,9 +100,9 @@ export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, no
 
 const weekMs = 7 * 86_400_000;
 // The owners of a client would mistake a shorter brownout for a network problem.
-const shortestMs = 15 * 60_000;
+const shortestBrownoutMs = 15 * 60_000;
 // A longer brownout would be an outage.
-const longestMs = 24 * 3_600_000;
+const longestBrownoutMs = 24 * 3_600_000;
 
 /** The brownouts of a version, in the order of their starts. For a file without faults. */
 export function windowsOf({ brownouts }: RouteEntry['route']): BrownoutWindow[] {
@@ -128,8 +128,10 @@ function windowRule(
 }
 
 export const brownoutLengths = windowRule(({ for: length }) => {
-  if (length < shortestMs) return ['for', 'The brownout is shorter than 15 minutes.', 'Write 15m or more.'];
-  return length > longestMs ? ['for', 'The brownout is longer than 24 hours.', 'Write 24h or less.'] : undefined;
+  if (length < shortestBrownoutMs) return ['for', 'The brownout is shorter than 15 minutes.', 'Write 15m or more.'];
+  return length > longestBrownoutMs
+    ? ['for', 'The brownout is longer than 24 hours.', 'Write 24h or less.']
+    : undefined;
 });
 
 /** Before its deprecation, clients do not know that the version ends. After its sunset, they must have moved already. */
@@ -157,8 +159,8 @@ export const brownoutRoutes: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
     const contract = contracts.get(key);
     return route.brownouts.flatMap(({ routes = [] }, index) =>
-      routes.flatMap((name, place): Fault[] => {
-        const at = ['routes', key, 'brownouts', index, 'routes', place];
+      routes.flatMap((name, routeIndex): Fault[] => {
+        const at = ['routes', key, 'brownouts', index, 'routes', routeIndex];
         const { method, path } = splitRoute(name);
         if (!isRoute({ method, path })) {
           const remedy = 'Write a method in capitals and a path below the version, such as "GET /drinks/{id}".';
@@ -202,15 +204,15 @@ export const rulesNeedTagKey: WarningRule = (context, now) => {
   const { source, draft, entries } = context;
   if (draft.usage.tag_key !== undefined) return [];
   const spared = [...draft.brownout.spare, ...draft.retire.ignore_clients].flatMap(clientFinder(context));
-  const sparesTags = spared.some((client) => tagged.test(client));
+  const sparesTags = spared.some((client) => tagPattern.test(client));
   return entries.flatMap(({ key, route }) => {
     const hasBrownout = sparesTags && windowsOf(route).some(({ end }) => now < end);
-    const used = route.waivers.length > 0 ? 'waivers' : route.freeze ? 'freeze' : hasBrownout && 'brownouts';
-    if (!used) return [];
+    const ruleKey = route.waivers.length > 0 ? 'waivers' : route.freeze ? 'freeze' : hasBrownout && 'brownouts';
+    if (!ruleKey) return [];
     const message =
       'Without usage.tag_key, the tags of clients change with a new ledger, and these rules no longer recognize the clients.';
     const remedy = `Write tag_key: \${TAG_KEY}, and set the variable to at least 16 characters.`;
-    return [faultAt(source, ['routes', key, used], message, remedy, 'key')];
+    return [faultAt(source, ['routes', key, ruleKey], message, remedy, 'key')];
   });
 };
 
@@ -222,10 +224,10 @@ export const waiversAreNotClaimable: WarningRule = (context) => {
   const kinds = draft.usage.identify.map(kindOf);
   return entries.flatMap(({ key, route }) =>
     route.waivers.flatMap(({ client }, index) => {
-      const direct = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);
-      const named = clientsOf(client).filter((one) => !direct.has(one));
-      const names = named.length > 0 ? named : [client];
-      const claimable = names.find((one) => !tagged.test(one));
+      const directNames = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);
+      const namedClients = clientsOf(client).filter((one) => !directNames.has(one));
+      const checkedNames = namedClients.length > 0 ? namedClients : [client];
+      const claimable = checkedNames.find((one) => !tagPattern.test(one));
       if (claimable === undefined) return [];
       const message = `${claimable} is not a tag: anybody who sends that word gets the waiver.`;
       const remedy = 'Name a client that is identified by a secret, such as an API key, if that matters.';

@@ -81,8 +81,8 @@ export const needsTarget: ConfigRule = ({ source, entries }) =>
       ({ key, route }) => route.upstream === undefined && !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])),
     )
     .map(({ key, route }) => {
-      const other = route.retired ? 'remove its waivers' : 'retired: true for a tombstone';
-      const remedy = `Write upstream: http://HOST:PORT, or ${other}.`;
+      const alternative = route.retired ? 'remove its waivers' : 'retired: true for a tombstone';
+      const remedy = `Write upstream: http://HOST:PORT, or ${alternative}.`;
       return faultAt(source, ['routes', key, 'upstream'], `${key} has no upstream.`, remedy);
     });
 
@@ -110,10 +110,10 @@ export const movedTemplates: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
       const path = ['routes', key, 'moved', from];
-      const faults = problemsOf(from).map(([message, remedy]) => faultAt(source, path, message, remedy, 'key'));
-      const target =
+      const keyFaults = problemsOf(from).map(([message, remedy]) => faultAt(source, path, message, remedy, 'key'));
+      const valueFaults =
         to === null ? [] : problemsOf(to).map(([message, remedy]) => faultAt(source, path, message, remedy));
-      return [...faults, ...target];
+      return [...keyFaults, ...valueFaults];
     }),
   );
 
@@ -121,10 +121,10 @@ export const movedTemplates: ConfigRule = ({ source, entries }) =>
 export const movedParameters: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
-      const given = parametersOf(from);
-      const wanted = parametersOf(to ?? '');
-      const unnamed = given.filter((name) => !wanted.includes(name));
-      const lacking = wanted.filter((name) => !given.includes(name)).slice(unnamed.length);
+      const oldNames = parametersOf(from);
+      const newNames = parametersOf(to ?? '');
+      const freeNames = oldNames.filter((name) => !newNames.includes(name));
+      const lacking = newNames.filter((name) => !oldNames.includes(name)).slice(freeNames.length);
       const remedy = `Use the parameters of ${from}, or write null if there is no counterpart.`;
       return lacking.map((name) =>
         faultAt(
@@ -140,13 +140,13 @@ export const movedParameters: ConfigRule = ({ source, entries }) =>
 /** `/drinks/{id}` and `/drinks/{name}` match the same paths, so only one of them could apply. */
 export const movedRowsDiffer: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) => {
-    const seen = new Map<string, string>();
+    const fromByShape = new Map<string, string>();
     const faults: Fault[] = [];
     for (const from of Object.keys(route.moved ?? {})) {
       const shape = from.replace(/\{[^{}]*\}/g, '{}');
-      const first = seen.get(shape);
+      const first = fromByShape.get(shape);
       const path = ['routes', key, 'moved', from];
-      if (first === undefined) seen.set(shape, from);
+      if (first === undefined) fromByShape.set(shape, from);
       else
         faults.push(
           faultAt(source, path, `${from} matches the same paths as ${first}.`, 'Keep one of the two.', 'key'),
@@ -156,7 +156,7 @@ export const movedRowsDiffer: ConfigRule = ({ source, entries }) =>
   });
 
 // The characters of a path (RFC 3986 §3.3), and braces. The path is written between the angle brackets of a Link.
-const allowed = /^[\w\-.~!$&'()*+,;=:@%/{}]*$/;
+const pathCharacters = /^[\w\-.~!$&'()*+,;=:@%/{}]*$/;
 
 function problemsOf(template: string): [message: string, remedy: string][] {
   if (!template.startsWith('/'))
@@ -165,9 +165,10 @@ function problemsOf(template: string): [message: string, remedy: string][] {
   if (version) {
     return [[`${template} has a version in it.`, `Leave ${version} out: templates begin below the version.`]];
   }
-  const rest = template.replace(/\{[^{}/]+\}/g, '');
-  if (/[{}]/.test(rest)) return [[`${template} has a brace that is not part of a {parameter}.`, 'Write {name}.']];
-  return allowed.test(rest)
+  const withoutParameters = template.replace(/\{[^{}/]+\}/g, '');
+  if (/[{}]/.test(withoutParameters))
+    return [[`${template} has a brace that is not part of a {parameter}.`, 'Write {name}.']];
+  return pathCharacters.test(withoutParameters)
     ? []
     : [[`${template} has a character that is not allowed in a path.`, 'Percent-encode it.']];
 }

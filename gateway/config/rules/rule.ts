@@ -18,7 +18,7 @@ export interface RuleContext {
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];
   readonly files: ReferencedFiles;
-  /** By route key. */
+  /** The key of a route (`/v1`) → its contract. */
   readonly contracts: ReadonlyMap<string, Contract | UnusableContract>;
 }
 

@@ -25,8 +25,8 @@ function remedyForEmpty(token: unknown): string {
 /** Two listeners cannot share a port. */
 export const listenersDiffer: ConfigRule = ({ source, draft: { gateway } }) => {
   const { listen, admin } = gateway;
-  const sameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
-  if (listen.port !== admin.port || listen.port === 0 || !sameHost) return [];
+  const isSameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
+  if (listen.port !== admin.port || listen.port === 0 || !isSameHost) return [];
   const key = hasValue(source, ['gateway', 'admin']) ? 'admin' : 'listen';
   const message = `listen ${addressText(listen)} and admin ${addressText(admin)} are the same port.`;
   return [faultAt(source, ['gateway', key], message, 'Give one of them another port.')];

@@ -7,8 +7,8 @@ import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type Warn
 
 const yearMs = 366 * 86_400_000;
 // A process may have some dozens of response bodies of this size in memory.
-const largestBody = 8 * 1024 * 1024;
-const highestRate = 1000;
+const largestBodyBytes = 8 * 1024 * 1024;
+const highestRatePerSecond = 1000;
 const longestTimeoutMs = 60_000;
 
 type DraftShadow = NonNullable<RouteEntry['route']['shadow']>;
@@ -73,10 +73,10 @@ export const shadowNeedsEnd: ConfigRule = (context, now) =>
 
 export const shadowHasLimits: ConfigRule = (context) =>
   shadowFaults(context, ({ body, rate, timeout }) => {
-    if (body > largestBody) return ['body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.'];
+    if (body > largestBodyBytes) return ['body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.'];
     if (timeout > longestTimeoutMs) return ['timeout', 'The timeout is longer than a minute.', 'Write 1m or less.'];
-    if (rate > highestRate)
-      return ['rate', `The rate is more than ${highestRate}/s.`, `Write ${highestRate}/s or less.`];
+    if (rate > highestRatePerSecond)
+      return ['rate', `The rate is more than ${highestRatePerSecond}/s.`, `Write ${highestRatePerSecond}/s or less.`];
     return rate > 0
       ? undefined
       : ['rate', 'A rate of 0 copies nothing.', 'Write a rate such as 5/s, or remove shadow.'];
@@ -125,7 +125,7 @@ export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
     if (drift === undefined) return [];
     const at = ['routes', key, 'drift'];
     const latest = dateText(Math.floor((now + yearMs) / 86_400_000) * 86_400_000);
-    const end = `Write a date of the next months, at most ${latest}.`;
+    const endRemedy = `Write a date of the next months, at most ${latest}.`;
     const faults: Fault[] = [];
     const add = (name: string, message: string, remedy: string): void => {
       faults.push(
@@ -138,12 +138,13 @@ export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
       add('', `${key} has no contract to compare its responses with.`, 'Add contract, or remove drift.');
     // A value of a wrong type is a fault of its own.
     if (drift.until === undefined && !hasValue(source, [...at, 'until']))
-      add('', `The drift of ${key} has no end.`, end);
+      add('', `The drift of ${key} has no end.`, endRemedy);
     if (drift.until !== undefined && drift.until > now + yearMs)
-      add('until', `${dateText(drift.until)} is more than a year ahead.`, end);
-    if (drift.body > largestBody) add('body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.');
-    if (drift.rate > highestRate)
-      add('rate', `The rate is more than ${highestRate}/s.`, `Write ${highestRate}/s or less.`);
+      add('until', `${dateText(drift.until)} is more than a year ahead.`, endRemedy);
+    if (drift.body > largestBodyBytes)
+      add('body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.');
+    if (drift.rate > highestRatePerSecond)
+      add('rate', `The rate is more than ${highestRatePerSecond}/s.`, `Write ${highestRatePerSecond}/s or less.`);
     if (drift.rate <= 0) add('rate', 'A rate of 0 compares nothing.', 'Write a rate such as 5/s, or remove drift.');
     return faults;
   });

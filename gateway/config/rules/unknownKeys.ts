@@ -7,15 +7,15 @@ import type { ConfigRule } from './rule.ts';
 
 /** An unknown key is most likely misspelt; without this rule its default would apply unnoticed. */
 export const unknownKeys: ConfigRule = ({ source, schema }) =>
-  unknownIn(source.tree, schema ? [schema] : [], []).map(({ path, key, known }) =>
-    faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, known), 'key'),
+  unknownIn(source.tree, schema ? [schema] : [], []).map(({ path, key, knownKeys }) =>
+    faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys), 'key'),
   );
 
 /** The paths, as in faults, of the known keys that misspelt keys probably stand for. These are not reported as missing, too. */
 export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> {
   return new Set(
-    unknownIn(tree, [schema], []).flatMap(({ path, key, known }) => {
-      const intended = intendedKey(key, known);
+    unknownIn(tree, [schema], []).flatMap(({ path, key, knownKeys }) => {
+      const intended = intendedKey(key, knownKeys);
       return intended === undefined ? [] : [formatPath([...path, intended])];
     }),
   );
@@ -24,7 +24,7 @@ export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> 
 interface UnknownKey {
   readonly path: Path;
   readonly key: string;
-  readonly known: readonly string[];
+  readonly knownKeys: readonly string[];
 }
 
 function unknownIn(value: unknown, schemas: readonly SchemaNode[], path: Path): UnknownKey[] {
@@ -36,10 +36,10 @@ function unknownIn(value: unknown, schemas: readonly SchemaNode[], path: Path): 
   }
   const maps = forms.filter((form) => form.type === 'object');
   if (maps.length === 0) return [];
-  const known = maps.flatMap((form) => Object.keys(form.properties ?? {}));
+  const knownKeys = maps.flatMap((form) => Object.keys(form.properties ?? {}));
   return Object.entries(value).flatMap(([key, item]) => {
-    const inner = maps.flatMap((form) => schemasOf(form, key));
-    return inner.length > 0 ? unknownIn(item, inner, [...path, key]) : [{ path, key, known }];
+    const memberSchemas = maps.flatMap((form) => schemasOf(form, key));
+    return memberSchemas.length > 0 ? unknownIn(item, memberSchemas, [...path, key]) : [{ path, key, knownKeys }];
   });
 }
 
@@ -49,12 +49,12 @@ function schemasOf(map: SchemaNode, key: string): readonly SchemaNode[] {
   return typeof map.additionalProperties === 'object' ? [map.additionalProperties] : [];
 }
 
-function remedy(key: string, known: readonly string[]): string {
+function remedy(key: string, knownKeys: readonly string[]): string {
   if (key === '<<') return 'Merge keys are not supported: write the keys out, or put them under `defaults`.';
-  const best = intendedKey(key, known);
-  return best === undefined ? `Remove it. Known here: ${known.join(', ')}.` : `Did you mean ${best}?`;
+  const best = intendedKey(key, knownKeys);
+  return best === undefined ? `Remove it. Known here: ${knownKeys.join(', ')}.` : `Did you mean ${best}?`;
 }
 
-function intendedKey(key: string, known: readonly string[]): string | undefined {
-  return nearest(key.toLowerCase().replaceAll('-', '_'), known);
+function intendedKey(key: string, knownKeys: readonly string[]): string | undefined {
+  return nearest(key.toLowerCase().replaceAll('-', '_'), knownKeys);
 }

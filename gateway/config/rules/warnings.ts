@@ -57,8 +57,8 @@ export const contractWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const next = successorOf(entry, context, now);
     if (entry.route.deprecation === undefined || !next) return [];
-    const [own, others] = [contractOf(context, entry.key), contractOf(context, next.key)];
-    if (!own || others) return [];
+    const [ownContract, nextContract] = [contractOf(context, entry.key), contractOf(context, next.key)];
+    if (!ownContract || nextContract) return [];
     const message = `${next.key} has no contract, so links from ${entry.key} to it cannot be checked and may be broken.`;
     return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${next.key}.`)];
   });
@@ -103,13 +103,13 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
     const { key, route } = entry;
     const next = nextOf(entry, context);
     if ((route.deprecation === undefined && !route.retired) || !next || !successorOf(entry, context, now)) return [];
-    const [own, others] = [contractOf(context, key), contractOf(context, next.key)];
-    if (!own || !others) return [];
+    const [ownContract, nextContract] = [contractOf(context, key), contractOf(context, next.key)];
+    if (!ownContract || !nextContract) return [];
     const moved = new PathTable(Object.entries(route.moved ?? {}));
-    const missing = own.paths
+    const missing = ownContract.paths
       .entries()
       .map(([path]) => path)
-      .filter((path) => moved.find(path) === undefined && others.paths.find(path) === undefined);
+      .filter((path) => moved.find(path) === undefined && nextContract.paths.find(path) === undefined);
     if (missing.length === 0) return [];
     const message = `The contract of ${next.key} has no ${list(missing)}, so clients of ${missing.length === 1 ? 'it' : 'them'} get no successor-version link.`;
     const remedy = `Write under moved where ${missing.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;

@@ -174,9 +174,9 @@ class OperationReader {
     if (kind === 'rename' && (to.length > 1 || String(withoutExpansion(argument)).startsWith('/')))
       return this.#wrong(place, 'is not the name of a field', 'Write a name without /, or use move.');
     const target = kind === 'rename' ? [...at.slice(0, -1), ...to] : to;
-    const [inner, outer] = [target.join('\0'), at.join('\0')];
-    if (inner === outer) return this.#wrong(place, 'is the same field', 'Write another name, or remove it.');
-    if (`${inner}\0`.startsWith(`${outer}\0`))
+    const [targetText, sourceText] = [target.join('\0'), at.join('\0')];
+    if (targetText === sourceText) return this.#wrong(place, 'is the same field', 'Write another name, or remove it.');
+    if (`${targetText}\0`.startsWith(`${sourceText}\0`))
       return this.#wrong(place, 'is within the moved field', 'Move it to another object.');
     return [{ kind, at, place, to: target }];
   }
@@ -196,12 +196,12 @@ class OperationReader {
   }
 
   #conversion(at: Keys, argument: unknown, place: Path): Operation[] {
-    const known = `${conversions.filter((name) => name !== 'decimal_string').join(', ')} or decimal_string(2)`;
+    const conversionForms = `${conversions.filter((name) => name !== 'decimal_string').join(', ')} or decimal_string(2)`;
     const text = withoutExpansion(argument);
     const [, name = '', , digits] = /^([a-z_]+)(\((\d{1,2})\))?$/.exec(typeof text === 'string' ? text : '') ?? [];
     const to = conversions.find((one) => one === name);
     if (to === undefined || (to === 'decimal_string') !== (digits !== undefined))
-      return this.#wrong(place, 'is not a conversion', `Write ${known}.`);
+      return this.#wrong(place, 'is not a conversion', `Write ${conversionForms}.`);
     if (Number(digits ?? 0) > 15)
       return this.#wrong(place, 'has more than 15 digits', 'Write decimal_string(15) or less.');
     return [{ kind: 'convert', at, place, to, digits: Number(digits ?? 0) }];

@@ -87,7 +87,7 @@ export const hostPort = scalar({
   parse: (input): HostPort | WrongValue => {
     if (/^\d+$/.test(String(input)))
       return new WrongValue('has no host', `Write 127.0.0.1:${input}, or :${input} for every interface.`);
-    const [, bracketed, plain, digits] = /^(?:\[([^\]]*)\]|([^\s:/[\]@]*)):(\d{1,5})$/.exec(String(input)) ?? [];
+    const [, bracketed, unbracketed, digits] = /^(?:\[([^\]]*)\]|([^\s:/[\]@]*)):(\d{1,5})$/.exec(String(input)) ?? [];
     if (digits === undefined) {
       return ipaddr.IPv6.isValid(String(input))
         ? new WrongValue('has no port, or no brackets')
@@ -96,9 +96,9 @@ export const hostPort = scalar({
     if (Number(digits) > 65_535) return new WrongValue('has a port above 65535');
     if (bracketed !== undefined && !ipaddr.IPv6.isValid(bracketed))
       return new WrongValue('has no IPv6 address in its brackets');
-    if (plain !== undefined && /^[\d.]+$/.test(plain) && !isIPv4(plain))
+    if (unbracketed !== undefined && /^[\d.]+$/.test(unbracketed) && !isIPv4(unbracketed))
       return new WrongValue('has no IPv4 address before its port');
-    return { host: bracketed ?? plain ?? '', port: Number(digits) };
+    return { host: bracketed ?? unbracketed ?? '', port: Number(digits) };
   },
 });
 
@@ -108,7 +108,7 @@ export function isLoopback(host: string): boolean {
   return ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
 }
 
-const groups: Readonly<Record<string, readonly string[]>> = {
+const networksByWord: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
   private: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
@@ -119,18 +119,21 @@ export const network = scalar({
   expected: 'a network such as 10.0.0.0/8 or 192.0.2.7, or loopback or private',
   json: { type: 'string', examples: ['loopback', 'private', '10.0.0.0/8'] },
   parse: (input): readonly string[] | WrongValue => {
-    const group = Object.hasOwn(groups, input) ? groups[input] : undefined;
+    const group = Object.hasOwn(networksByWord, input) ? networksByWord[input] : undefined;
     if (group) return group;
-    const [address = '', bits, ...more] = input.split('/');
+    const [address = '', prefixLength, ...more] = input.split('/');
     const isV6 = address.includes(':') && !address.includes('%') && ipaddr.IPv6.isValid(address);
     if (!isV6 && !isIPv4(address)) return new WrongValue('is not a network');
-    const length = isV6 ? 128 : 32;
-    if (more.length > 0 || (bits !== undefined && (!/^\d{1,3}$/.test(bits) || Number(bits) > length))) {
-      return new WrongValue(`has a prefix length other than 0 to ${length}`);
+    const addressBits = isV6 ? 128 : 32;
+    if (
+      more.length > 0 ||
+      (prefixLength !== undefined && (!/^\d{1,3}$/.test(prefixLength) || Number(prefixLength) > addressBits))
+    ) {
+      return new WrongValue(`has a prefix length other than 0 to ${addressBits}`);
     }
-    const cidr = `${address}/${bits ?? length}`;
+    const cidr = `${address}/${prefixLength ?? addressBits}`;
     const start = isV6 ? ipaddr.IPv6.networkAddressFromCIDR(cidr) : ipaddr.IPv4.networkAddressFromCIDR(cidr);
-    return [`${start.toString()}/${bits === undefined ? length : Number(bits)}`];
+    return [`${start.toString()}/${prefixLength === undefined ? addressBits : Number(prefixLength)}`];
   },
 });
 

@@ -40,7 +40,7 @@ export function scalar<Name extends keyof ScalarTypes, Value>(kind: ScalarKind<N
     .unknown()
     .transform((input, context): Exclude<Value, WrongValue> => {
       const typed = asAccepted(kind.accepts, input);
-      const result = typed === undefined ? new WrongValue(mismatch(input)) : kind.parse(typed);
+      const result = typed === undefined ? new WrongValue(mismatchPredicate(input)) : kind.parse(typed);
       if (!(result instanceof WrongValue)) return result as Exclude<Value, WrongValue>;
       const params: ScalarIssue = {
         predicate: result.predicate,
@@ -62,7 +62,7 @@ function asAccepted<Name extends keyof ScalarTypes>(
   return candidates.find((value): value is ScalarTypes[Name] => accepts.some((name) => typeof value === name));
 }
 
-function mismatch(input: unknown): string {
+function mismatchPredicate(input: unknown): string {
   if (input === undefined) return 'is missing';
   return `is ${nameOfType(input)}`;
 }

@@ -4,55 +4,58 @@ const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
 
 // The longest timer of Node is 2^31 - 1 ms; a longer one fires at once.
-const longestTimer = 24 * dayMs;
-const longestPeriod = 36_500 * dayMs;
+const longestTimerMs = 24 * dayMs;
+const longestPeriodMs = 36_500 * dayMs;
 
 interface DurationRange {
   /** Whether `off` is allowed. It is parsed as 0. */
-  readonly off: boolean;
-  readonly maximum: number;
+  readonly allowsOff: boolean;
+  readonly maximumMs: number;
 }
 
-function duration({ off, maximum }: DurationRange) {
-  const example = off ? 'a duration such as 500ms, 3s or 1h, or off' : 'a duration such as 500ms, 3s or 1h';
+function duration({ allowsOff, maximumMs }: DurationRange) {
+  const example = allowsOff ? 'a duration such as 500ms, 3s or 1h, or off' : 'a duration such as 500ms, 3s or 1h';
   return scalar({
     accepts: ['string', 'number', 'boolean'],
     expected: example,
     json: {
       type: 'string',
-      pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${off ? '|off' : ''})$`,
+      pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${allowsOff ? '|off' : ''})$`,
       examples: ['500ms', '3s', '24h'],
     },
     parse: (input): number | WrongValue => {
-      if (input === 'off' && off) return 0;
+      if (input === 'off' && allowsOff) return 0;
       if (typeof input === 'boolean') return new WrongValue('is a boolean');
       if (typeof input === 'number' || /^[0-9.]+$/.test(input))
-        return new WrongValue('has no unit', withUnit(input, off));
+        return new WrongValue('has no unit', withUnit(input, allowsOff));
       const parts = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(input) ? input.matchAll(/([\d.]+)(ms|[smhd])/g) : [];
-      let total = -1;
+      // -1: no part was found.
+      let totalMs = -1;
       for (const [, amount, unit] of parts)
-        total = Math.max(total, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
-      if (total < 0) return new WrongValue('is not a duration');
-      if (total < 1)
+        totalMs = Math.max(totalMs, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
+      if (totalMs < 0) return new WrongValue('is not a duration');
+      if (totalMs < 1)
         return new WrongValue(
           'is too short',
-          off ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.',
+          allowsOff ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.',
         );
-      return total > maximum ? new WrongValue('is too long', `Write at most ${maximum / dayMs}d.`) : Math.round(total);
+      return totalMs > maximumMs
+        ? new WrongValue('is too long', `Write at most ${maximumMs / dayMs}d.`)
+        : Math.round(totalMs);
     },
   });
 }
 
-function withUnit(input: string | number, off: boolean): string {
-  return Number(input) === 0 && off ? 'Write off.' : `Write ${input}s or ${input}ms.`;
+function withUnit(input: string | number, allowsOff: boolean): string {
+  return Number(input) === 0 && allowsOff ? 'Write off.' : `Write ${input}s or ${input}ms.`;
 }
 
 /** Milliseconds for a timer. */
-export const timer = duration({ off: false, maximum: longestTimer });
-export const timerOrOff = duration({ off: true, maximum: longestTimer });
+export const timer = duration({ allowsOff: false, maximumMs: longestTimerMs });
+export const timerOrOff = duration({ allowsOff: true, maximumMs: longestTimerMs });
 /** Milliseconds for a comparison of dates. */
-export const period = duration({ off: false, maximum: longestPeriod });
-export const periodOrOff = duration({ off: true, maximum: longestPeriod });
+export const period = duration({ allowsOff: false, maximumMs: longestPeriodMs });
+export const periodOrOff = duration({ allowsOff: true, maximumMs: longestPeriodMs });
 
 const unitBytes: Readonly<Record<string, number>> = {
   '': 1,
@@ -135,11 +138,14 @@ export const dateTime = scalar({
     examples: ['2028-06-30T14:00Z', '2028-06-30T16:00+02:00'],
   },
   parse: (input): number | WrongValue => {
-    const [, day, minute, second = ':00', zone = ''] =
+    const [, day, hourAndMinute, second = ':00', zone = ''] =
       /^([\d-]+)(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/.exec(String(input)) ?? [];
-    if (day !== undefined && minute === undefined)
+    if (day !== undefined && hourAndMinute === undefined)
       return new WrongValue('has no time of day', `Write ${day}T14:00Z, with the time and zone of the start.`);
-    return parseInstant(minute === undefined ? String(input) : `${day}T${minute}${second}${zone}`, String(input));
+    return parseInstant(
+      hourAndMinute === undefined ? String(input) : `${day}T${hourAndMinute}${second}${zone}`,
+      String(input),
+    );
   },
 });
 

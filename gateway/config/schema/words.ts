@@ -81,14 +81,15 @@ export const token = scalar({
   },
 });
 
-const shortestKey = 16;
+const shortestKeyLength = 16;
 
 /** A secret that tags are hashed with. A shorter one could be guessed from known tags. */
 export const tagKey = scalar({
   accepts: ['string'],
-  expected: `a key of at least ${shortestKey} characters`,
-  json: { type: 'string', minLength: shortestKey },
-  parse: (input) => (input.length < shortestKey ? new WrongValue(`has fewer than ${shortestKey} characters`) : input),
+  expected: `a key of at least ${shortestKeyLength} characters`,
+  json: { type: 'string', minLength: shortestKeyLength },
+  parse: (input) =>
+    input.length < shortestKeyLength ? new WrongValue(`has fewer than ${shortestKeyLength} characters`) : input,
 });
 
 export const identifier = scalar({
