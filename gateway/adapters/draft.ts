@@ -48,13 +48,13 @@ export async function draftAdapter(
   // Each round turns the rows with faults into YAML comments, until the other rows have no fault.
   for (;;) {
     const lines = ['adapter:', `  from: /${from.name}`, modeLine, '  routes:'];
-    const rowOfLine: number[] = [];
+    const rowIndexes: number[] = [];
     for (const [index, row] of rows.entries()) {
       const written = rowLines(row).map((line) => `    ${line}`);
-      for (const _line of written) rowOfLine[rowOfLine.length] = index;
+      for (const _line of written) rowIndexes[rowIndexes.length] = index;
       lines.push(...written);
     }
-    const header = lines.length - rowOfLine.length;
+    const headerCount = lines.length - rowIndexes.length;
     const { faults, warnings } = await checkDraft(lines, served, from);
     if (faults.length === 0) {
       for (const { line, message } of warnings) lines[line] += `  # warning: ${printable(message)}`;
@@ -63,7 +63,7 @@ export async function draftAdapter(
       return { lines, adapted: rows.length - faulty - gone, gone, faulty };
     }
     for (const { line, message, remedy } of faults) {
-      const index = rowOfLine[line - header] ?? -1;
+      const index = rowIndexes[line - headerCount] ?? -1;
       const row = rows[index];
       if (!row) throw new CompareError(`/${served.name}`, `cannot be adapted: ${message.replace(/\.$/, '')}`, remedy);
       rows[index] = { ...row, faults: [...row.faults, `${message}  ${remedy}`] };
@@ -86,35 +86,35 @@ async function checkDraft(
   served: DraftedVersion,
   from: DraftedVersion,
 ): Promise<{ readonly faults: readonly CheckedLine[]; readonly warnings: readonly CheckedLine[] }> {
-  const before = ['routes:', `  /${from.name}: { contract: ${textOf(from.file)} }`, `  /${served.name}:`];
-  const text = [...before, `    contract: ${textOf(served.file)}`, ...lines.map((line) => `    ${line}`), ''].join(
+  const linesBefore = ['routes:', `  /${from.name}: { contract: ${textOf(from.file)} }`, `  /${served.name}:`];
+  const text = [...linesBefore, `    contract: ${textOf(served.file)}`, ...lines.map((line) => `    ${line}`), ''].join(
     '\n',
   );
   const loaded = parseConfig(text, 'draft.yaml', { env: {}, forwards: false });
   const { faults, warnings } = loaded.snapshot ? await verifyAdapters(loaded) : loaded;
-  const [found, noted] = [faults, warnings].map((list) =>
-    list.map(({ line = 0, message, remedy }) => ({ line: line - before.length - 2, message, remedy })),
+  const [checkedFaults, checkedWarnings] = [faults, warnings].map((list) =>
+    list.map(({ line = 0, message, remedy }) => ({ line: line - linesBefore.length - 2, message, remedy })),
   );
   // The first four lines are not rows.
-  return { faults: found ?? [], warnings: (noted ?? []).filter(({ line }) => line > 3) };
+  return { faults: checkedFaults ?? [], warnings: (checkedWarnings ?? []).filter(({ line }) => line > 3) };
 }
 
 function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other: DraftSide): DraftedRow {
   const counterpart = counterparts.find(route);
   const name = `${route.method} ${route.path}`;
-  const empty = { name, note: '', request: new Map(), responses: new Map(), unused: new Map(), faults: [] };
-  if ('gone' in counterpart) return { ...empty, to: '', gone: counterpart.gone };
+  const emptyRow = { name, note: '', request: new Map(), responses: new Map(), unused: new Map(), faults: [] };
+  if ('gone' in counterpart) return { ...emptyRow, to: '', gone: counterpart.gone };
   const { route: target, note } = counterpart;
-  let count = 0;
+  let lastNumber = 0;
   const nextId = (): string => {
-    count += 1;
-    return `${idPrefix}${count}`;
+    lastNumber += 1;
+    return `${idPrefix}${lastNumber}`;
   };
   const named = { own: own.bundle.named, other: other.bundle.named };
   const toOther = { from: named.own, to: named.other, direction: 'request', receiver: other.name, nextId } as const;
   const toOwn = { from: named.other, to: named.own, direction: 'response', receiver: own.name, nextId } as const;
   const row: DraftedRow = {
-    ...empty,
+    ...emptyRow,
     gone: undefined,
     to: `${target.method} ${target.path}`,
     note,
@@ -135,9 +135,11 @@ function requestOperations(
 ): DraftedRow['request'] {
   const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.named };
   const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.named };
-  const names = parametersOfPath(target.path);
-  const renamed = new Map(parametersOfPath(path).map((name, index) => [name, names[index] ?? name]));
-  const [body, expected] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(jsonSchemaOf);
+  const targetNames = parametersOfPath(target.path);
+  const renamed = new Map(parametersOfPath(path).map((name, index) => [name, targetNames[index] ?? name]));
+  const [sentBody, acceptedBody] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(
+    jsonSchemaOf,
+  );
   const inPath = draftOperations(
     parameterObject(sent, 'path', route.path),
     parameterObject(accepted, 'path', target.path),
@@ -150,7 +152,10 @@ function requestOperations(
     // If a path parameter were dropped, all its values would get the same response.
     ['path', inPath.filter(({ operation }) => operation.kind !== 'drop')],
     ['query', draftOperations(parameterObject(sent, 'query', ''), parameterObject(accepted, 'query', ''), context)],
-    ['body', body === undefined || expected === undefined ? [] : draftOperations(body, expected, context)],
+    [
+      'body',
+      sentBody === undefined || acceptedBody === undefined ? [] : draftOperations(sentBody, acceptedBody, context),
+    ],
   ] as const;
   return new Map(lists.filter(([, list]) => list.length > 0));
 }
@@ -164,15 +169,17 @@ function responseOperations(
 ): DraftedRow['responses'] {
   const [expected, given] = [responsesOf(route, own.bundle), responsesOf(target, other.bundle)];
   const statuses = new Set([...given.keys(), ...expected.keys()]);
-  const lists = [...statuses].flatMap((status): [string, DraftedOperation[]][] => {
+  const operationsByStatus = [...statuses].flatMap((status): [string, DraftedOperation[]][] => {
     const [from, to] = [jsonSchemaOf(entryFor(given, status)), jsonSchemaOf(entryFor(expected, status))];
     return from === undefined || to === undefined ? [] : [[status, draftOperations(from, to, context)]];
   });
-  const classes = lists.filter(([status, list]) => list.length > 0 && !/^\d+$/.test(status)).map(([status]) => status);
+  const changedClasses = operationsByStatus
+    .filter(([status, operations]) => operations.length > 0 && !/^\d+$/.test(status))
+    .map(([status]) => status);
   const isCovered = (status: string): boolean =>
-    classes.some((one) => one !== status && (one === 'default' || one === `${status.slice(0, 1)}XX`));
+    changedClasses.some((one) => one !== status && (one === 'default' || one === `${status.slice(0, 1)}XX`));
   // A status without operations needs an empty row if the row of its class would change it.
-  return new Map(lists.filter(([status, list]) => list.length > 0 || isCovered(status)));
+  return new Map(operationsByStatus.filter(([status, operations]) => operations.length > 0 || isCovered(status)));
 }
 
 function jsonSchemaOf(part: PlainPart | undefined): SubSchema | undefined {
@@ -199,7 +206,7 @@ function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly R
     rejected = faults.filter(({ operation }) => operation !== undefined && !unused.has(operation));
   }
   const lists = [...row.request.values(), ...row.responses.values()];
-  for (const id of lists.flatMap(guessesIn).slice(0, mostTrials)) {
+  for (const id of lists.flatMap(guessIdsIn).slice(0, mostTrials)) {
     if (faults.length === 0) break;
     if (unused.has(id)) continue;
     const tried = check({ ...row, unused: new Map([...unused, [id, '']]) });
@@ -210,10 +217,10 @@ function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly R
   return { ...row, unused, faults: faults.map(({ text }) => text) };
 }
 
-function guessesIn(list: readonly DraftedOperation[]): string[] {
+function guessIdsIn(list: readonly DraftedOperation[]): string[] {
   return list.flatMap(({ operation, certainty, inner }) => [
     ...(certainty === 'guess' ? [String(operation.place[0])] : []),
-    ...guessesIn(inner),
+    ...guessIdsIn(inner),
   ]);
 }
 
@@ -227,19 +234,23 @@ function faultsOfRow(
   own: DraftSide,
   other: DraftSide,
 ): RowFault[] {
-  const used = (list: readonly DraftedOperation[] = []) => usedOperations(list, unused);
+  const usedIn = (list: readonly DraftedOperation[] = []) => usedOperations(list, unused);
   const adapted: AdaptedRoute = {
     method: route.method,
     path: route.path,
     to: { method: target.method, path: target.path },
-    request: { path: used(request.get('path')), query: used(request.get('query')), body: used(request.get('body')) },
-    responses: new Map([...responses].map(([status, list]) => [status, used(list)])),
+    request: {
+      path: usedIn(request.get('path')),
+      query: usedIn(request.get('query')),
+      body: usedIn(request.get('body')),
+    },
+    responses: new Map([...responses].map(([status, list]) => [status, usedIn(list)])),
   };
-  const found = new Map<string, RowFault>();
+  const faultsByText = new Map<string, RowFault>();
   const add: ConstructorParameters<typeof RouteCheck>[3]['add'] = (place, message, remedy, isWarning) => {
     const operation = place.map(String).find((key) => key.startsWith(idPrefix));
     const text = `${message}  ${remedy}`;
-    if (isWarning !== true) found.set(`${operation} ${text}`, { operation, text });
+    if (isWarning !== true) faultsByText.set(`${operation} ${text}`, { operation, text });
   };
   const parts = { route: adapted, at: [], own: own.side, other: other.side, ownRoute: route, otherRoute: target };
   try {
@@ -248,5 +259,5 @@ function faultsOfRow(
     if (!(error instanceof CompareError)) throw error;
     return [{ operation: undefined, text: error.message }];
   }
-  return [...found.values()];
+  return [...faultsByText.values()];
 }

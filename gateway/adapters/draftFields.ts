@@ -59,7 +59,7 @@ export function renamesFor(
   fields: Fields,
   wanted: Fields,
   context: NamedSchemasPair & { readonly receiver: string },
-  known: ReadonlyMap<string, string> = new Map(),
+  knownRenames: ReadonlyMap<string, string> = new Map(),
 ): FieldRename[] {
   const spare = new Map([...fields].filter(([name]) => !wanted.has(name)));
   const missing = new Map([...wanted].filter(([name]) => !fields.has(name)));
@@ -69,14 +69,14 @@ export function renamesFor(
     spare.delete(rename.from);
     missing.delete(rename.to);
   };
-  for (const [from, to] of known) if (spare.has(from)) take({ from, to, certainty: 'certain', note: '' });
+  for (const [from, to] of knownRenames) if (spare.has(from)) take({ from, to, certainty: 'certain', note: '' });
   for (const { from, to, nameLikeness } of similarFields(spare, missing, context)) {
     if (!spare.has(from) || !missing.has(to)) continue;
     const isSure = nameLikeness === 1;
     take({ from, to, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : `${from} → ${to}, by their names` });
   }
   for (const to of [...missing.keys()]) {
-    const rename = onlyField(to, spare, missing, context);
+    const rename = renameOfOnlyField(to, spare, missing, context);
     if (rename) take(rename);
   }
   return renames;
@@ -101,7 +101,7 @@ function similarFields(
 }
 
 /** The rename to `to`, if exactly one field can be its source. */
-function onlyField(
+function renameOfOnlyField(
   to: string,
   spare: Fields,
   missing: Fields,
@@ -109,20 +109,20 @@ function onlyField(
 ): FieldRename | undefined {
   const target = missing.get(to);
   if (!target) return undefined;
-  const isLike = (field: Field, one: Field): boolean => {
-    if ((one.isRequired && !field.isRequired) || isEnvelope(field, one, context)) return false;
-    const likeness = likenessOf(field.schema, one.schema, context);
+  const mayBecome = (field: Field, other: Field): boolean => {
+    if ((other.isRequired && !field.isRequired) || isEnvelope(field, other, context)) return false;
+    const likeness = likenessOf(field.schema, other.schema, context);
     return (
-      likeness === 'same' || (likeness === 'convertible' && isList(field, context.from) && isList(one, context.to))
+      likeness === 'same' || (likeness === 'convertible' && isList(field, context.from) && isList(other, context.to))
     );
   };
-  const candidates = [...spare].filter(([, field]) => isLike(field, target));
+  const candidates = [...spare].filter(([, field]) => mayBecome(field, target));
   const required = candidates.filter(([, field]) => field.isRequired);
   const [found, ...others] = candidates.length > 1 ? required : candidates;
   if (!found || others.length > 0) return undefined;
   const [from, field] = found;
   const rivals = [...missing].filter(
-    ([name, one]) => name !== to && isLike(field, one) && (one.isRequired || !target.isRequired),
+    ([name, other]) => name !== to && mayBecome(field, other) && (other.isRequired || !target.isRequired),
   );
   if (rivals.length > 0) return undefined;
   const kind = `${target.isRequired ? 'required ' : ''}${kindOf(field.schema, context.from)}`;
@@ -155,9 +155,9 @@ export interface FieldMove {
 }
 
 /**
- * Pairs fields that are within different numbers of objects. The names of a pair have the same letters, with the names of the
- * objects around the fields or without them. In the second case, each of the two is the only one of its name that is within the
- * fewest objects. Also returns the fields without a pair.
+ * Pairs fields at different depths. A pair is certain if both paths have the same letters. It is a guess if only the names of both
+ * fields have the same letters, and each field is the only outermost one with such a name among the fields to pair. Also returns
+ * the fields without a pair.
  */
 export function movedFields(
   spare: readonly SpareField[],
@@ -171,10 +171,10 @@ export function movedFields(
     moves.some((move) => isWithin(keys, move[side].keys) || isWithin(move[side].keys, keys));
   for (const target of targets) {
     if (moves.some((move) => isWithin(target.keys, move.target.keys))) continue;
-    const free = sources.filter((one) => !isMoved(one, 'source') && one.keys.length !== target.keys.length);
-    const byPath = free.filter(({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1);
+    const freeSources = sources.filter((one) => !isMoved(one, 'source') && one.keys.length !== target.keys.length);
+    const byPath = freeSources.filter(({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1);
     const name = target.keys.at(-1) ?? '';
-    const byName = free.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
+    const byName = freeSources.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
     const outermost = leastNested(byName);
     const rivals = leastNested(targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1));
     const isSure = byPath.length === 1;

@@ -55,6 +55,7 @@ export type Counterpart =
 export class Counterparts {
   readonly #tables: readonly PathTable<string | null>[];
   readonly #other: DraftSide;
+  /** Key: a path of the served version. `to`: the proposed path of the other version. */
   readonly #proposals: ReadonlyMap<string, { readonly to: string; readonly note: string }>;
 
   constructor(own: DraftSide, other: DraftSide, moved: MovedTables) {

@@ -54,11 +54,11 @@ export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPa
     return items === undefined || wantedItems === undefined
       ? 'convertible'
       : likenessOf(items, wantedItems, named, depth + 1);
-  const inner = type === 'array' ? [items, target] : [own, wantedItems];
   if (type === 'array' || expected === 'array') {
-    const [one, other] = inner;
-    const isLike = one !== undefined && other !== undefined && likenessOf(one, other, named, depth + 1) !== undefined;
-    return isLike ? 'convertible' : undefined;
+    // The first item of an array may become a single value, or a single value the only item of an array.
+    const [source, wantedSource] = type === 'array' ? [items, target] : [own, wantedItems];
+    if (source === undefined || wantedSource === undefined) return undefined;
+    return likenessOf(source, wantedSource, named, depth + 1) && 'convertible';
   }
   const isSame = type === expected && own['format'] === target['format'] && shareOfValues(own, target) > 0;
   return isSame ? 'same' : 'convertible';
@@ -72,10 +72,10 @@ export interface NamedSchemasPair {
 
 function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
   const [names, wanted] = [own, target].map((one) => Object.keys(propertiesOf(one)));
-  const shared = names?.filter((name) => wanted?.includes(name)).length ?? 0;
-  const all = Math.max(names?.length ?? 0, wanted?.length ?? 0);
-  if (all === 0) return 'same';
-  return shared / all >= 0.5 ? 'same' : shared > 0 ? 'convertible' : undefined;
+  const sharedCount = names?.filter((name) => wanted?.includes(name)).length ?? 0;
+  const largerCount = Math.max(names?.length ?? 0, wanted?.length ?? 0);
+  if (largerCount === 0) return 'same';
+  return sharedCount / largerCount >= 0.5 ? 'same' : sharedCount > 0 ? 'convertible' : undefined;
 }
 
 /** The share of the listed values that the target lists, too. 1 if neither side lists values; 0 if only one side lists them. */
@@ -104,9 +104,11 @@ export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedCon
     certainty: note === '' ? 'certain' : 'guess',
     note,
   });
-  const isWithin = types.every((one) => wanted.includes(one) || (one === 'integer' && wanted.includes('number')));
+  const areTypesAccepted = types.every(
+    (one) => wanted.includes(one) || (one === 'integer' && wanted.includes('number')),
+  );
   const [format, wantedFormat] = [own['format'], target['format']];
-  if (isWithin) {
+  if (areTypesAccepted) {
     if (type !== 'string' || format === wantedFormat) return undefined;
     if (format === 'date-time' && wantedFormat === 'date') return convert('date');
     return format === 'date' && wantedFormat === 'date-time'
@@ -175,7 +177,8 @@ export interface DraftedMapping {
 
 /** Stands for a value that a person has to choose. */
 export const unknownValue = '…';
-const truths: ReadonlyMap<string, boolean> = new Map(
+/** Key: a text in lower case. Value: the boolean that the text stands for. */
+const booleanOf: ReadonlyMap<string, boolean> = new Map(
   Object.entries({
     true: true,
     yes: true,
@@ -207,36 +210,36 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
   });
   const used = new Set(pairs.values());
   const free = wanted.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
-  const inOrder = (): ReadonlyMap<string, JsonValue> =>
+  const valuesInOrder = (): ReadonlyMap<string, JsonValue> =>
     new Map(values.map((value) => [keyOf(value), pairs.get(keyOf(value)) ?? unknownValue]));
-  if (unpaired.length === 0) return { values: inOrder(), certainty: 'certain', note: '' };
+  if (unpaired.length === 0) return { values: valuesInOrder(), certainty: 'certain', note: '' };
   const words = `${valuesInWords(unpaired)} → ${valuesInWords(free)}`;
   if (unpaired.length === free.length) {
     for (const [index, value] of unpaired.entries()) pairs.set(keyOf(value), free[index] as JsonValue);
     const why = unpaired.length === 1 ? 'the only values left' : 'in the order of the contracts';
-    return { values: inOrder(), certainty: 'guess', note: `${words}, ${why}` };
+    return { values: valuesInOrder(), certainty: 'guess', note: `${words}, ${why}` };
   }
-  const choice = free.length > 0 ? free : (wanted as JsonValue[]);
+  const choices = free.length > 0 ? free : (wanted as JsonValue[]);
   return {
-    values: inOrder(),
+    values: valuesInOrder(),
     certainty: 'decision',
-    note: `${unknownValue} is one of ${valuesInWords(choice)}`,
+    note: `${unknownValue} is one of ${valuesInWords(choices)}`,
   };
 }
 
-const mostListed = 12;
+const maxListed = 12;
 
 /** The first values of a list, for a note. */
 export function valuesInWords(values: readonly unknown[]): string {
-  const first = values.slice(0, mostListed).map(keyOf).join(', ');
-  return values.length > mostListed ? `${first} and ${values.length - mostListed} more` : first;
+  const first = values.slice(0, maxListed).map(keyOf).join(', ');
+  return values.length > maxListed ? `${first} and ${values.length - maxListed} more` : first;
 }
 
 /** The values of an `enum` or of a boolean. Without null, because null is not mapped. */
 function listedValues(branch: PlainSchema): readonly unknown[] | undefined {
   const values = valuesOf(branch) ?? (typesOf(branch)?.join() === 'boolean' ? [true, false] : undefined);
-  const isSingle = values?.every((value) => typeof value !== 'object' || value === null) ?? false;
-  return isSingle ? values?.filter((value) => value !== null) : undefined;
+  const areScalars = values?.every((value) => typeof value !== 'object' || value === null) ?? false;
+  return areScalars ? values?.filter((value) => value !== null) : undefined;
 }
 
 function keyOf(value: unknown): string {
@@ -247,7 +250,7 @@ function isAlike(value: unknown, target: unknown): boolean {
   const [own, other] = [keyOf(value), keyOf(target)];
   const [letters, expected] = [letterPairsIn(own).plain, letterPairsIn(other).plain];
   if (letters !== '' && letters === expected) return true;
-  const [truth, wanted] = [truths.get(own.toLowerCase()), truths.get(other.toLowerCase())];
+  const [truth, wanted] = [booleanOf.get(own.toLowerCase()), booleanOf.get(other.toLowerCase())];
   return truth !== undefined && truth === wanted && (typeof value === 'boolean' || typeof target === 'boolean');
 }
 

@@ -13,7 +13,7 @@ export interface DraftedRow {
   readonly note: string;
   readonly request: ReadonlyMap<'path' | 'query' | 'body', readonly DraftedOperation[]>;
   readonly responses: ReadonlyMap<string, readonly DraftedOperation[]>;
-  /** The operations that are not used: the reason, by the id of the operation. */
+  /** Key: the id of an operation that is not used. Value: the reason. */
   readonly unused: ReadonlyMap<string, string>;
   /** What the check still rejects. The row is then written as a comment. */
   readonly faults: readonly string[];
@@ -22,33 +22,33 @@ export interface DraftedRow {
 /** The row in YAML, below `routes`. */
 export function rowLines(row: DraftedRow): string[] {
   const name = keyText(row.name, /^[A-Z]+ \/[\w\-./{}~]*$/);
-  if (row.gone !== undefined) return asComment(row, [`${name}: { gone: ${textOf(row.gone)} }`]);
+  if (row.gone !== undefined) return commentedIfFaulty(row, [`${name}: { gone: ${textOf(row.gone)} }`]);
   const to = /^[A-Z]+ \/[\w\-./{}~]*$/.test(row.to) ? row.to : textOf(row.to);
   const sections = [...sectionOf('request', [...row.request], row), ...sectionOf('response', [...row.responses], row)];
   if (sections.length === 0 && row.note === '')
-    return asComment(row, [`${name}: { to: ${to.includes('{') ? textOf(row.to) : to} }`]);
-  return asComment(row, [`${name}:`, `  to: ${to}${commentOf('guess', row.note)}`, ...indented(sections)]);
+    return commentedIfFaulty(row, [`${name}: { to: ${to.includes('{') ? textOf(row.to) : to} }`]);
+  return commentedIfFaulty(row, [`${name}:`, `  to: ${to}${commentOf('guess', row.note)}`, ...indented(sections)]);
 }
 
 /** The lines of `request` or `response`. Parts without a used operation are comments. */
 function sectionOf(
   title: string,
-  lists: readonly (readonly [key: string, list: readonly DraftedOperation[]])[],
+  entries: readonly (readonly [key: string, list: readonly DraftedOperation[]])[],
   { unused }: DraftedRow,
 ): string[] {
-  if (lists.length === 0) return [];
-  const isEmpty = ([, list]: (typeof lists)[number]): boolean =>
+  if (entries.length === 0) return [];
+  const isUnused = ([, list]: (typeof entries)[number]): boolean =>
     list.length > 0 && usedOperations(list, unused).length === 0;
-  const isComment = lists.every(isEmpty);
-  const blocks = lists.flatMap((entry) => {
+  const isSectionUnused = entries.every(isUnused);
+  const blocks = entries.flatMap((entry) => {
     const [key, list] = entry;
     // Without a row of its own, a status would get the operations of its class.
     if (list.length === 0) return [`${key}: []`];
-    const lines = [`${key}:`, ...indented(operationLines(list, unused, isEmpty(entry)))];
-    return isEmpty(entry) && !isComment ? commented(lines) : lines;
+    const lines = [`${key}:`, ...indented(operationLines(list, unused, isUnused(entry)))];
+    return isUnused(entry) && !isSectionUnused ? commented(lines) : lines;
   });
   const lines = [`${title}:`, ...indented(blocks)];
-  return isComment ? commented(lines) : lines;
+  return isSectionUnused ? commented(lines) : lines;
 }
 
 /** The operations of the row that are used. */
@@ -67,7 +67,7 @@ function operationLines(
   unused: ReadonlyMap<string, string>,
   isInComment: boolean,
 ): string[] {
-  return joinedDrops(list).flatMap(({ drafted, text }) => {
+  return withJoinedDrops(list).flatMap(({ drafted, text }) => {
     const { operation, certainty, note, inner } = drafted;
     const reason = unused.get(String(operation.place[0]));
     const remark =
@@ -88,7 +88,7 @@ function operationLines(
 }
 
 /** Consecutive drops that a person has to decide on are joined to one line, if their notes are equal. */
-function joinedDrops(list: readonly DraftedOperation[]): { drafted: DraftedOperation; text: string }[] {
+function withJoinedDrops(list: readonly DraftedOperation[]): { drafted: DraftedOperation; text: string }[] {
   const lines: { drafted: DraftedOperation; fields: Keys[] }[] = [];
   for (const drafted of list) {
     const last = lines.at(-1);
@@ -125,6 +125,7 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
       const values = [...operation.values].map(([from, to]) => `${keyText(from)}: ${valueText(to)}`);
       return `map: { ${field}: { ${values.join(', ')} } }`;
     }
+    // `operationLines` writes it.
     case 'each':
       return '';
     default:
@@ -133,8 +134,8 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
 }
 
 /**
- * A field of the current object, or a JSON Pointer. `quote`: how a name is quoted; in a value by `textOf`, because a $ begins a
- * variable.
+ * A field of the current object, or a JSON Pointer. `quote`: the function that quotes a name. For a value it is `textOf`, because
+ * a $ in a value begins a variable.
  */
 function fieldText(keys: Keys, quote = quoted): string {
   const [name = ''] = keys;
@@ -151,10 +152,10 @@ function pointerText(keys: Keys, quote = quoted): string {
 }
 
 // Words that some versions of YAML do not read as texts.
-const special = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
+const reservedWord = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
 
 function isPlain(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
-  return pattern.test(text) && !special.test(text) && text.length < 200;
+  return pattern.test(text) && !reservedWord.test(text) && text.length < 200;
 }
 
 function keyText(key: string, pattern?: RegExp): string {
@@ -197,12 +198,12 @@ function indented(lines: readonly string[], width = 2): string[] {
   return lines.map((line) => `${' '.repeat(width)}${line}`);
 }
 
-const mostFaults = 8;
+const maxFaults = 8;
 
 /** A row with faults is a comment as a whole, with its faults above it. */
-function asComment({ faults }: DraftedRow, lines: readonly string[]): string[] {
+function commentedIfFaulty({ faults }: DraftedRow, lines: readonly string[]): string[] {
   if (faults.length === 0) return [...lines];
-  const written = faults.slice(0, mostFaults).map((fault) => `# fault: ${printable(fault)}`);
-  const more = faults.length > mostFaults ? [`# fault: ${faults.length - mostFaults} more.`] : [];
+  const written = faults.slice(0, maxFaults).map((fault) => `# fault: ${printable(fault)}`);
+  const more = faults.length > maxFaults ? [`# fault: ${faults.length - maxFaults} more.`] : [];
   return [...written, ...more, ...commented(lines)];
 }

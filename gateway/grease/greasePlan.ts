@@ -29,8 +29,8 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
       );
     }
   }
-  const all = [...result.warnings, ...warnings].sort(byPlace);
-  return { ...result, snapshot: withVersions(snapshot, planned), warnings: all };
+  const allWarnings = [...result.warnings, ...warnings].sort(byPlace);
+  return { ...result, snapshot: withVersions(snapshot, planned), warnings: allWarnings };
 }
 
 /** The `GreasePlan` of a contract as JSON. `version`: `v1`. @throws CompareError */
@@ -57,9 +57,9 @@ export function planOf(
     const byStatus = statuses.map(([status, { content }]): StatusPlan => {
       const types = Object.entries((content ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>);
       const bodies = types.flatMap(([type, { schema }]): [string, number][] => {
-        const bare = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
-        const isSpliced = isJsonType(bare) && bare !== 'application/problem+json' && schema !== undefined;
-        return [[bare, isSpliced ? nodes.idOf(nodes.alternativesForAll([schema])) : -1]];
+        const bareType = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+        const isSpliced = isJsonType(bareType) && bareType !== 'application/problem+json' && schema !== undefined;
+        return [[bareType, isSpliced ? nodes.idOf(nodes.alternativesForAll([schema])) : -1]];
       });
       return [status, bodies];
     });

@@ -7,7 +7,7 @@ import { PathTable } from '../shared/pathTable.ts';
 import { type GreasePlan, type LinkedNode, linkedNodes, type StatusPlan, withUnknownMembers } from './splice.ts';
 
 // Measured: 124 KiB take 2 ms in the thread that serves requests (npm run bench:grease).
-const maxBody = 256 * 1024;
+const maxBodyBytes = 256 * 1024;
 // Bytes of all bodies in memory, for one version in one process.
 const maxKeptBytes = 16 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ export class ActiveGrease {
   readonly #nodes: readonly LinkedNode[];
   readonly #routes: PathTable<readonly StatusPlan[]>;
   /** Bytes of bodies in memory. */
-  #kept = 0;
+  #keptBytes = 0;
 
   /** `plan`: a `GreasePlan` as JSON. */
   constructor(plan: string) {
@@ -38,24 +38,24 @@ export class ActiveGrease {
 
   /**
    * Undefined if the response is passed on unchanged: the request does not ask for unknown members, or the route cannot have them.
-   * `inner`: the adapter that changes the response first.
+   * `adaptation`: the adapter that changes the response first.
    */
-  begin(request: GreasableRequest, inner: ExchangeAdaptation | undefined): GreasedExchange | undefined {
+  begin(request: GreasableRequest, adaptation: ExchangeAdaptation | undefined): GreasedExchange | undefined {
     const { req, method, fields, resource, upgrade } = request;
     if (upgrade !== undefined || (method !== 'GET' && method !== 'HEAD') || !wantsUnknownMembers(req.rawHeaders)) {
       return undefined;
     }
-    const statuses = this.#routes.find(resource)?.value;
-    return statuses && new GreasedExchange(this, statuses, { method, fields, inner });
+    const statusPlans = this.#routes.find(resource)?.value;
+    return statusPlans && new GreasedExchange(this, statusPlans, { method, fields, adaptation });
   }
 
   /** The node for the body of a response. Undefined: the body stays as it is. */
-  nodeFor(statuses: readonly StatusPlan[], status: number, contentType: string): LinkedNode | undefined {
+  nodeFor(statusPlans: readonly StatusPlan[], status: number, contentType: string): LinkedNode | undefined {
     const keys = [String(status), `${Math.floor(status / 100)}XX`, 'default'];
-    const byType = keys.map((key) => statuses.find(([name]) => name === key)).find((row) => row !== undefined)?.[1];
+    const byType = keys.map((key) => statusPlans.find(([name]) => name === key)).find((row) => row !== undefined)?.[1];
     const type = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
-    const node = byType?.find(([name]) => name === type)?.[1];
-    return node === undefined ? undefined : this.#nodes[node];
+    const nodeIndex = byType?.find(([name]) => name === type)?.[1];
+    return nodeIndex === undefined ? undefined : this.#nodes[nodeIndex];
   }
 
   splice(body: Buffer, node: LinkedNode): Buffer | undefined {
@@ -64,13 +64,13 @@ export class ActiveGrease {
 
   /** Counts `bytes` of a body. False: they are not counted, because all bodies together would take too much memory. */
   reserve(bytes: number): boolean {
-    if (this.#kept + bytes > maxKeptBytes) return false;
-    this.#kept += bytes;
+    if (this.#keptBytes + bytes > maxKeptBytes) return false;
+    this.#keptBytes += bytes;
     return true;
   }
 
   free(bytes: number): void {
-    this.#kept -= bytes;
+    this.#keptBytes -= bytes;
   }
 }
 
@@ -88,72 +88,72 @@ const unchangedIfPresent = [
 interface GreasedParts {
   readonly method: string;
   readonly fields: RequestFields;
-  readonly inner: ExchangeAdaptation | undefined;
+  readonly adaptation: ExchangeAdaptation | undefined;
 }
 
 /** One exchange whose client asks for unknown members. If anything prevents them, the response is passed on unchanged. */
 export class GreasedExchange implements ExchangeAdaptation {
   readonly mayHaveUnknownMembers = true;
   readonly #grease: ActiveGrease;
-  readonly #statuses: readonly StatusPlan[];
+  readonly #statusPlans: readonly StatusPlan[];
   readonly #parts: GreasedParts;
   #fields: RequestFields | undefined;
   /** Whether the adapter changes the body first. */
   #isAdapted = false;
   #node: LinkedNode | undefined;
   #isSpliced = false;
-  #kept = 0;
+  #keptBytes = 0;
 
-  constructor(grease: ActiveGrease, statuses: readonly StatusPlan[], parts: GreasedParts) {
+  constructor(grease: ActiveGrease, statusPlans: readonly StatusPlan[], parts: GreasedParts) {
     this.#grease = grease;
-    this.#statuses = statuses;
+    this.#statusPlans = statusPlans;
     this.#parts = parts;
   }
 
   get method(): string {
-    return this.#parts.inner?.method ?? this.#parts.method;
+    return this.#parts.adaptation?.method ?? this.#parts.method;
   }
 
   get body(): string | undefined {
-    return this.#parts.inner?.body;
+    return this.#parts.adaptation?.body;
   }
 
   get bodyLimit(): number {
-    return this.#parts.inner?.bodyLimit ?? 0;
+    return this.#parts.adaptation?.bodyLimit ?? 0;
   }
 
   get readsBody(): boolean {
-    return this.#parts.inner?.readsBody ?? false;
+    return this.#parts.adaptation?.readsBody ?? false;
   }
 
   get adaptedRoute(): string | undefined {
-    return this.#parts.inner?.adaptedRoute;
+    return this.#parts.adaptation?.adaptedRoute;
   }
 
   /** An adapter already asks for a body without a content coding. */
   get fields(): RequestFields {
-    const { inner, fields } = this.#parts;
-    this.#fields ??= inner ? inner.fields : { ...fields, passed: withIdentityCoding(fields.passed) };
-    return inner ? inner.fields : this.#fields;
+    const { adaptation, fields } = this.#parts;
+    this.#fields ??= adaptation ? adaptation.fields : { ...fields, passed: withIdentityCoding(fields.passed) };
+    return adaptation ? adaptation.fields : this.#fields;
   }
 
   enter(): void {
-    this.#parts.inner?.enter();
+    this.#parts.adaptation?.enter();
   }
 
   release(): void {
-    this.#parts.inner?.release();
-    this.#grease.free(this.#kept);
-    this.#kept = 0;
+    this.#parts.adaptation?.release();
+    this.#grease.free(this.#keptBytes);
+    this.#keptBytes = 0;
   }
 
   adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
-    return this.#parts.inner?.adaptRequestBody(bytes);
+    return this.#parts.adaptation?.adaptRequestBody(bytes);
   }
 
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
-    const { inner, method } = this.#parts;
-    const handling = inner?.bodyOf(head) ?? 'pass';
+    const { adaptation, method } = this.#parts;
+    const handling = adaptation?.bodyOf(head) ?? 'pass';
     if (typeof handling === 'object') return handling;
     this.#isAdapted = handling === 'whole';
     this.#node =
@@ -162,27 +162,27 @@ export class GreasedExchange implements ExchangeAdaptation {
   }
 
   countKept(bytes: number): Failure | 'pass' | undefined {
-    const { inner } = this.#parts;
-    if (inner && (this.#isAdapted || this.#node === undefined)) return inner.countKept(bytes);
-    if (this.#kept + bytes > maxBody || !this.#grease.reserve(bytes)) {
+    const { adaptation } = this.#parts;
+    if (adaptation && (this.#isAdapted || this.#node === undefined)) return adaptation.countKept(bytes);
+    if (this.#keptBytes + bytes > maxBodyBytes || !this.#grease.reserve(bytes)) {
       this.#node = undefined;
       return 'pass';
     }
-    this.#kept += bytes;
+    this.#keptBytes += bytes;
     return undefined;
   }
 
   adaptBody(head: ResponseHead, body: BodyBytes): BodyBytes | Failure | Promise<BodyBytes | Failure> {
-    const { inner } = this.#parts;
-    if (!this.#isAdapted || !inner) return this.#splice(body);
-    const adapted = inner.adaptBody(head, body);
+    const { adaptation } = this.#parts;
+    if (!this.#isAdapted || !adaptation) return this.#splice(body);
+    const adapted = adaptation.adaptBody(head, body);
     return adapted instanceof Promise ? adapted.then((one) => this.#splice(one)) : this.#splice(adapted);
   }
 
   adaptHead(head: ResponseHead, length?: number): ResponseHead {
     const adapted = this.#isAdapted ? this.#adapted(head, length) : this.#adapted(head);
-    const isDescribed = this.#parts.method === 'HEAD' && this.#nodeFor(adapted) !== undefined;
-    if (this.#isSpliced || isDescribed) {
+    const wouldBeSpliced = this.#parts.method === 'HEAD' && this.#nodeFor(adapted) !== undefined;
+    if (this.#isSpliced || wouldBeSpliced) {
       const spliced = headForBody(adapted, length ?? 'unknown', (name, value) =>
         name === 'accept-ranges' ? undefined : value,
       );
@@ -194,12 +194,12 @@ export class GreasedExchange implements ExchangeAdaptation {
   }
 
   #adapted(head: ResponseHead, length?: number): ResponseHead {
-    return this.#parts.inner?.adaptHead(head, length) ?? head;
+    return this.#parts.adaptation?.adaptHead(head, length) ?? head;
   }
 
   #splice(body: BodyBytes | Failure): BodyBytes | Failure {
     if (this.#node === undefined || (typeof body !== 'string' && !Buffer.isBuffer(body))) return body;
-    if (body.length > maxBody) return body;
+    if (body.length > maxBodyBytes) return body;
     const spliced = this.#grease.splice(bufferOf(body), this.#node);
     this.#isSpliced = spliced !== undefined;
     return spliced ?? body;
@@ -208,7 +208,7 @@ export class GreasedExchange implements ExchangeAdaptation {
   /** Undefined: a response with this head is passed on unchanged. */
   #nodeFor(head: ResponseHead): LinkedNode | undefined {
     const { status, contentLength } = head;
-    if (status < 200 || status > 299 || status === 206 || contentLength > maxBody) return undefined;
+    if (status < 200 || status > 299 || status === 206 || contentLength > maxBodyBytes) return undefined;
     if (unchangedIfPresent.some((name) => head.names.includes(name)) || head.names.includes('content-range'))
       return undefined;
     const coding = fieldOf(head, 'content-encoding');
@@ -217,7 +217,7 @@ export class GreasedExchange implements ExchangeAdaptation {
     const tag = fieldOf(head, 'etag');
     const contentType = fieldOf(head, 'content-type') ?? '';
     if ((tag !== undefined && !tag.startsWith('W/')) || !isJson(contentType)) return undefined;
-    return this.#grease.nodeFor(this.#statuses, status, contentType);
+    return this.#grease.nodeFor(this.#statusPlans, status, contentType);
   }
 }
 

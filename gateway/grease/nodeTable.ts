@@ -5,13 +5,16 @@ import type { PlanNode } from './splice.ts';
 /** Schemas that one value satisfies at the same time, such as the parts of an `allOf`. */
 type Alternative = readonly PlainSchema[];
 
-/** A value satisfies one of them. Undefined: there are too many, or they are not known, so nothing in the value is changed. */
+/**
+ * The alternatives of a value, which satisfies one of them. Undefined: there are too many, or they are not known, so nothing in the
+ * value is changed.
+ */
 type Alternatives = readonly Alternative[] | undefined;
 
 const maxAlternatives = 64;
 const maxNodes = 50_000;
 
-/** Constraints that may depend on any member of the value, or on its text. Nothing in such a value is changed. */
+/** Constraints that may depend on any member of a value, or on its text. Nothing in a value with such a constraint is changed. */
 const opaqueKeys = 'not if then else dependentSchemas patternProperties enum const contains contentSchema'.split(' ');
 
 interface MutableNode {
@@ -25,9 +28,12 @@ interface MutableNode {
 export class NodeTable {
   readonly #named: NamedSchemas;
   readonly #schemaIds = new Map<unknown, number>();
+  /** Key: the ids of the schemas of all alternatives, as one text. Value: the id of the node for these alternatives. */
   readonly #ids = new Map<string, number>();
+  /** The index is the id of the node. */
   readonly #alternatives: (readonly Alternative[])[] = [];
   readonly #nodes: MutableNode[] = [];
+  /** The index is the id of a node. The value is as `prunedIndexOf` returns it. */
   #prunedIndexes: readonly number[] = [];
 
   constructor(named: NamedSchemas) {
@@ -71,15 +77,17 @@ export class NodeTable {
   prunedNodes(): PlanNode[] {
     return this.#nodes.flatMap(({ getsMember, members, others, items }, id) => {
       if (this.prunedIndexOf(id) === -1) return [];
-      const below = members.map(([name, child]): [string, number] => [name, this.prunedIndexOf(child)]);
-      return [{ getsMember, members: below, others: this.prunedIndexOf(others), items: this.prunedIndexOf(items) }];
+      const prunedMembers = members.map(([name, child]): [string, number] => [name, this.prunedIndexOf(child)]);
+      return [
+        { getsMember, members: prunedMembers, others: this.prunedIndexOf(others), items: this.prunedIndexOf(items) },
+      ];
     });
   }
 
   #schemaId(schema: PlainSchema): number {
-    const known = this.#schemaIds.get(schema) ?? this.#schemaIds.size;
-    this.#schemaIds.set(schema, known);
-    return known;
+    const id = this.#schemaIds.get(schema) ?? this.#schemaIds.size;
+    this.#schemaIds.set(schema, id);
+    return id;
   }
 
   #alternativesOf(schema: SubSchema, seen: readonly string[]): Alternatives {
@@ -91,32 +99,33 @@ export class NodeTable {
       parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seen, $ref]));
     }
     if (allOf !== undefined) parts.push(this.alternativesForAll(listOf(allOf), seen));
-    for (const choice of [oneOf, anyOf]) if (choice !== undefined) parts.push(this.#oneOf(listOf(choice), seen));
+    for (const choice of [oneOf, anyOf])
+      if (choice !== undefined) parts.push(this.#alternativesForOne(listOf(choice), seen));
     if (discriminator !== undefined && oneOf === undefined && anyOf === undefined)
       parts.push(this.#subtypes(schema, seen));
     return product(parts);
   }
 
-  #oneOf(schemas: readonly SubSchema[], seen: readonly string[]): Alternatives {
+  #alternativesForOne(schemas: readonly SubSchema[], seen: readonly string[]): Alternatives {
     return union(schemas.map((schema) => this.#alternativesOf(schema, seen)));
   }
 
-  /** A value of a schema with a discriminator may be one of its subtypes, which refer to it by allOf. */
+  /** A value of a schema with a discriminator may be a value of a subtype: a named schema whose `allOf` refers to the schema. */
   #subtypes(schema: PlainSchema, seen: readonly string[]): Alternatives {
     const base = Object.entries(this.#named).find(([, one]) => one === schema)?.[0];
     const refersToBase = (one: SubSchema): boolean => typeof one === 'object' && one['$ref'] === `${refPrefix}${base}`;
-    const names = Object.entries(this.#named).filter(
+    const subtypes = Object.entries(this.#named).filter(
       ([, one]) => typeof one === 'object' && listOf(one['allOf']).some(refersToBase),
     );
-    const refs = names.map(([name]) => `${refPrefix}${name}`);
+    const refs = subtypes.map(([name]) => `${refPrefix}${name}`);
     // One of the subtypes has led here, so the value is known to be this subtype.
     if (refs.some((ref) => seen.includes(ref))) return [[]];
-    const own = `${refPrefix}${base}`;
+    const baseRef = `${refPrefix}${base}`;
     return union([
       [[]],
-      this.#oneOf(
+      this.#alternativesForOne(
         refs.map(($ref) => ({ $ref })),
-        [...seen, own],
+        [...seen, baseRef],
       ),
     ]);
   }
@@ -131,10 +140,10 @@ export class NodeTable {
       getsMember: objects.length > 0 && objects.every(isDescribedAndOpen),
       members: [...names].map((name) => [
         name,
-        this.#below(objects, (schema) => memberSchemas(schema, name), isDescribed),
+        this.#childNodeId(objects, (schema) => memberSchemas(schema, name), isDescribed),
       ]),
-      others: this.#below(objects, additionalSchemas),
-      items: this.#below(arrays, itemSchemas),
+      others: this.#childNodeId(objects, additionalSchemas),
+      items: this.#childNodeId(arrays, itemSchemas),
     };
   }
 
@@ -143,43 +152,44 @@ export class NodeTable {
    * describe this member or item. An alternative for which `leavesOut` is true is skipped: its values are assumed not to contain
    * it.
    */
-  #below(
+  #childNodeId(
     alternatives: readonly Alternative[],
-    schemasOf: (schema: PlainSchema) => readonly Below[],
+    schemasOf: (schema: PlainSchema) => readonly ChildSchema[],
     leavesOut: (schemas: Alternative) => boolean = () => false,
   ): number {
-    const each: Alternatives[] = [];
+    const childAlternatives: Alternatives[] = [];
     for (const schemas of alternatives) {
-      const list = schemas.flatMap(schemasOf);
-      if (list.length > 0) each.push(product(list.map((one) => this.#alternativesBelow(one))));
+      const childSchemas = schemas.flatMap(schemasOf);
+      if (childSchemas.length > 0)
+        childAlternatives.push(product(childSchemas.map((one) => this.#alternativesOfChild(one))));
       else if (!leavesOut(schemas)) return -1;
     }
-    return this.idOf(union(each));
+    return this.idOf(union(childAlternatives));
   }
 
-  #alternativesBelow(one: Below): Alternatives {
-    return Array.isArray(one) ? this.#oneOf(one, []) : this.alternativesForAll([one as SubSchema]);
+  #alternativesOfChild(one: ChildSchema): Alternatives {
+    return Array.isArray(one) ? this.#alternativesForOne(one, []) : this.alternativesForAll([one as SubSchema]);
   }
 }
 
 /** A schema, or a list of schemas of which one applies. */
-type Below = SubSchema | readonly SubSchema[];
+type ChildSchema = SubSchema | readonly SubSchema[];
 
-function memberSchemas(schema: PlainSchema, name: string): readonly Below[] {
+function memberSchemas(schema: PlainSchema, name: string): readonly ChildSchema[] {
   const properties = propertiesOf(schema);
   return Object.hasOwn(properties, name) ? [properties[name] ?? true] : additionalSchemas(schema);
 }
 
-function additionalSchemas(schema: PlainSchema): readonly Below[] {
+function additionalSchemas(schema: PlainSchema): readonly ChildSchema[] {
   return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isSubSchema);
 }
 
 /** The schemas of the items of an array. The items of a tuple are treated as alternatives of each other. */
-function itemSchemas(schema: PlainSchema): readonly Below[] {
+function itemSchemas(schema: PlainSchema): readonly ChildSchema[] {
   const { items, prefixItems, additionalItems, unevaluatedItems } = schema;
-  const first = [...listOf(prefixItems), ...listOf(items)];
-  const rest = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isSubSchema);
-  return first.length === 0 ? rest : [[...first, ...rest]];
+  const tupleItems = [...listOf(prefixItems), ...listOf(items)];
+  const otherItems = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isSubSchema);
+  return tupleItems.length === 0 ? otherItems : [[...tupleItems, ...otherItems]];
 }
 
 function isSubSchema(value: unknown): value is PlainSchema {
@@ -193,7 +203,7 @@ function allows(schemas: Alternative, type: 'object' | 'array'): boolean {
   });
 }
 
-/** Described by `properties`, and neither a map nor closed. */
+/** Whether an object is described by `properties`, and is neither a map nor closed. */
 function isDescribedAndOpen(schemas: Alternative): boolean {
   const isOpen = schemas.every(
     (schema) =>
@@ -214,25 +224,25 @@ function hasKey(schema: PlainSchema, key: string): boolean {
 }
 
 function union(lists: readonly Alternatives[]): Alternatives {
-  const all: Alternative[] = [];
+  const united: Alternative[] = [];
   for (const list of lists) {
     if (list === undefined) return undefined;
-    all.push(...list);
+    united.push(...list);
   }
-  return all.length > maxAlternatives ? undefined : all;
+  return united.length > maxAlternatives ? undefined : united;
 }
 
 /** One alternative of each list, in all combinations. */
 function product(lists: readonly Alternatives[]): Alternatives {
-  let all: Alternative[] = [[]];
+  let combinations: Alternative[] = [[]];
   for (const list of lists) {
-    if (list === undefined || all.length * list.length > maxAlternatives) return undefined;
-    all = all.flatMap((one) => list.map((other) => [...one, ...other]));
+    if (list === undefined || combinations.length * list.length > maxAlternatives) return undefined;
+    combinations = combinations.flatMap((one) => list.map((other) => [...one, ...other]));
   }
-  return all;
+  return combinations;
 }
 
-/** Whether something changes at a node or below it. */
+/** For each node: whether something changes at the node or below it. */
 function usefulNodes(nodes: readonly MutableNode[]): readonly boolean[] {
   const parents = nodes.map((): number[] => []);
   for (const [id, { members, others, items }] of nodes.entries()) {

@@ -25,7 +25,7 @@ export interface PlanNode {
 /** A node with the nodes below it, instead of their indexes. Undefined: nothing below changes. */
 export interface LinkedNode {
   readonly getsMember: boolean;
-  /** By the UTF-8 bytes of the name, as latin1 text. */
+  /** Key: the UTF-8 bytes of the name of a member, as latin1 text. Value: the node of the member. */
   readonly members: ReadonlyMap<string, LinkedNode | undefined>;
   others: LinkedNode | undefined;
   items: LinkedNode | undefined;
@@ -55,7 +55,7 @@ function asBytes(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-const prefix = 'x_grease_';
+const memberPrefix = 'x_grease_';
 const nameCount = 0x10000;
 
 /**
@@ -93,7 +93,7 @@ function isJsonText(body: Buffer): boolean {
 function freeName(taken: ReadonlySet<string>): string | undefined {
   const first = Math.floor(Math.random() * nameCount);
   for (let step = 0; step < nameCount; step += 1) {
-    const name = prefix + ((first + step) % nameCount).toString(16).padStart(4, '0');
+    const name = memberPrefix + ((first + step) % nameCount).toString(16).padStart(4, '0');
     if (!taken.has(name)) return name;
   }
   return undefined;
@@ -115,8 +115,10 @@ const [quote, comma, openBrace, openBracket, closeBrace, closeBracket] = [0x22, 
 function scanBody(text: string, root: LinkedNode): ScannedBody {
   const places: number[] = [];
   const names: string[] = [];
-  const open: LinkedNode[] = [];
-  const isOpenObject: boolean[] = [];
+  /** The objects and arrays around `at`, the innermost last. */
+  const openNodes: LinkedNode[] = [];
+  /** For each of `openNodes`: whether it is an object. */
+  const openObjectFlags: boolean[] = [];
   let node: LinkedNode | undefined = root;
   let at = 0;
 
@@ -126,7 +128,7 @@ function scanBody(text: string, root: LinkedNode): ScannedBody {
     if (!isObject) return;
     const end = endOfString(text, at);
     const name = nameOf(text.slice(at + 1, end - 1));
-    if (name.startsWith(prefix)) names.push(name);
+    if (name.startsWith(memberPrefix)) names.push(name);
     node = parent.members.has(name) ? parent.members.get(name) : parent.others;
     at = afterBlanks(text, end) + 1;
   };
@@ -137,8 +139,8 @@ function scanBody(text: string, root: LinkedNode): ScannedBody {
     let emptyAt = -1;
     if (node !== undefined && (code === openBrace || code === openBracket)) {
       const isObject = code === openBrace;
-      open.push(node);
-      isOpenObject.push(isObject);
+      openNodes.push(node);
+      openObjectFlags.push(isObject);
       at = afterBlanks(text, at + 1);
       if (!isClosing(text.charCodeAt(at))) {
         enter(node, isObject);
@@ -149,18 +151,18 @@ function scanBody(text: string, root: LinkedNode): ScannedBody {
       at = afterValue(text, at);
     }
     for (;;) {
-      const parent = open.at(-1);
+      const parent = openNodes.at(-1);
       if (parent === undefined) return { places, names };
       at = afterBlanks(text, at);
-      const isObject = isOpenObject.at(-1) === true;
+      const isObject = openObjectFlags.at(-1) === true;
       if (text.charCodeAt(at) === comma) {
         at = afterBlanks(text, at + 1);
         enter(parent, isObject);
         break;
       }
       if (isObject && parent.getsMember) places.push(at === emptyAt ? -at : at);
-      open.pop();
-      isOpenObject.pop();
+      openNodes.pop();
+      openObjectFlags.pop();
       at += 1;
     }
   }

@@ -24,9 +24,10 @@ export async function ownUsage(
   const byVersion = Map.groupBy(uses, ({ version }) => version);
   const versions = snapshot.byMajor.flatMap((version) => {
     const ends = RouteEnds.of(version);
-    const all = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
-    const ending = stageOf(version, now) === 'active' ? all.filter(({ end }) => end !== undefined) : all;
-    return ending.length === 0 ? [] : [versionJson(version, snapshot, ending, now)];
+    const usesWithEnd = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
+    const listedUses =
+      stageOf(version, now) === 'active' ? usesWithEnd.filter(({ end }) => end !== undefined) : usesWithEnd;
+    return listedUses.length === 0 ? [] : [versionJson(version, snapshot, listedUses, now)];
   });
   return `${JSON.stringify({ since: secondOf(since), until: secondOf(now), versions }, null, 2)}\n`;
 }

@@ -6,8 +6,9 @@ import type { ClientIdentification } from '../usage/counting/identification.ts';
 const windowMs = 60_000;
 // Requests in a window.
 const maxPerNetwork = 10;
-// Also limits the memory, because only the networks of admitted requests are kept.
+// Requests of all networks in a window. Also limits the memory, because only the networks of admitted requests are kept.
 const maxPerWindow = 120;
+// Requests for which the answer of the ledger is awaited.
 const maxPending = 8;
 const defaultTimeoutMs = 5_000;
 const retryAfterS = 30;
@@ -32,7 +33,7 @@ interface OwnUsageRequest {
   readonly now: number;
 }
 
-const path = '/versions/me';
+const ownUsagePath = '/versions/me';
 
 /**
  * Answers `GET /versions/me` in a process that serves clients. A client that no backend has accepted gets the same answer as a
@@ -41,7 +42,7 @@ const path = '/versions/me';
 export class SelfService {
   readonly #ask: AskOwnUsage;
   readonly #timeoutMs: number;
-  #window = 0;
+  #windowNumber = 0;
   #admitted = 0;
   #admittedByNetwork = new Map<string, number>();
   #pending = 0;
@@ -53,7 +54,7 @@ export class SelfService {
 
   /** Whether requests to this path are answered here. */
   answersPath(requestPath: string, { gateway: { basePath, selfService } }: Snapshot): boolean {
-    return selfService === 'on' && requestPath === basePath + path;
+    return selfService === 'on' && requestPath === basePath + ownUsagePath;
   }
 
   /** The body of the answer, as JSON, or the problem. */
@@ -61,24 +62,24 @@ export class SelfService {
     const { method, rawHeaders, address, identification, now } = request;
     if (method !== 'GET' && method !== 'HEAD') return { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', 'GET, HEAD'] };
     const client = identification.secretClientOf(rawHeaders);
-    if (client === undefined) return unknown;
+    if (client === undefined) return notAccepted;
     if (!this.#admit(networkOf(address), now)) return tooMany(windowMs - (now % windowMs));
     if (this.#pending >= maxPending) return unanswered;
     this.#pending += 1;
-    const asked = this.#ask(client).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
-    void asked.then(() => {
+    const pendingAnswer = this.#ask(client).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
+    void pendingAnswer.then(() => {
       this.#pending -= 1;
     });
-    const answer = await withTimeout(this.#timeoutMs, asked);
+    const answer = await withTimeout(this.#timeoutMs, pendingAnswer);
     if (answer.kind === 'accepted') return answer.body;
-    return answer.kind === 'unknown' ? unknown : unanswered;
+    return answer.kind === 'unknown' ? notAccepted : unanswered;
   }
 
-  /** Counts a request about which the ledger is asked. False: too many were asked in this window. */
+  /** Counts a request for which the ledger is asked. False: there were too many such requests in this window. */
   #admit(network: string, now: number): boolean {
-    const window = Math.floor(now / windowMs);
-    if (window !== this.#window) {
-      this.#window = window;
+    const windowNumber = Math.floor(now / windowMs);
+    if (windowNumber !== this.#windowNumber) {
+      this.#windowNumber = windowNumber;
       this.#admitted = 0;
       this.#admittedByNetwork = new Map();
     }
@@ -90,7 +91,7 @@ export class SelfService {
   }
 }
 
-const unknown: Problem = { code: 'CLIENT_NOT_ACCEPTED' };
+const notAccepted: Problem = { code: 'CLIENT_NOT_ACCEPTED' };
 const unanswered: Problem = {
   code: 'LEDGER_UNANSWERED',
   detail: 'The usage of this client cannot be read at the moment.',
@@ -101,10 +102,10 @@ function tooMany(waitMs: number): Problem {
   return { code: 'TOO_MANY_QUESTIONS', fields: ['Retry-After', String(Math.ceil(waitMs / 1000))] };
 }
 
-async function withTimeout(timeoutMs: number, asked: Promise<OwnUsageAnswer>): Promise<OwnUsageAnswer> {
+async function withTimeout(timeoutMs: number, pendingAnswer: Promise<OwnUsageAnswer>): Promise<OwnUsageAnswer> {
   const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
   const timer = setTimeout(() => resolve({ kind: 'failed' }), timeoutMs).unref();
-  const answer = await Promise.race([asked, promise]);
+  const answer = await Promise.race([pendingAnswer, promise]);
   clearTimeout(timer);
   return answer;
 }
