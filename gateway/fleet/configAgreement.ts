@@ -15,7 +15,10 @@ import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 /** The configuration of a gateway, and how its versions are used. */
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
-  /** How the versions are used, according to the ledger of the fleet. `ending`: the versions that the configuration ends. */
+  /**
+   * How the versions are used, according to the ledger of the fleet. `ending`: the versions that the configuration ends.
+   * `freezing`: its freezes that may refuse clients which were served before.
+   */
   readUsage(ending: readonly string[], freezing: readonly RefusingFreeze[]): Promise<VersionUsage>;
   /** Called when the fleet accepts a configuration that was refused before. */
   onAccepted(snapshot: Snapshot): void;
@@ -145,8 +148,8 @@ export class ConfigAgreement {
       const result = isServing
         ? 'It is served, because the store did not answer at the start'
         : 'This gateway does not become ready';
-      const what = `routes.yaml breaks what the fleet has announced, as accepted by ${gateway}.  ${result}:`;
-      for (const line of [what, ...lines]) this.#options.notice(line);
+      const heading = `routes.yaml breaks what the fleet has announced, as accepted by ${gateway}.  ${result}:`;
+      for (const line of [heading, ...lines]) this.#options.notice(line);
     }
     if (isServing) this.#warning = lines.join('  ');
     else [this.#refusal, this.#announced] = [lines, config];

@@ -58,7 +58,7 @@ export class Fleet {
   readonly #maintenanceNotices: OutageNotices;
   readonly #workerFile: URL;
   #worker: Worker | undefined;
-  #restart: NodeJS.Timeout | undefined;
+  #restartTimer: NodeJS.Timeout | undefined;
   /** Why the store cannot be used; undefined if it can; null before the thread has contacted it. */
   #problem: string | undefined | null = null;
   /** Each is called once, when the state of the ledger or of the store has changed. */
@@ -67,7 +67,8 @@ export class Fleet {
   /** When the ledger was last told to adopt the salt, by `performance.now()`. */
   #adoptedAt = Number.NEGATIVE_INFINITY;
   readonly #unsent = new UnsentCounts();
-  #folded = 0;
+  /** The folded requests in the last report of the ledger. */
+  #lastFolded = 0;
   /** The oldest batch that the thread knows of. */
   #announced: OutboxState['oldest'];
   #isStopping = false;
@@ -131,7 +132,7 @@ export class Fleet {
   async flush(): Promise<void> {
     if (!this.isStoreUp) return;
     await this.#ledger.flush();
-    await this.#waitUntil(() => this.#isSent, flushMs);
+    await this.#waitUntil(() => this.#isOutboxSent, flushMs);
   }
 
   /** Whether the store answered the last statement. */
@@ -149,7 +150,7 @@ export class Fleet {
     const deadline = performance.now() + ms;
     this.#isStopping = true;
     this.member.stop();
-    clearTimeout(this.#restart);
+    clearTimeout(this.#restartTimer);
     const worker = this.#worker;
     if (worker !== undefined) {
       // events.once() would throw if the thread ends with an error.
@@ -166,7 +167,7 @@ export class Fleet {
     this.#ledger.onReport = undefined;
   }
 
-  get #isSent(): boolean {
+  get #isOutboxSent(): boolean {
     const { outbox } = this.#ledger;
     return outbox !== undefined && outbox.oldest === undefined;
   }
@@ -195,10 +196,10 @@ export class Fleet {
     this.#adoptSalt();
     this.#onChange();
     const folded = this.outbox?.folded ?? 0;
-    if (folded > this.#folded) this.#spoolNotices.failed(foldedCounts(this.settings));
+    if (folded > this.#lastFolded) this.#spoolNotices.failed(foldedCounts(this.settings));
     else if (this.outbox?.oldest === undefined)
       this.#spoolNotices.recovered('The shared store of the fleet has all counts again.');
-    this.#folded = folded;
+    this.#lastFolded = folded;
   }
 
   /** Tells the thread what to send next. Waking it up for each report of the ledger would cost the serving thread CPU time. */
@@ -282,6 +283,6 @@ export class Fleet {
     const problem = `the thread that talks to it ended${reason}`;
     this.#onStore(problem);
     this.member.onReport({ kind: 'unheard', reason: problem });
-    this.#restart = setTimeout(() => this.#startThread().unref(), restartMs).unref();
+    this.#restartTimer = setTimeout(() => this.#startThread().unref(), restartMs).unref();
   }
 }

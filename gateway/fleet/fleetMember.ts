@@ -63,15 +63,16 @@ export class FleetMember {
   /** The id of this gateway in the store. */
   #self: string | undefined;
   #gateway: ServingGateway | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #heartbeatTimer: NodeJS.Timeout | undefined;
   #readTimer: NodeJS.Timeout | undefined;
-  #heartbeats = 0;
+  #sentHeartbeats = 0;
   /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
   #heldSince: number | undefined;
   #lastId = 0;
   /** The hash of the current snapshot. It is kept because each heartbeat contains it. */
   #hashed: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
-  readonly #pending = new Map<number, (answer: MembershipAnswer) => void>();
+  /** Receives the answer to a command, by the id of the command. */
+  readonly #onAnswer = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
   readonly #agreement: ConfigAgreement;
   readonly #membersNotices: OutageNotices;
@@ -84,7 +85,7 @@ export class FleetMember {
     this.#membersNotices = new OutageNotices(options.notice);
     this.#checkNotices = new OutageNotices(options.notice);
     const { settings, release, unsent } = options;
-    const [self, sendHeartbeat] = [() => this.#self, () => this.#report()];
+    const [self, sendHeartbeat] = [() => this.#self, () => this.#reportState()];
     this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, sendHeartbeat });
     this.#agreement = new ConfigAgreement({
       name: options.settings.name,
@@ -121,7 +122,7 @@ export class FleetMember {
   async join(gateway: ServingGateway): Promise<void> {
     this.#gateway = gateway;
     const { settings, send } = this.#options;
-    this.#timer = setInterval(() => void this.#sendHeartbeat(), settings.heartbeat).unref();
+    this.#heartbeatTimer = setInterval(() => void this.#sendHeartbeat(), settings.heartbeat).unref();
     if (settings.heartbeat > longestUnreadMs)
       this.#readTimer = setInterval(() => send({ kind: 'read' }), longestUnreadMs).unref();
     await this.#agreement.decide(gateway);
@@ -151,8 +152,8 @@ export class FleetMember {
 
   onReport(report: MembershipReport): void {
     if (report.kind === 'answer') {
-      this.#pending.get(report.id)?.(report.answer);
-      this.#pending.delete(report.id);
+      this.#onAnswer.get(report.id)?.(report.answer);
+      this.#onAnswer.delete(report.id);
       return;
     }
     if (report.kind === 'members') {
@@ -207,21 +208,21 @@ export class FleetMember {
     this.#questions.awaitCounts(versions, flushAndReport, question);
 
   status(): FleetJson {
-    return fleetJson(this.view, { instance: this.#self, ...this.#waiting() });
+    return fleetJson(this.view, { instance: this.#self, ...this.#spooledRows() });
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.#heartbeatTimer);
     clearInterval(this.#readTimer);
-    this.#timer = undefined;
+    this.#heartbeatTimer = undefined;
   }
 
   get #identity(): LedgerIdentity {
     return this.#options.outbox() ?? this.#fallback;
   }
 
-  /** What the store does not have yet. */
-  #waiting(): Pick<GatewayState, 'spooled' | 'spooledSince'> {
+  /** The rows that the store does not have yet. */
+  #spooledRows(): Pick<GatewayState, 'spooled' | 'spooledSince'> {
     const [{ rows, since }, held] = [this.#identity, this.#options.heldRows()];
     this.#heldSince = held === 0 ? undefined : (this.#heldSince ?? Date.now());
     return { spooled: rows + held, spooledSince: since ?? this.#heldSince };
@@ -230,9 +231,9 @@ export class FleetMember {
   /** Never rejects. */
   async #sendHeartbeat(): Promise<void> {
     try {
-      const isReported = await this.#report();
-      this.#heartbeats += 1;
-      if (!isReported || !this.#gateway || this.#heartbeats % heartbeatsPerCheck !== 0) return;
+      const isReported = await this.#reportState();
+      this.#sentHeartbeats += 1;
+      if (!isReported || !this.#gateway || this.#sentHeartbeats % heartbeatsPerCheck !== 0) return;
       if (await this.#agreement.retry(this.#gateway))
         this.#checkNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
     } catch (error) {
@@ -244,9 +245,9 @@ export class FleetMember {
   }
 
   /** @returns false while the gateway starts or stops */
-  async #report(): Promise<boolean> {
+  async #reportState(): Promise<boolean> {
     const gateway = this.#gateway;
-    if (!gateway || this.#timer === undefined) return false;
+    if (!gateway || this.#heartbeatTimer === undefined) return false;
     const at = Date.now();
     const report = await gateway.report().catch(() => undefined);
     if (report === undefined) return false;
@@ -267,7 +268,7 @@ export class FleetMember {
       config: this.#hashOf(snapshot),
       ready,
       problem: this.#agreement.problem,
-      ...this.#waiting(),
+      ...this.#spooledRows(),
       counted: this.#questions.counted(report, at),
       questionId: this.#questions.questionId,
     };
@@ -283,9 +284,9 @@ export class FleetMember {
     this.#lastId += 1;
     const id = this.#lastId;
     const { promise, resolve } = Promise.withResolvers<MembershipAnswer>();
-    this.#pending.set(id, resolve);
+    this.#onAnswer.set(id, resolve);
     const late = setTimeout(() => {
-      this.#pending.delete(id);
+      this.#onAnswer.delete(id);
       resolve({ failure: `no answer within ${answerMs / 1_000} s` });
     }, answerMs);
     this.#options.send({ ...command, id } as Command);

@@ -34,7 +34,8 @@ export function monotonicNow(): number {
 
 /** The clock of a gateway may differ from that of the store by this much, ms. */
 export const maxSkewMs = 5_000;
-// For the verdict it may be up to an hour, because the ledger counts by hours, but at most this share of the quiet period.
+// For the verdict, the difference may be up to an hour, because the ledger counts by hours, but at most this share of the quiet
+// period.
 const maxSkewShare = 0.1;
 
 /** All gateways of the fleet, as they were at the last heartbeat. */
@@ -104,15 +105,15 @@ export class FleetView {
 
 /** `now`: the time of the database, epoch ms. `silentAfter`: for rows without a value of their own, ms. */
 export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAfter: number): FleetInstance[] {
-  const known = rows.map((row) => ({ row, state: stateOf(row, now, silentAfter) }));
-  const config = mostCommonConfig(known.filter(({ state }) => state === 'heard').map(({ row }) => row));
+  const withStates = rows.map((row) => ({ row, state: stateOf(row, now, silentAfter) }));
+  const commonConfig = mostCommonConfig(withStates.filter(({ state }) => state === 'heard').map(({ row }) => row));
   return [
-    ...known.map(({ row, state }) => ({
+    ...withStates.map(({ row, state }) => ({
       name: row.name,
       state,
       heardAgo: Math.max(0, now - row.heard),
       row,
-      hasOtherConfig: state === 'heard' && row.config !== config,
+      hasOtherConfig: state === 'heard' && row.config !== commonConfig,
     })),
     ...unheard.map((name) => ({
       name,
@@ -137,8 +138,8 @@ function stateOf(row: GatewayRow, now: number, silentAfter: number): InstanceSta
 /** The most common configuration. If several are equally common, the one that a gateway has applied last. */
 function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
   const groups = Map.groupBy(heard, ({ config }) => config);
-  const since = (rows: readonly GatewayRow[]): number => Math.max(...rows.map(({ configSince }) => configSince));
-  const [first] = [...groups].sort(([, a], [, b]) => b.length - a.length || since(b) - since(a));
+  const latestSince = (rows: readonly GatewayRow[]): number => Math.max(...rows.map(({ configSince }) => configSince));
+  const [first] = [...groups].sort(([, a], [, b]) => b.length - a.length || latestSince(b) - latestSince(a));
   return first?.[0];
 }
 

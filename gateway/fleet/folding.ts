@@ -112,7 +112,7 @@ async function foldSeen(
   if (subject === 'client') {
     const used = usedAt(lengths.block);
     const items = [...folded, into];
-    const before = await sql.query<{ client: number; accepted: number }>(
+    const deletedRows = await sql.query<{ client: number; accepted: number }>(
       `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, accepted`,
       [version, items],
     );
@@ -122,7 +122,7 @@ async function foldSeen(
         SELECT version, item, MIN(span * ${lengths.block}::bigint + first), MAX(span * ${lengths.block}::bigint + last), ${used},
           COALESCE((${accepted}), 0)
         FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
-      [version, items, before.map(({ client }) => client), before.map((one) => one.accepted)],
+      [version, items, deletedRows.map(({ client }) => client), deletedRows.map((one) => one.accepted)],
     );
   }
   await sql.query(
@@ -133,10 +133,10 @@ async function foldSeen(
       ON CONFLICT (version, route, client) DO UPDATE SET ${addUpRouteClient}`,
     [version, day, into],
   );
-  const used = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
+  const stillUsed = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
   await sql.query(
     `DELETE FROM ${schemaName}.route_client WHERE version = $1 AND ${subject} = ANY($2::int[])
-      AND ${subject} NOT IN (${used.replace('FROM ', `FROM ${schemaName}.`)} WHERE version = $1)`,
+      AND ${subject} NOT IN (${stillUsed.replace('FROM ', `FROM ${schemaName}.`)} WHERE version = $1)`,
     [version, folded],
   );
   await sql.query(

@@ -21,10 +21,10 @@ export async function forgetGateway(
 ): Promise<ForgetOutcome> {
   const { rows, now } = await readGateways(sql);
   const instances = instancesOf({ rows, now, unheard: [] }, now, silentAfter);
-  const named = instances.filter((one) => one.name === name);
-  const silent = named.filter(({ state }) => state === 'silent').flatMap(({ row }) => row ?? []);
+  const sameName = instances.filter((one) => one.name === name);
+  const silent = sameName.filter(({ state }) => state === 'silent').flatMap(({ row }) => row ?? []);
   const lost = remembered.filter((row) => isLost(row, rows));
-  if (silent.length + lost.length === 0) return { refused: refusal(name, named, instances) };
+  if (silent.length + lost.length === 0) return { refused: refusal(name, sameName, instances) };
   const marked = await markGone(sql, silent, reason);
   const added = await Promise.all(lost.map((row) => addGone(sql, row, reason)));
   return { forgotten: marked.length + added.filter((isAdded) => isAdded).length };
@@ -52,12 +52,12 @@ async function addGone(sql: Sql, row: GatewayRow, reason: string): Promise<boole
   return added.length > 0;
 }
 
-function refusal(name: string, named: readonly FleetInstance[], all: readonly FleetInstance[]): string {
+function refusal(name: string, sameName: readonly FleetInstance[], instances: readonly FleetInstance[]): string {
   const shown = printableExcerpt(name);
-  const state = named.find((one) => one.state === 'heard')?.state ?? named[0]?.state;
+  const state = sameName.find((one) => one.state === 'heard')?.state ?? sameName[0]?.state;
   if (state === 'heard') return `Gateway ${shown} is heard.  Stop it first.`;
   if (state !== undefined) return `Gateway ${shown} has already ${state === 'left' ? 'left' : 'been marked as gone'}.`;
-  const silent = all.filter((one) => one.state === 'silent').map((one) => printableExcerpt(one.name));
+  const silent = instances.filter((one) => one.state === 'silent').map((one) => printableExcerpt(one.name));
   const which = silent.length === 0 ? 'No gateway is silent.' : `These gateways are silent: ${silent.join(', ')}.`;
   return `The fleet has no gateway ${shown}.  ${which}`;
 }

@@ -18,12 +18,12 @@ export class Heartbeats {
   readonly #post: (report: MembershipReport) => void;
   readonly #members: Members | undefined;
   #membership: Membership | undefined;
-  /** The last command. */
-  #last: HeartbeatCommand | undefined;
-  #isDue = false;
+  #lastHeartbeat: HeartbeatCommand | undefined;
+  #isWriteDue = false;
   #isReadDue = false;
   #running: Promise<void> | undefined;
   #checking: Promise<void> | undefined;
+  /** Addresses in `fleet.members` from which no gateway was heard. */
   #unheard: readonly string[] = [];
 
   constructor(store: Sql, settings: FleetSettings, post: (report: MembershipReport) => void) {
@@ -41,9 +41,9 @@ export class Heartbeats {
     }
     // While the store is slow, only the latest state is written.
     if (command.kind === 'heartbeat') {
-      this.#last = command;
-      this.#isDue = true;
-    } else if (this.#last) this.#isReadDue = true;
+      this.#lastHeartbeat = command;
+      this.#isWriteDue = true;
+    } else if (this.#lastHeartbeat) this.#isReadDue = true;
     else return;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
@@ -52,9 +52,9 @@ export class Heartbeats {
 
   /** Writes the last state of this gateway. `rows`, `since`: what the store does not have yet. @throws StoreError */
   async end({ rows, since }: Pick<OutboxState, 'rows' | 'since'>): Promise<void> {
-    this.#isDue = this.#isReadDue = false;
+    this.#isWriteDue = this.#isReadDue = false;
     await this.#running;
-    const last = this.#last;
+    const last = this.#lastHeartbeat;
     if (!this.#membership || !last) return;
     if (rows === 0) await this.#membership.leave();
     else {
@@ -71,12 +71,12 @@ export class Heartbeats {
   }
 
   async #run(): Promise<void> {
-    while ((this.#isDue || this.#isReadDue) && this.#last) {
-      const isWrite = this.#isDue;
-      this.#isDue = this.#isReadDue = false;
+    while ((this.#isWriteDue || this.#isReadDue) && this.#lastHeartbeat) {
+      const isWrite = this.#isWriteDue;
+      this.#isWriteDue = this.#isReadDue = false;
       try {
-        if (isWrite) await this.#writeHeartbeat(this.#last);
-        if (this.#membership) await this.#read(this.#membership, this.#last);
+        if (isWrite) await this.#writeHeartbeat(this.#lastHeartbeat);
+        if (this.#membership) await this.#read(this.#membership, this.#lastHeartbeat);
       } catch (error) {
         this.#post({ kind: 'unheard', reason: reasonOf(error) });
       }
@@ -100,14 +100,14 @@ export class Heartbeats {
   }
 
   /** Starts a check of `fleet.members`. Does not wait for the result, because a slow DNS server must not delay a heartbeat. */
-  #checkMembers(gateways: FleetRows, own: readonly string[]): void {
-    const { members } = this.#settings;
-    if (!this.#members || !members || this.#checking) return;
-    const check = this.#members.check(gateways, own).then(async ({ gone, unheard, problem }) => {
+  #checkMembers(gateways: FleetRows, ownAddresses: readonly string[]): void {
+    const dnsName = this.#settings.members;
+    if (!this.#members || !dnsName || this.#checking) return;
+    const check = this.#members.check(gateways, ownAddresses).then(async ({ gone, unheard, problem }) => {
       this.#unheard = unheard;
       this.#post({ kind: 'members', problem });
       if (gone.length === 0) return;
-      const reason = `none of its addresses is in ${members.host}, and its admin port does not answer`;
+      const reason = `none of its addresses is in ${dnsName.host}, and its admin port does not answer`;
       await markGone(this.#store, gone, reason);
     });
     // If a gateway could not be marked as gone, the next check finds it again.

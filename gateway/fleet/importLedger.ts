@@ -7,8 +7,7 @@ import { dayMs, hourMs } from '../usage/ledger/spans.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
 import { fleetSalt, migrate, schemaName, sumTables } from './schema.ts';
 
-// Rows that are sent in one statement.
-const chunkSize = 5_000;
+const rowsPerStatement = 5_000;
 
 /** `unchanged`: the ledger was imported before. Instants in epoch ms. */
 export type ImportOutcome =
@@ -209,21 +208,24 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
   const { name, keys, sums, minimum, maximum } = table;
   const subjectOf = (key: string): string => (key === 'item' ? name.slice(0, name.indexOf('_')) : key);
   // In the tables of versions `item` is 0 in every row, and not an id.
-  const ids = keys.filter(
+  const idKeys = keys.filter(
     (key) => !['span', 'brownout'].includes(key) && !(key === 'item' && name.startsWith('version')),
   );
-  const plain = keys.filter((key) => !ids.includes(key));
-  const values = [...sums, ...minimum, ...maximum];
-  const names = ids.map((key) => `(SELECT name FROM ${subjectOf(key)}s WHERE id = ${key}) AS ${key}`);
-  const types = [...ids.map((key) => `${key} text`), ...[...plain, ...values].map((column) => `${column} bigint`)];
-  const idOf = ids.map((key) => {
-    const given = subjectOf(key) === 'client' ? `${schemaName}.client_name(r.${key}, $2, $3)` : `r.${key}`;
-    return `(SELECT id FROM ${schemaName}.${subjectOf(key)}s WHERE name = ${given})`;
+  const plainKeys = keys.filter((key) => !idKeys.includes(key));
+  const valueColumns = [...sums, ...minimum, ...maximum];
+  const nameSelects = idKeys.map((key) => `(SELECT name FROM ${subjectOf(key)}s WHERE id = ${key}) AS ${key}`);
+  const columnTypes = [
+    ...idKeys.map((key) => `${key} text`),
+    ...[...plainKeys, ...valueColumns].map((column) => `${column} bigint`),
+  ];
+  const idSelects = idKeys.map((key) => {
+    const nameSql = subjectOf(key) === 'client' ? `${schemaName}.client_name(r.${key}, $2, $3)` : `r.${key}`;
+    return `(SELECT id FROM ${schemaName}.${subjectOf(key)}s WHERE name = ${nameSql})`;
   });
   // A NULL in route_client is unknown: an earlier release has written the row. An unknown `first` stays unknown. The CASEs below keep
   // it NULL, because MIN and LEAST ignore NULL.
-  const read = values.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
-  const keyColumns = [...ids, ...plain];
+  const valueSelects = valueColumns.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
+  const keyColumns = [...idKeys, ...plainKeys];
   const total = (column: string): string => {
     if (minimum.includes(column)) return `CASE WHEN COUNT(${column}) = COUNT(*) THEN MIN(${column}) END`;
     return `${sums.includes(column) ? 'SUM' : 'MAX'}(${column})`;
@@ -236,13 +238,16 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
     const known = column === 'used' ? 'COALESCE(t.used, t.last)' : `t.${column}`;
     return `${column} = GREATEST(${known}, excluded.${column})`;
   };
-  for (const chunk of chunksOf(ledger, `SELECT ${[...names, ...plain, ...read].join(', ')} FROM ${name}`)) {
+  for (const chunk of chunksOf(
+    ledger,
+    `SELECT ${[...nameSelects, ...plainKeys, ...valueSelects].join(', ')} FROM ${name}`,
+  )) {
     await sql.query(
-      `INSERT INTO ${schemaName}.${name} AS t (${[...keyColumns, ...values].join(', ')})
-        SELECT ${[...idOf, ...plain.map((column) => `r.${column}`), ...values.map(total)].join(', ')}
-        FROM json_to_recordset($1) AS r(${types.join(', ')}) WHERE $2::text IS NOT NULL AND $3::text IS NOT NULL
+      `INSERT INTO ${schemaName}.${name} AS t (${[...keyColumns, ...valueColumns].join(', ')})
+        SELECT ${[...idSelects, ...plainKeys.map((column) => `r.${column}`), ...valueColumns.map(total)].join(', ')}
+        FROM json_to_recordset($1) AS r(${columnTypes.join(', ')}) WHERE $2::text IS NOT NULL AND $3::text IS NOT NULL
         GROUP BY ${keyColumns.map((_key, index) => index + 1).join(', ')}
-        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${values.map(merged).join(', ')}`,
+        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${valueColumns.map(merged).join(', ')}`,
       [JSON.stringify(chunk), ...comparedSalts(hasFleetSalt)],
     );
   }
@@ -252,7 +257,7 @@ function* chunksOf(ledger: DatabaseSync, query: string): Generator<object[]> {
   let chunk: object[] = [];
   for (const row of ledger.prepare(query).iterate()) {
     chunk.push(row);
-    if (chunk.length < chunkSize) continue;
+    if (chunk.length < rowsPerStatement) continue;
     yield chunk;
     chunk = [];
   }

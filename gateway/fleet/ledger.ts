@@ -9,7 +9,7 @@ const defaultTimeoutMs = 20_000;
 // The server cancels a statement after this share of the timeout. The client gives up later, in case the server hangs.
 const serverShare = 0.9;
 // Compiling a statement, or starting processes that run it in parallel, costs more CPU time than these statements take.
-const planning = 'SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0';
+const plannerSettings = 'SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0';
 
 /** The ledger that the gateways of a fleet share, for reading. Runs one statement at a time, each within a transaction. */
 export class FleetLedger implements LedgerDatabase {
@@ -26,7 +26,7 @@ export class FleetLedger implements LedgerDatabase {
   private constructor(postgres: Postgres, timeoutMs: number) {
     this.#postgres = postgres;
     this.#beginSql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO ${schemaName};
-      SET LOCAL statement_timeout = ${Math.floor(timeoutMs * serverShare)}; ${planning}`;
+      SET LOCAL statement_timeout = ${Math.floor(timeoutMs * serverShare)}; ${plannerSettings}`;
   }
 
   /**

@@ -14,14 +14,15 @@ const aheadMs = 40 * dayMs;
 // If a query reads a table for longer than this, the table is dropped or sorted an hour later.
 const lockTimeout = '2s';
 // When a partition ended this long ago, hardly any new rows arrive in it.
-const settledMs = 2 * dayMs;
+const sortedAfterMs = 2 * dayMs;
 // A partition cannot be read or written while it is sorted. Sorting a partition of this size takes a few seconds.
-const largestSorted = 256 * 2 ** 20;
-const sortedAtOnce = 12;
+const largestSortedBytes = 256 * 2 ** 20;
+const mostSortedPerRun = 12;
 
 /**
  * Creates partitions ahead, applies the limits of names to yesterday and today, deletes what is older than the retention, and
- * sorts the rows of earlier months. Every gateway calls it hourly; it does nothing while another gateway does this. `now`: epoch ms.
+ * sorts the rows of earlier months. Every gateway calls it hourly; the call does nothing while another gateway
+ * maintains the store. `now`: epoch ms.
  * @returns false if something is left to do, because another gateway does it or a query reads a table @throws StoreError
  */
 export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<boolean> {
@@ -63,43 +64,43 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
   ] as const;
   for (const { subject, others, keep } of subjects) {
     const today = spanAt('day', now);
-    const crowded = await sql.query<Pick<Folding, 'version' | 'day'>>(
+    const crowdedDays = await sql.query<Pick<Folding, 'version' | 'day'>>(
       `SELECT version, span AS day FROM ${schemaName}.${subject}_day WHERE span BETWEEN $1 AND $2
         GROUP BY version, span HAVING COUNT(*) > $3`,
       [today - 1, today, keep + 1],
     );
-    if (crowded.length === 0) continue;
-    // No batch is added meanwhile: folding deletes names.
+    if (crowdedDays.length === 0) continue;
+    // With this lock, no batch is added meanwhile: folding could delete its names.
     await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
-    for (const { version, day } of crowded) await foldNames(sql, { subject, others, keep, version, day });
+    for (const { version, day } of crowdedDays) await foldNames(sql, { subject, others, keep, version, day });
   }
 }
 
 /** Deletes what is older than the retention. It has work to do once a day. */
 async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
-  const known = await readMeta(sql);
+  const meta = await readMeta(sql);
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
   // A longer retention does not bring back what was deleted.
-  const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, known.get('kept_from') ?? 0);
-  if (known.get('hours_from') === hoursFrom && known.get('kept_from') === keptFrom) return;
+  const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, meta.get('kept_from') ?? 0);
+  if (meta.get('hours_from') === hoursFrom && meta.get('kept_from') === keptFrom) return;
   await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
   for (const { name, length } of sumTables) {
-    const isShort = length === 'hour' && !name.startsWith('version');
-    await dropPartitions(sql, name, length, isShort ? Math.max(hoursFrom, keptFrom) : keptFrom);
+    const isDeletedEarly = length === 'hour' && !name.startsWith('version');
+    await dropPartitions(sql, name, length, isDeletedEarly ? Math.max(hoursFrom, keptFrom) : keptFrom);
   }
   await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
   const day = spanAt('day', keptFrom);
   await sql.query(`DELETE FROM ${schemaName}.version_day_instance WHERE span < $1`, [day]);
-  for (const table of ['version_client', 'route_client', 'brownout_client'])
-    await sql.query(`DELETE FROM ${schemaName}.${table} WHERE last < $1`, [keptFrom]);
+  for (const usageTable of ['version_client', 'route_client', 'brownout_client'])
+    await sql.query(`DELETE FROM ${schemaName}.${usageTable} WHERE last < $1`, [keptFrom]);
   await sql.query(`DELETE FROM ${schemaName}.brownouts WHERE at < $1`, [keptFrom]);
-  for (const [names, table, column] of [
+  for (const [nameTable, usageTable, column] of [
     ['clients', 'version_client', 'client'],
     ['routes', 'route_client', 'route'],
     ['versions', 'version_client', 'version'],
   ]) {
     await sql.query(
-      `DELETE FROM ${schemaName}.${names} WHERE id NOT IN (SELECT ${column} FROM ${schemaName}.${table})`,
+      `DELETE FROM ${schemaName}.${nameTable} WHERE id NOT IN (SELECT ${column} FROM ${schemaName}.${usageTable})`,
     );
   }
   await sql.query(`DELETE FROM ${schemaName}.runs WHERE seen < $1`, [keptFrom]);
@@ -141,7 +142,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
   const isMaintainer = await asMaintainer(store, async (sql) => {
     unsorted = await unsortedPartitions(sql, now);
   });
-  for (const { name, key } of unsorted.slice(0, sortedAtOnce)) {
+  for (const { name, key } of unsorted.slice(0, mostSortedPerRun)) {
     const sorted = asMaintainer(store, async (sql) => {
       await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
       await sql.query(`CLUSTER ${schemaName}.${name} USING ${key}`);
@@ -154,7 +155,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
     // A backup reads all partitions. Waiting for each of them would delay the gateways.
     if (!(await falseIfLocked(sorted))) return false;
   }
-  return isMaintainer && unsorted.length <= sortedAtOnce;
+  return isMaintainer && unsorted.length <= mostSortedPerRun;
 }
 
 interface UnsortedPartition {
@@ -173,9 +174,9 @@ async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartit
         JOIN pg_class AS part ON part.oid = inhrelid JOIN pg_index ON indrelid = inhrelid AND indisprimary
         JOIN pg_class AS key ON key.oid = indexrelid
         WHERE inhparent = '${schemaName}.${name}'::regclass AND NOT indisclustered
-          AND pg_relation_size(inhrelid) BETWEEN 1 AND ${largestSorted}`,
+          AND pg_relation_size(inhrelid) BETWEEN 1 AND ${largestSortedBytes}`,
     );
-    unsorted.push(...rows.filter((row) => endOf(row.name, length) <= now - settledMs));
+    unsorted.push(...rows.filter((row) => endOf(row.name, length) <= now - sortedAfterMs));
   }
   return unsorted;
 }

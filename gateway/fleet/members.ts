@@ -19,7 +19,7 @@ export interface MembersCheck {
 
 /** Compares the gateways in the store with those that should run: the addresses of a DNS name. */
 export class Members {
-  readonly #name: HostPort;
+  readonly #dnsName: HostPort;
   readonly #silentAfter: number;
   /** The answer of the last lookup that worked. */
   #listed: readonly string[] = [];
@@ -30,14 +30,14 @@ export class Members {
 
   /** `silentAfter` in ms. */
   constructor(name: HostPort, silentAfter: number) {
-    this.#name = name;
+    this.#dnsName = name;
     this.#silentAfter = silentAfter;
   }
 
   /** After a failed lookup, no gateway is reported as gone. `own`: the addresses of this gateway. Never throws. */
   async check({ rows, now }: GatewayRows, own: readonly string[]): Promise<MembersCheck> {
     let reason = 'its addresses are not those of this gateway';
-    const found = await lookup(this.#name.host, { all: true }).catch((error: Error) => {
+    const found = await lookup(this.#dnsName.host, { all: true }).catch((error: Error) => {
       reason = error.message;
       return [];
     });
@@ -57,17 +57,17 @@ export class Members {
     const checks = silent.map(async (row) => {
       // A gateway without an address cannot be checked.
       if (row.addresses.length === 0) return [];
-      const own = row.addresses.map(plainAddress).filter((one) => !isReused(one, row, rows));
-      if (own.some((one) => this.#listed.includes(one))) return [];
-      const open = await Promise.all(own.map((host) => acceptsConnections(host, this.#name.port)));
-      return open.includes(true) ? [] : [row];
+      const addresses = row.addresses.map(plainAddress).filter((address) => !isReused(address, row, rows));
+      if (addresses.some((address) => this.#listed.includes(address))) return [];
+      const answers = await Promise.all(addresses.map((host) => acceptsConnections(host, this.#dnsName.port)));
+      return answers.includes(true) ? [] : [row];
     });
     return (await Promise.all(checks)).flat();
   }
 
   #unheard(rows: readonly GatewayRow[], now: number): string[] {
-    const known = rows.filter((row) => now - (formerSince(row) ?? now) < dnsDelayMs);
-    const claimed = new Set(known.flatMap(({ addresses }) => addresses.map(plainAddress)));
+    const recentRows = rows.filter((row) => now - (formerSince(row) ?? now) < dnsDelayMs);
+    const claimed = new Set(recentRows.flatMap(({ addresses }) => addresses.map(plainAddress)));
     const unclaimed = this.#listed.filter((address) => !claimed.has(address));
     this.#unclaimedSince = new Map(unclaimed.map((one) => [one, this.#unclaimedSince.get(one) ?? now]));
     return unclaimed.filter((one) => now - (this.#unclaimedSince.get(one) ?? now) > this.#silentAfter);

@@ -81,12 +81,12 @@ export interface GatewayRows {
   readonly rows: readonly GatewayRow[];
 }
 
-const ms = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
+const epochMs = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 // `idle_since: "now"` becomes the time of the database.
 const versionsWithTimes = `(
   SELECT coalesce(jsonb_object_agg(key, CASE WHEN value->>'idle_since' = 'now'
-    THEN jsonb_set(value, '{idle_since}', to_jsonb(${ms('now()')})) ELSE value END), '{}')
+    THEN jsonb_set(value, '{idle_since}', to_jsonb(${epochMs('now()')})) ELSE value END), '{}')
   FROM jsonb_each($6::jsonb))`;
 
 const heartbeatSql = `
@@ -106,17 +106,17 @@ const heartbeatSql = `
   RETURNING versions`;
 
 // The join returns the time even if there is no gateway.
-const readRows = `
-  SELECT ${ms('now()')} AS db_now, g.instance, name, release, addresses, versions, config, ready, problem, spooled,
+const readRowsSql = `
+  SELECT ${epochMs('now()')} AS db_now, g.instance, name, release, addresses, versions, config, ready, problem, spooled,
     spooled_since, skew_ms, gone_reason, CASE WHEN (report->>'epoch')::bigint = epoch THEN report END AS report,
-    ${ms('started')} AS started, ${ms('heard')} AS heard,
-    ${ms('config_since')} AS config_since, ${ms('left_at')} AS left_at, ${ms('gone_at')} AS gone_at
+    ${epochMs('started')} AS started, ${epochMs('heard')} AS heard,
+    ${epochMs('config_since')} AS config_since, ${epochMs('left_at')} AS left_at, ${epochMs('gone_at')} AS gone_at
   FROM (SELECT 1) AS one LEFT JOIN ${schemaName}.gateways AS g ON true ORDER BY name, started`;
 
 /** Announces this gateway to the others, in the table `gateways`. */
 export class Membership {
   readonly #sql: Sql;
-  readonly #given: GatewayIdentity;
+  readonly #givenIdentity: GatewayIdentity;
   #identity: GatewayIdentity;
   /** Since when each version is idle, by the clock of the database. */
   #idleSince = new Map<string, number>();
@@ -125,13 +125,13 @@ export class Membership {
 
   constructor(sql: Sql, identity: GatewayIdentity) {
     this.#sql = sql;
-    this.#given = identity;
+    this.#givenIdentity = identity;
     this.#identity = identity;
   }
 
   /** Whether this object was made for the given run of the given ledger. */
   isOf({ instance, epoch }: GatewayIdentity): boolean {
-    return this.#given.instance === instance && this.#given.epoch === epoch;
+    return this.#givenIdentity.instance === instance && this.#givenIdentity.epoch === epoch;
   }
 
   /** The id of the row of this gateway. */
@@ -216,7 +216,7 @@ export function isSilent(row: Pick<GatewayRow, 'heard' | 'silentAfter'>, now: nu
 
 /** @throws StoreError */
 export async function readGateways(sql: Sql): Promise<GatewayRows> {
-  const found = await sql.query<StoredGateway>(readRows);
+  const found = await sql.query<StoredGateway>(readRowsSql);
   const rows = found.filter(({ instance }) => instance !== null).map(rowOf);
   return { now: found[0]?.db_now ?? 0, rows };
 }
@@ -233,7 +233,7 @@ export async function markGone(
   const rows = await sql.query<{ instance: string }>(
     `UPDATE ${schemaName}.gateways AS g SET gone_at = now(), gone_reason = $3
      FROM unnest($1::uuid[], $2::bigint[]) AS silent (instance, heard)
-     WHERE g.instance = silent.instance AND ${ms('g.heard')} = silent.heard AND g.left_at IS NULL AND g.gone_at IS NULL
+     WHERE g.instance = silent.instance AND ${epochMs('g.heard')} = silent.heard AND g.left_at IS NULL AND g.gone_at IS NULL
      RETURNING g.instance`,
     [silent.map(({ instance }) => instance), silent.map(({ heard }) => heard), reason],
   );

@@ -78,7 +78,9 @@ export class Postgres implements Sql, Transactions {
         query_timeout: queryTimeoutMs,
         keepAlive: true,
         allowExitOnIdle: true,
-        types: { getTypeParser: (oid, format) => (integers.has(oid) ? Number : pg.types.getTypeParser(oid, format)) },
+        types: {
+          getTypeParser: (oid, format) => (integerTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format)),
+        },
       }),
     );
   }
@@ -122,7 +124,7 @@ export class Postgres implements Sql, Transactions {
 }
 
 // The type ids of bigint and numeric, which `pg` returns as text. The sums of a ledger are far below 2^53.
-const integers = new Set([20, 1700]);
+const integerTypes = new Set([20, 1700]);
 
 function connectionOf(client: PoolClient): PooledConnection {
   let isBroken = false;

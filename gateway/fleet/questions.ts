@@ -47,7 +47,7 @@ export class CallQuestions {
   readonly #shown = new Set<number>();
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */
-  #read: ReadonlyMap<string, Question> = new Map();
+  #questionsOfOthers: ReadonlyMap<string, Question> = new Map();
   #nextReport = Promise.withResolvers<void>();
 
   constructor(options: QuestionOptions) {
@@ -71,13 +71,16 @@ export class CallQuestions {
     const unresponsive = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
     );
-    const all = [...unresponsive, ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun - flushMs])];
+    const ofAllVersions = [
+      ...unresponsive,
+      ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun - flushMs]),
+    ];
     return {
       at,
       // Leaves out questions that were read after this report was made.
-      answers: Object.fromEntries([...this.#read].filter(([, question]) => question.at < at)),
+      answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
       unsent: earliestOf([unsent, counts.calls]),
-      all: all.length === 0 ? undefined : Math.min(...all),
+      all: ofAllVersions.length === 0 ? undefined : Math.min(...ofAllVersions),
     };
   }
 
@@ -111,11 +114,11 @@ export class CallQuestions {
     try {
       for (;;) {
         const isOver = performance.now() > deadline || view.problem !== undefined;
-        const missing = await this.#missing(versions, flushAndReport, question);
-        if (missing.size === 0 || isOver) return missing;
-        const next = this.#nextReport.promise;
-        if (!(await sendHeartbeat())) return missing;
-        await Promise.race([next, sleep(pollMs)]);
+        const reasons = await this.#reasonsOfMissingCalls(versions, flushAndReport, question);
+        if (reasons.size === 0 || isOver) return reasons;
+        const nextReport = this.#nextReport.promise;
+        if (!(await sendHeartbeat())) return reasons;
+        await Promise.race([nextReport, sleep(pollMs)]);
         // No need to look more often: the others take up to 2 s to read the question.
         await sleep(pollMs);
       }
@@ -128,16 +131,16 @@ export class CallQuestions {
   onRows(sendCounts: () => Promise<unknown>): void {
     this.#nextReport.resolve();
     this.#nextReport = Promise.withResolvers();
-    const known = this.#read;
+    const earlier = this.#questionsOfOthers;
     const at = Date.now();
     const asking = this.#others.flatMap(({ instance, questionId: id }) => (id === undefined ? [] : [{ instance, id }]));
-    this.#read = new Map(
+    this.#questionsOfOthers = new Map(
       asking.map(({ instance, id }) => {
-        const question = known.get(instance);
+        const question = earlier.get(instance);
         return [instance, question?.id === id ? question : { id, at }];
       }),
     );
-    if (asking.every(({ instance, id }) => known.get(instance)?.id === id)) return;
+    if (asking.every(({ instance, id }) => earlier.get(instance)?.id === id)) return;
     // If this fails, the other gateway waits for the next heartbeat and the next regular batch.
     sendCounts()
       .then(() => this.#options.sendHeartbeat())
@@ -151,7 +154,8 @@ export class CallQuestions {
     return rows.filter(({ instance }) => instance !== self());
   }
 
-  async #missing(
+  /** Why calls may be missing, by version. A version that has all its calls is left out. */
+  async #reasonsOfMissingCalls(
     versions: readonly string[],
     flushAndReport: () => Promise<ServingReport>,
     question: Question,
@@ -176,9 +180,9 @@ export function loadsOf(
   // An unresponsive worker does not report its requests in flight.
   const incomplete = workers.some(({ unresponsiveSince }) => unresponsiveSince !== undefined);
   const reports = new Map(versions.map((one) => [one.name, one]));
-  const names = new Set([...snapshot.versions.keys(), ...reports.keys()]);
+  const versionNames = new Set([...snapshot.versions.keys(), ...reports.keys()]);
   return Object.fromEntries(
-    [...names].map((name): [string, VersionLoad] => {
+    [...versionNames].map((name): [string, VersionLoad] => {
       const version = snapshot.versions.get(name);
       const load = {
         stage: version ? servedStage(version, now) : ('removed' as const),

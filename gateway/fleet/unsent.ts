@@ -36,7 +36,7 @@ type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'>;
 /** The counts that the processes of this gateway have passed on to the ledger, and that the store may not have yet. */
 export class UnsentCounts {
   /** The earliest end of a call by version, for counts that may not be in the outbox yet. */
-  #added = new Map<string, number>();
+  #notInOutbox = new Map<string, number>();
   /** The same for counts in the outbox, in batches up to `last`. */
   #inOutbox: { readonly calls: ReadonlyMap<string, number>; readonly last: Batch } | undefined;
   /** Since when counts of an earlier run wait, epoch ms. Their versions are not known. */
@@ -45,8 +45,8 @@ export class UnsentCounts {
   /** `since`: no call in the batch ended before it, epoch ms. */
   add(batch: UsageBatch, since: number): void {
     for (const { version } of batch) {
-      const known = this.#added.get(version);
-      if (known === undefined || since < known) this.#added.set(version, since);
+      const earliest = this.#notInOutbox.get(version);
+      if (earliest === undefined || since < earliest) this.#notInOutbox.set(version, since);
     }
   }
 
@@ -54,13 +54,13 @@ export class UnsentCounts {
   onOutbox({ epoch, oldest, newest, since }: QueueState, isWritten: boolean): void {
     this.ofEarlierRun = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
     if (this.#inOutbox && (oldest === undefined || isBefore(this.#inOutbox.last, oldest))) this.#inOutbox = undefined;
-    if (this.#inOutbox || !isWritten || this.#added.size === 0) return;
-    if (newest) this.#inOutbox = { calls: this.#added, last: newest };
-    this.#added = new Map();
+    if (this.#inOutbox || !isWritten || this.#notInOutbox.size === 0) return;
+    if (newest) this.#inOutbox = { calls: this.#notInOutbox, last: newest };
+    this.#notInOutbox = new Map();
   }
 
   get calls(): UnsentCalls {
-    return earliestOf([this.#inOutbox?.calls ?? [], this.#added].map((calls) => Object.fromEntries(calls)));
+    return earliestOf([this.#inOutbox?.calls ?? [], this.#notInOutbox].map((calls) => Object.fromEntries(calls)));
   }
 }
 
@@ -86,25 +86,25 @@ export interface CountingGateway {
 export function unsentCalls(
   gateways: readonly CountingGateway[],
   version: string,
-  id: Question['id'],
+  questionId: Question['id'],
   asker: string,
 ): Remark[] {
   return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {
     if (counted === undefined) return [];
     const { at, answers, unsent, all = Number.POSITIVE_INFINITY } = counted;
     const since = Math.min(all, unsent[version] ?? Number.POSITIVE_INFINITY);
-    const read = answers?.[asker];
-    if (read !== undefined && read.id >= id && since >= read.at) return [];
-    const missing = inLargestUnit(Math.max(0, id - (Math.min(since, at) - skewMs)));
-    const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${missing} that are not in this ledger yet. Ask again in a few seconds.`;
+    const answer = answers?.[asker];
+    if (answer !== undefined && answer.id >= questionId && since >= answer.at) return [];
+    const period = inLargestUnit(Math.max(0, questionId - (Math.min(since, at) - skewMs)));
+    const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${period} that are not in this ledger yet. Ask again in a few seconds.`;
     return [{ code: 'calls_unsent', text }];
   });
 }
 
 /** How recent the counts of these gateways are. `now`: by the clock of the store, epoch ms. */
 export function countingNotes(gateways: readonly CountingGateway[], now: number): Remark[] {
-  const earlier = gateways.filter(({ counted }) => counted === undefined);
-  const notes = earlier.map(({ name, release }): Remark => {
+  const ofEarlierReleases = gateways.filter(({ counted }) => counted === undefined);
+  const notes = ofEarlierReleases.map(({ name, release }): Remark => {
     const text = `Gateway ${printableExcerpt(name)} has release ${printableExcerpt(release)}, which does not report the counts that it has not sent: calls to it of the last seconds may be missing.`;
     return { code: 'counts_unknown', text };
   });

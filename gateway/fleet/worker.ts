@@ -49,7 +49,7 @@ async function maintain(): Promise<void> {
     post({ kind: 'maintained', problem: reasonOf(error) });
   }
 }
-const maintenance = [
+const maintenanceTimers = [
   setTimeout(() => void maintain(), firstMaintenanceMs),
   setInterval(() => void maintain(), maintenanceMs),
 ];
@@ -78,7 +78,7 @@ try {
 async function stop(ms: number, held: number): Promise<void> {
   const isShipped = await shipper.drain(ms);
   shipper.stop();
-  for (const timer of maintenance) clearTimeout(timer);
+  for (const timer of maintenanceTimers) clearTimeout(timer);
   const rows = held + (isShipped ? 0 : (outbox?.rows ?? 0));
   await heartbeats.end({ rows, since: outbox?.since }).catch(() => {});
   await store.close();

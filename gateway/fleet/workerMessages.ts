@@ -61,9 +61,9 @@ export type MembershipCommand =
     };
 
 export type MembershipReport =
-  /** After a heartbeat. `self`: the id of this gateway. `askedAt`: when the store was asked, by `monotonicNow`. */
+  /** After a heartbeat or a `read`. `self`: the id of this gateway. `askedAt`: when the store was asked, by `monotonicNow`. */
   | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string; readonly askedAt: number }
-  /** A heartbeat could not be written. */
+  /** A heartbeat could not be written, or the rows of the gateways could not be read. */
   | { readonly kind: 'unheard'; readonly reason: string }
   /** After a check of `fleet.members`. `problem`: why no gateway can be found to be gone. */
   | { readonly kind: 'members'; readonly problem: string | undefined }

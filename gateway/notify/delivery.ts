@@ -10,7 +10,7 @@ export const answerMs = 10_000;
 
 const hourMs = 3_600_000;
 /** The pauses after failed attempts; the last one is repeated. */
-const pauses = [5_000, 30_000, 120_000, 600_000, 1_800_000, hourMs];
+const pausesMs = [5_000, 30_000, 120_000, 600_000, 1_800_000, hourMs];
 /** The longest possible pause: the last one with the largest jitter. */
 export const longestPauseMs = 1.2 * hourMs;
 /** An event that is still not accepted after this time is given up. */
@@ -57,7 +57,7 @@ export async function sendEvent(
   const body = receiver.format === 'slack' ? asSlack(event) : asJson(event);
   const id = messageId(event);
   const timestamp = String(Math.floor(now / 1_000));
-  const unsigned = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+  const unsignedFields = { 'webhook-id': id, 'webhook-timestamp': timestamp };
   try {
     // A redirect could send client names to another host. The certificate is verified by default.
     const response = await fetch(receiver.url, {
@@ -65,7 +65,7 @@ export async function sendEvent(
       headers: {
         'content-type': 'application/json',
         'user-agent': `version-gateway/${packageVersion()}`,
-        ...(receiver.secret === undefined ? unsigned : signatureFields(id, body, receiver.secret, now)),
+        ...(receiver.secret === undefined ? unsignedFields : signatureFields(id, body, receiver.secret, now)),
       },
       body,
       redirect: 'manual',
@@ -100,7 +100,7 @@ function retryAfterOf({ headers }: Response): number | undefined {
  * `attempt`: from 1. `age`: of the event, ms.
  */
 export function pauseAfter(attempt: number, age: number, { retryAfter = 0 }: Partial<Answer> = {}): number | undefined {
-  const regular = pauses[Math.min(attempt, pauses.length) - 1] ?? hourMs;
-  const pause = Math.round(Math.max(Math.min(retryAfter, hourMs), regular) * (1 + Math.random() / 5));
+  const regularPause = pausesMs[Math.min(attempt, pausesMs.length) - 1] ?? hourMs;
+  const pause = Math.round(Math.max(Math.min(retryAfter, hourMs), regularPause) * (1 + Math.random() / 5));
   return age + pause > giveUpMs ? undefined : pause;
 }

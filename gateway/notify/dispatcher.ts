@@ -7,9 +7,9 @@ import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, sendEvent 
 import type { NotifyEvent } from './events.ts';
 import { NotifyQueue, type QueuedEvent } from './queue.ts';
 
-const maxShown = 20;
+const maxEventsInStatus = 20;
 const maintenanceMs = 60_000;
-const maxUnqueued = 500;
+const maxUnqueuedEvents = 500;
 
 export interface DispatcherSettings {
   readonly receivers: readonly NotifyReceiver[];
@@ -49,7 +49,7 @@ type QueueKind = 'file' | 'memory' | 'store';
 
 interface ReceiverState {
   receiver: NotifyReceiver;
-  readonly notices: OutageNotices;
+  readonly failureNotices: OutageNotices;
   readonly fullNotices: OutageNotices;
   /** Results that a queue could not record yet. */
   readonly unrecorded: Map<QueueKind, Parameters<NotifyQueue['record']>>;
@@ -70,7 +70,7 @@ export class Dispatcher {
   #settings: DispatcherSettings;
   #receivers = new Map<string, ReceiverState>();
   /** The ids of events that are queued for every receiver that wants them. */
-  readonly #known = new Set<string>();
+  readonly #queuedIds = new Set<string>();
   /** Events whose queue could not be used, by id. */
   #unqueued = new Map<string, NotifyEvent>();
   #maintainedAt = 0;
@@ -87,7 +87,7 @@ export class Dispatcher {
   /** A changed `file` or `fleet` takes effect at the next start, as for the ledger. */
   configure({ receivers }: DispatcherSettings): void {
     this.#settings = { ...this.#settings, receivers };
-    this.#known.clear();
+    this.#queuedIds.clear();
     this.#receivers = new Map(
       receivers.map((receiver) => {
         const key = receiverKeyOf(receiver);
@@ -100,14 +100,14 @@ export class Dispatcher {
   async add(events: readonly NotifyEvent[]): Promise<void> {
     const unusable = new Set<QueueKind>();
     for (const event of events) {
-      if (this.#known.has(event.id)) continue;
+      if (this.#queuedIds.has(event.id)) continue;
       const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
       // A store that does not answer takes seconds to fail, so it is tried only once.
       const outcome = unusable.has(kind) ? 'failed' : await this.#addForReceivers(kind, event);
       if (outcome === 'queued') this.#remember(event.id);
       else if (outcome === 'failed') {
         unusable.add(kind);
-        if (this.#unqueued.size < maxUnqueued) this.#unqueued.set(event.id, event);
+        if (this.#unqueued.size < maxUnqueuedEvents) this.#unqueued.set(event.id, event);
       }
     }
   }
@@ -131,7 +131,7 @@ export class Dispatcher {
   }
 
   /** Waits until nothing is being sent, at most `ms`. */
-  async settle(ms: number): Promise<void> {
+  async awaitSending(ms: number): Promise<void> {
     const sending = [...this.#receivers.values()].map((state) => state.sending);
     await Promise.race([Promise.all(sending), sleep(ms, undefined, { ref: false })]);
   }
@@ -148,12 +148,12 @@ export class Dispatcher {
 
   async status(): Promise<NotifyStatus> {
     const keys = [...this.#receivers.keys()];
-    const rows = await this.#useAll([...this.#queues.keys()], (queue) => queue.recent(maxShown, keys));
+    const rows = await this.#useAll([...this.#queues.keys()], (queue) => queue.recent(maxEventsInStatus, keys));
     const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
       const state = this.#receivers.get(key);
       return state ? [{ ...row, host: hostOf(state.receiver) }] : [];
     });
-    const recent = shown.sort((a, b) => b.at - a.at).slice(0, maxShown);
+    const recent = shown.sort((a, b) => b.at - a.at).slice(0, maxEventsInStatus);
     return { problem: this.#problems.values().next().value, recent };
   }
 
@@ -180,13 +180,13 @@ export class Dispatcher {
     const [outcome] = await this.#useQueue(kind, add, 'failed' as const);
     if (outcome !== 'failed' || kind !== 'file') return outcome;
     // A full disk makes the file of the queue unusable. The queue in memory can still send a notification about it.
-    const [kept] = await this.#useQueue('memory', add, 'failed' as const);
-    return kept;
+    const [memoryOutcome] = await this.#useQueue('memory', add, 'failed' as const);
+    return memoryOutcome;
   }
 
   #remember(id: string): void {
-    if (this.#known.size >= 10_000) this.#known.clear();
-    this.#known.add(id);
+    if (this.#queuedIds.size >= 10_000) this.#queuedIds.clear();
+    this.#queuedIds.add(id);
   }
 
   async #maintain(now: number): Promise<void> {
@@ -212,10 +212,10 @@ export class Dispatcher {
         const { isAccepted: isSent, result } = answer;
         state.unrecorded.set(kind, [claimed, { isSent, result, nextAt }, now]);
         await this.#record(kind, state);
-        if (isSent) state.notices.recovered(`${host} accepts notifications again.`);
+        if (isSent) state.failureNotices.recovered(`${host} accepts notifications again.`);
         else if (nextAt === undefined) this.#notice(givenUpLine(event.title, `${host} answered ${result}`));
         else
-          state.notices.failed(
+          state.failureNotices.failed(
             `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
         // Other events for this receiver would probably fail, too.
@@ -225,7 +225,7 @@ export class Dispatcher {
     }
   }
 
-  /** Records the last result if the queue does not have it. Otherwise the event would be sent again. @returns whether it is recorded */
+  /** Records the last result if the queue does not have it: without it, the event would be sent again. @returns whether it is recorded */
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;
@@ -281,8 +281,8 @@ export class Dispatcher {
 }
 
 function newReceiverState(notice: (line: string) => void): Omit<ReceiverState, 'receiver'> {
-  const [notices, fullNotices] = [new OutageNotices(notice), new OutageNotices(notice)];
-  return { notices, fullNotices, unrecorded: new Map(), sending: undefined, failuresInRow: 0, pausedUntil: 0 };
+  const notices = { failureNotices: new OutageNotices(notice), fullNotices: new OutageNotices(notice) };
+  return { ...notices, unrecorded: new Map(), sending: undefined, failuresInRow: 0, pausedUntil: 0 };
 }
 
 function isPaused({ pausedUntil }: ReceiverState, now: number): boolean {

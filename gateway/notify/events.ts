@@ -8,6 +8,8 @@ import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 const dayMs = 86_400_000;
 // A gateway that was stopped on the date still sends the event if it starts within this time.
 const lateMs = 7 * dayMs;
+// Without `brownout.notice`, a brownout is reported this long before it begins.
+const defaultNoticeMs = 7 * dayMs;
 // How long the queue remembers an event that was sent, counted from the last time at which the event can be found again.
 export const rememberedMs = 30 * dayMs;
 
@@ -68,7 +70,7 @@ const thresholds = [
  * been reached (7, 30 or 90 days).
  */
 export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
-  const endings = endingsOf(snapshot, now).flatMap((ending) => {
+  const endingEvents = endingsOf(snapshot, now).flatMap((ending) => {
     const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;
     const data = {
       version: version.name,
@@ -92,15 +94,15 @@ export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
     if (type) add(type, sunset, title, sunset + rememberedMs);
     return events;
   });
-  return [...endings, ...announcedBrownouts(snapshot, now)];
+  return [...endingEvents, ...announcedBrownouts(snapshot, now)];
 }
 
 /** The brownouts that begin within their notice. Whether a brownout begins is decided shortly before its start. */
 function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
-  const ahead = snapshot.brownout.notice || lateMs;
+  const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
   return snapshot.byMajor.flatMap(({ name, brownouts }) =>
     brownouts
-      .filter(({ at }) => at > now && at - now <= ahead)
+      .filter(({ at }) => at > now && at - now <= noticeMs)
       .map((window): NotifyEvent => {
         const lines = [`It ends at ${rfc3339(window.end)}, and refuses ${brownoutScope(window)}.`];
         const { at, end, clients, routes } = window;
@@ -168,29 +170,34 @@ function endingsOf({ byMajor, gateway }: Snapshot, now: number): Ending[] {
     .filter((version) => stageOf(version, now) !== 'retired')
     .flatMap((version) => {
       const { name, deprecation, sunset, ends } = version;
-      const own = { version, key: name, subject: `/${name}`, isPlural: false, routes: undefined, deprecation, sunset };
+      const subject = `/${name}`;
+      const whole = { version, key: name, subject, isPlural: false, routes: undefined, deprecation, sunset };
       const groups = Map.groupBy(ends, (end) => `${end.deprecation} ${end.sunset}`);
-      const parts = [...groups].map(([dates, group]): Ending => {
+      const partEndings = [...groups].map(([dates, group]): Ending => {
         const routes = group.map(({ method, path }) => `${method} ${gateway.basePath}/${name}${path}`);
         const more = routes.length - 1;
         const subject = printableExcerpt(routes[0] ?? '') + (more > 0 ? ` and ${plural(more, 'more route')}` : '');
         const [first] = group;
-        const dated = { deprecation: first?.deprecation, sunset: first?.sunset };
-        return { version, key: `${name} ${dates}`, subject, isPlural: more > 0, routes, ...dated };
+        const endDates = { deprecation: first?.deprecation, sunset: first?.sunset };
+        return { version, key: `${name} ${dates}`, subject, isPlural: more > 0, routes, ...endDates };
       });
-      return [own, ...parts];
+      return [whole, ...partEndings];
     });
 }
 
 function outlook({ version, sunset, routes }: Ending, snapshot: Snapshot, now: number): string[] {
   const { name } = version;
   const successor = successorOf(version, snapshot, now);
-  const end = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayOf(sunset)}.`;
-  const next = successor ? `The successor is /${successor.name}.` : `/${name} has no successor.`;
+  const sunsetText = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayOf(sunset)}.`;
+  const successorText = successor ? `The successor is /${successor.name}.` : `/${name} has no successor.`;
   const listed = (routes ?? []).slice(0, 20).map((route) => printableExcerpt(route, 100));
   const more = (routes ?? []).length - listed.length;
-  const ask = `\`version-gateway usage /${name}\` shows who still calls it.`;
-  return [`${end} ${next} ${ask}`, ...listed, ...(more > 0 ? [`and ${plural(more, 'more route')}`] : [])];
+  const usageHint = `\`version-gateway usage /${name}\` shows who still calls it.`;
+  return [
+    `${sunsetText} ${successorText} ${usageHint}`,
+    ...listed,
+    ...(more > 0 ? [`and ${plural(more, 'more route')}`] : []),
+  ];
 }
 
 /** The client's name as it is shown. Anyone may choose a User-Agent or a client id. */
@@ -222,12 +229,12 @@ export function instantText(ms: number | undefined): string | null {
 
 const weekMs = 7 * dayMs;
 // Monday, 5 January 1970, 06:00 UTC. All digests are a multiple of a week later.
-const firstDigest = 4 * dayMs + 6 * 3_600_000;
+const firstDigestMs = 4 * dayMs + 6 * 3_600_000;
 // A gateway that was stopped on Monday still sends the digest if it starts within this time.
 const digestLateMs = 2 * dayMs;
 
 /** The Monday, 06:00 UTC, of the digest that is due at `now`; undefined: none is. Epoch ms. */
 export function digestDue(now: number): number | undefined {
-  const monday = Math.floor((now - firstDigest) / weekMs) * weekMs + firstDigest;
+  const monday = Math.floor((now - firstDigestMs) / weekMs) * weekMs + firstDigestMs;
   return now < monday + digestLateMs ? monday : undefined;
 }

@@ -5,7 +5,7 @@ import { instantText, type NotifyEvent, type NotifySection } from './events.ts';
 
 type Message = Pick<NotifyEvent, 'title' | 'sections'>;
 
-const longestLine = 2_000;
+const maxLineLength = 2_000;
 
 /** For a file, a chat or a pull request. */
 export function asMarkdown({ title, sections }: Message): string {
@@ -13,15 +13,15 @@ export function asMarkdown({ title, sections }: Message): string {
 }
 
 function markdownSection({ heading, lines, table }: NotifySection): string {
-  const head = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
-  const list = lines.map((line) => `- ${sentence(line, longestLine)}\n`).join('');
+  const headingText = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
+  const list = lines.map((line) => `- ${sentence(line, maxLineLength)}\n`).join('');
   const row = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(' | ')} |\n`;
   const rows = table ? `\n${row(table.head)}|${'---|'.repeat(table.head.length)}\n${table.rows.map(row).join('')}` : '';
-  return `${head}\n${list}${rows}`;
+  return `${headingText}\n${list}${rows}`;
 }
 
 function markdownText(text: string): string {
-  return plain(text, longestLine);
+  return plain(text, maxLineLength);
 }
 
 // Mail programs ignore style sheets in the head, so each element has its own style.

@@ -19,8 +19,8 @@ import {
 const dayMs = 86_400_000;
 // The summary of a day waits until the counts of its last minutes are in the ledger.
 const summaryAfterMs = 600_000;
-const maxClients = 20;
-const maxDates = 20;
+const maxListedClients = 20;
+const maxListedDates = 20;
 
 export interface DigestQuery {
   readonly snapshot: Snapshot;
@@ -46,24 +46,26 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
-  const all = datesOf(snapshot, now);
-  const dates = all.filter(({ at }) => at > now);
-  const reached = [...all.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort((a, b) => a.at - b.at);
+  const allDates = datesOf(snapshot, now);
+  const nextDates = allDates.filter(({ at }) => at > now);
+  const reached = [...allDates.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort(
+    (a, b) => a.at - b.at,
+  );
   const changes = [...reached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
   const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
-  const none = 'No version is deprecated.';
+  const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
   return {
     id: `digest ${monday === undefined ? now : dayOf(monday)}`,
     type: 'digest',
     at: now,
     title: `API versions, ${period}`,
     sections: [
-      { lines: [`${plural(requests, 'request')} in ${periodInWords(query)}.${ending.length === 0 ? ` ${none}` : ''}`] },
+      { lines: [`${plural(requests, 'request')} in ${periodInWords(query)}.${noDeprecation}`] },
       { heading: 'What changed', lines: changes.length > 0 ? changes : ['Nothing.'] },
       ...versions.map(({ section }) => section),
       {
         heading: 'Next dates',
-        lines: dates.length > 0 ? dates.slice(0, maxDates).map(dateInWords) : ['No date is set.'],
+        lines: nextDates.length > 0 ? nextDates.slice(0, maxListedDates).map(dateInWords) : ['No date is set.'],
       },
     ],
     data: {
@@ -72,7 +74,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
       requests,
       changes,
       versions: versions.map(({ data }) => data),
-      dates: dates.slice(0, maxDates).map(({ at, what }) => ({ at: instantText(at), what })),
+      dates: nextDates.slice(0, maxListedDates).map(({ at, what }) => ({ at: instantText(at), what })),
     },
     keepUntil: now + rememberedMs,
   };
@@ -97,17 +99,17 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const facts = await gatherFacts(version, { snapshot, queries, report: report ?? emptyReport }, quiet, now);
   const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
   const clients = uses.filter(isSingleClient);
-  const before = await queries.totals(since - (now - since), since);
-  const earlier = before.find((one) => one.version === name)?.requests ?? 0;
+  const totalsBefore = await queries.totals(since - (now - since), since);
+  const requestsBefore = totalsBefore.find((one) => one.version === name)?.requests ?? 0;
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
   const arrivals = await queries.arrivals(name, since, now, Math.max(dayMs, quiet));
-  const added = arrivals.filter((one) => one.isNew);
+  const newClients = arrivals.filter((one) => one.isNew);
   const returned = arrivals.filter((one) => !one.isNew);
   const gone = facts.gone.filter(({ last }) => last >= since - quiet);
   const changes = [
-    requestsChange(name, requests, earlier, query),
-    ...listChange(added, `called /${name} for the first time`),
+    requestsChange(name, requests, requestsBefore, query),
+    ...listChange(newClients, `called /${name} for the first time`),
     ...listChange(returned, `came back to /${name}`),
     ...listChange(gone, `stopped calling /${name}`),
   ];
@@ -125,9 +127,9 @@ async function versionDigest(version: Version, query: DigestQuery) {
     sunset: instantText(version.sunset),
     successor: successorOf(version, snapshot, now)?.name ?? null,
     requests,
-    requests_before: earlier,
+    requests_before: requestsBefore,
     client_count: clients.length,
-    clients: clients.slice(0, maxClients).map(({ client, name, requests, last }) => {
+    clients: clients.slice(0, maxListedClients).map(({ client, name, requests, last }) => {
       return { client, name: name ?? null, requests, last: instantText(last) };
     }),
     blocked_by: answer === 'yes' ? [] : reasons.map(({ code, text }) => ({ code, text })),
@@ -141,9 +143,9 @@ function notBlocked(name: string, { stage }: RetirementFacts): string {
   return `Nothing in the ledger blocks its retirement. Ask \`version-gateway can-retire /${name}\` before you retire it.`;
 }
 
-function requestsChange(name: string, requests: number, earlier: number, { since, now }: DigestQuery): string {
-  const before = since > 0 ? `; in the ${inLargestUnit(now - since)} before, ${grouped(earlier)}` : '';
-  return `/${name} had ${plural(requests, 'request')}${before}.`;
+function requestsChange(name: string, requests: number, requestsBefore: number, { since, now }: DigestQuery): string {
+  const comparison = since > 0 ? `; in the ${inLargestUnit(now - since)} before, ${grouped(requestsBefore)}` : '';
+  return `/${name} had ${plural(requests, 'request')}${comparison}.`;
 }
 
 function listChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
@@ -155,7 +157,7 @@ function listChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what
 
 function clientTable(clients: readonly ClientUse[], now: number): NotifySection['table'] {
   const rows = clients
-    .slice(0, maxClients)
+    .slice(0, maxListedClients)
     .map((one) => [clientNameOf(one), grouped(one.requests), ago(one.last, now)]);
   const more = clients.length - rows.length;
   return {
@@ -221,14 +223,14 @@ export async function clientEvents(
     const { deprecation } = version;
     if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
     for (const day of [today - dayMs, today]) {
-      const all = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
-      const counted = all.filter((one) => one.at >= deprecation && !isIgnored(one));
+      const arrivals = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
+      const counted = arrivals.filter((one) => one.at >= deprecation && !isIgnored(one));
       for (const type of ['new-client', 'came-back'] as const) {
-        const own = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
+        const ofType = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
         const group = `${type} ${version.name} ${dayOf(day)}`;
-        for (const one of own.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
+        for (const one of ofType.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
         const isOver = now >= day + dayMs + summaryAfterMs;
-        if (isOver && own.length > listedPerDay) events.push(arrivalSummary(type, version.name, day, own, now));
+        if (isOver && ofType.length > listedPerDay) events.push(arrivalSummary(type, version.name, day, ofType, now));
       }
     }
   }
@@ -248,12 +250,12 @@ function arrivalEvent(
   const who = clientNameOf({ client, name });
   const isNew = type === 'new-client';
   const pause = lastUse === undefined ? 'a long pause' : `${inLargestUnit(at - lastUse)} without a call`;
-  const first = isNew ? ` for the first time, although /${version} is deprecated` : ` after ${pause}`;
+  const occasion = isNew ? ` for the first time, although /${version} is deprecated` : ` after ${pause}`;
   return {
     id: isNew ? `${type} ${version} ${client}` : `${group} ${client}`,
     type,
     at,
-    title: `${who} ${arrivalVerbs[type]} /${version}${first}`,
+    title: `${who} ${arrivalVerbs[type]} /${version}${occasion}`,
     sections: [{ lines: [`\`version-gateway usage /${version}\` shows the routes that it calls.`] }],
     data: { version, client, name: name ?? null, first: instantText(at), last_use: instantText(lastUse) },
     keepUntil: now + rememberedMs,

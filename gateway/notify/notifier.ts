@@ -7,14 +7,15 @@ import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
 import { brownoutEvents, dateEvents, digestDue, instantText, ledgerEvent, type NotifyEvent } from './events.ts';
 
-const tickMs = 10_000;
+const checkEveryMs = 10_000;
 const datesEveryMs = 60_000;
 // The query reads all clients of a day, which takes a fraction of a second in a large ledger.
 const clientsEveryMs = 300_000;
 /** A problem of the ledger is reported if it lasts this long. Most problems end sooner. */
 const problemMs = 30_000;
+/** The thread is terminated if it does not end within this time. */
 const closeMs = 2_000;
-/** Each receiver has 10 s to answer. */
+/** A test waits this long for the results. Each receiver has 10 s to answer. */
 const testMs = 20_000;
 
 export interface NotifierOptions {
@@ -47,15 +48,18 @@ export class Notifier {
   #thread: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #status: NotifyStatus = { problem: undefined, recent: [] };
+  /** When dates were checked last, and clients; epoch ms. */
   #datesAt = Number.NEGATIVE_INFINITY;
   #clientsAt = Number.NEGATIVE_INFINITY;
   /** The Monday of the last digest that was passed on. */
-  #digest: number | undefined;
+  #digestMonday: number | undefined;
   /** By kind of problem: since when it exists, epoch ms. */
   readonly #problems = new Map<string, number>();
+  /** The time of the last incident that was passed on, epoch ms. */
   #incidentAt: number | undefined;
   #lastTest = 0;
-  readonly #tests = new Map<number, (results: readonly NotifyTest[]) => void>();
+  /** Receives the results of a test, by the number of the test. */
+  readonly #onResults = new Map<number, (results: readonly NotifyTest[]) => void>();
   #isChecking = false;
   #isClosed = false;
 
@@ -71,9 +75,9 @@ export class Notifier {
     clearInterval(this.#timer);
     this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
     // A receiver that was added gets the digest of this week, too. The queue knows which receivers have it already.
-    this.#digest = undefined;
+    this.#digestMonday = undefined;
     if (notify.length === 0) return;
-    this.#timer = setInterval(() => void this.check(), tickMs).unref();
+    this.#timer = setInterval(() => void this.check(), checkEveryMs).unref();
     void this.check();
   }
 
@@ -97,12 +101,12 @@ export class Notifier {
     this.#lastTest += 1;
     const number = this.#lastTest;
     const { promise, resolve } = Promise.withResolvers<readonly NotifyTest[]>();
-    this.#tests.set(number, resolve);
+    this.#onResults.set(number, resolve);
     const timer = setTimeout(() => resolve([]), testMs).unref();
     this.#post({ kind: 'test', number, event: this.#testEvent(number) });
     const results = await promise;
     clearTimeout(timer);
-    this.#tests.delete(number);
+    this.#onResults.delete(number);
     return results;
   }
 
@@ -152,11 +156,11 @@ export class Notifier {
       events.push(...(await clientEvents(now).catch(() => [])));
     }
     const monday = notify.some(({ digest }) => digest === 'weekly') ? digestDue(now) : undefined;
-    if (monday !== undefined && monday !== this.#digest) {
+    if (monday !== undefined && monday !== this.#digestMonday) {
       const digest = await weeklyDigest(monday, now).catch(() => undefined);
       if (digest) {
         events.push(digest);
-        this.#digest = monday;
+        this.#digestMonday = monday;
       }
     }
     return events;
@@ -223,14 +227,14 @@ export class Notifier {
       if (this.#isClosed) return;
       this.#threadNotices.failed(`the thread that sends notifications ended${reason}.  A new one is started.`);
       // Events that the thread had not queued are found again.
-      this.#digest = this.#incidentAt = undefined;
+      this.#digestMonday = this.#incidentAt = undefined;
       this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
     });
   }
 
   #onReport(report: NotifyReport): void {
     if (report.kind === 'notice') this.#options.notice(report.line);
-    else if (report.kind === 'tested') this.#tests.get(report.number)?.(report.results);
+    else if (report.kind === 'tested') this.#onResults.get(report.number)?.(report.results);
     else {
       this.#status = report.status;
       this.#threadNotices.recovered('notifications are sent again.');

@@ -95,8 +95,8 @@ export class NotifyQueue {
       table: 'notifications',
       isShared: false,
       all: async <Row extends object>(sql: string, values: readonly Value[]) => {
-        const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
-        return database.prepare(sql).all(named) as (Record<string, Value> & Row)[];
+        const byParameter = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+        return database.prepare(sql).all(byParameter) as (Record<string, Value> & Row)[];
       },
       close: async () => database.close(),
     });
@@ -153,8 +153,8 @@ export class NotifyQueue {
     // If the clock was set back, these times may be years away.
     const isReached = (column: string, longestMs: number): string =>
       `(${column} <= $2 OR ${column} > $2 + ${longestMs + clockSlackMs})`;
-    const times = `${isReached('next_at', longestPauseMs)} AND ${isReached('claimed_until', claimMs)}`;
-    const isDue = `receiver = $1 AND state = 'waiting' AND ${times}`;
+    const areTimesReached = `${isReached('next_at', longestPauseMs)} AND ${isReached('claimed_until', claimMs)}`;
+    const isDue = `receiver = $1 AND state = 'waiting' AND ${areTimesReached}`;
     const [row] = await this.#database.all<{ event: string; attempts: number; queued: number }>(
       `UPDATE ${table} SET claimed_until = $3, attempts = attempts + 1 WHERE ${isDue}
         AND id = (SELECT id FROM ${table} WHERE ${isDue} ORDER BY next_at, queued, id LIMIT 1)
@@ -210,8 +210,8 @@ export class NotifyQueue {
    */
   async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {
     const { table, isShared } = this.#database;
-    const isRemoved = `state = 'waiting' AND receiver NOT IN (${placeholders(receivers)})`;
-    if (!isShared) await this.#database.all(`DELETE FROM ${table} WHERE ${isRemoved}`, receivers);
+    const isForRemovedReceiver = `state = 'waiting' AND receiver NOT IN (${placeholders(receivers)})`;
+    if (!isShared) await this.#database.all(`DELETE FROM ${table} WHERE ${isForRemovedReceiver}`, receivers);
     const givenUp = await this.#database.all<{ title: string }>(
       `UPDATE ${table} SET state = 'failed', finished = $2 WHERE state = 'waiting' AND queued < $1 AND claimed_until <= $2
         RETURNING title`,

@@ -38,7 +38,7 @@ async function carryOut(command: NotifyCommand): Promise<void> {
   else {
     isClosing = true;
     clearTimeout(timer);
-    await dispatcher.settle(closeMs);
+    await dispatcher.awaitSending(closeMs);
     await dispatcher.close();
     parentPort?.close();
     return;

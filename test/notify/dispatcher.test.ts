@@ -26,7 +26,7 @@ function start(receivers: readonly NotifyReceiver[], file = join(temporaryFolder
   onTestFinished(() => dispatcher.close());
   const run = async (): Promise<void> => {
     await dispatcher.run();
-    await dispatcher.settle(20_000);
+    await dispatcher.awaitSending(20_000);
   };
   return { dispatcher, clock, lines, run, file };
 }
@@ -207,7 +207,7 @@ it('queues an event of a fleet once its store answers', { timeout: 60_000 }, asy
   await migrate(postgres);
   await postgres.close();
   await dispatcher.run();
-  await dispatcher.settle(20_000);
+  await dispatcher.awaitSending(20_000);
   expect(receiver.titles()).toEqual(['Event a', 'Event b']);
   expect(lines.at(-1)).toBe("notify: the queue in the fleet's store can be used again.");
 });

@@ -232,7 +232,7 @@ it('100 days send exactly the expected events', { timeout: 60_000 }, async () =>
     const found = [...dateEvents(snapshot, clock.time), ...(await clientEvents(queries, snapshot, clock.time))];
     await dispatcher.add(digest ? [...found, digest] : found);
     await dispatcher.run();
-    await dispatcher.settle(10_000);
+    await dispatcher.awaitSending(10_000);
   }
   expect(queries.problem).toBeUndefined();
   expect(added).toBe(rows.length);
