@@ -41,7 +41,7 @@ export interface AdaptableResponse {
   readonly body: Buffer;
 }
 
-/** The decoded body for the adapted version. It is not changed if the status has no row, or if the response has no body. */
+/** The decoded body for the adapted version. Unchanged if the status has no row, the row has no operations, or there is no body. */
 export function adaptResponse(
   { settings }: CompiledAdapter,
   route: CompiledRoute,

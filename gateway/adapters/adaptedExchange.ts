@@ -40,11 +40,13 @@ export class AdaptedExchange implements ExchangeAdaptation {
   readonly #now: number;
   readonly #fields: RequestFields;
   #sentFields: RequestFields | undefined;
-  #expected = 0;
-  #kept = 0;
+  /** Reserved for the part of the response body that has not arrived. */
+  #expectedBytes = 0;
+  /** Of the bodies of this exchange that are in memory. */
+  #keptBytes = 0;
   #isReleased = false;
-  /** The bytes received so far of the body that is being read. */
-  #arrived = 0;
+  /** Received so far of the body that is being read. */
+  #arrivedBytes = 0;
 
   constructor(route: CompiledRoute, { method, fields, now }: AdaptableRequest, parts: AdapterParts) {
     this.route = route;
@@ -94,17 +96,17 @@ export class AdaptedExchange implements ExchangeAdaptation {
   }
 
   countKept(bytes: number): Failure | undefined {
-    this.#arrived += bytes;
-    if (this.#arrived > this.bodyLimit) return this.#failureOf(tooLarge);
-    return this.#countBytes(Math.max(0, this.#expected - bytes), this.#kept + bytes) ? undefined : overloaded;
+    this.#arrivedBytes += bytes;
+    if (this.#arrivedBytes > this.bodyLimit) return this.#failureOf(tooLarge);
+    return this.#countBytes(Math.max(0, this.#expectedBytes - bytes), this.#keptBytes + bytes) ? undefined : overloaded;
   }
 
   /** Sets the bytes that are counted for this exchange. False: all bodies together take too much memory. */
   #countBytes(expected: number, kept: number): boolean {
     if (this.#isReleased) return true;
-    const isWithinLimit = this.#use.addBytes(expected - this.#expected, kept - this.#kept);
-    this.#expected = expected;
-    this.#kept = kept;
+    const isWithinLimit = this.#use.addBytes(expected - this.#expectedBytes, kept - this.#keptBytes);
+    this.#expectedBytes = expected;
+    this.#keptBytes = kept;
     return isWithinLimit;
   }
 
@@ -137,15 +139,15 @@ export class AdaptedExchange implements ExchangeAdaptation {
     // Redirects and errors often have no body, even if the contract describes one.
     const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
     if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesBody(status)) {
-      if (this.#expected > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
-      this.#countBytes(0, this.#kept);
+      if (this.#expectedBytes > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
+      this.#countBytes(0, this.#keptBytes);
       return 'pass';
     }
     if (!bodyFieldsOf(head).isJson) {
       return this.#failureOf({ pointer: '', cause: 'the body is not JSON in UTF-8' });
     }
     if (contentLength > this.bodyLimit) return this.#failureOf(tooLarge);
-    this.#arrived = 0;
+    this.#arrivedBytes = 0;
     return 'whole';
   }
 
@@ -166,7 +168,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   #onAdapted(result: BodyBytes | BodyFault): BodyBytes | Failure {
     if (!isBody(result)) return this.#failureOf(result);
-    const size = Math.max(result.length, this.#arrived);
+    const size = Math.max(result.length, this.#arrivedBytes);
     this.#use.onBody(this.route.name, size, this.bodyLimit);
     this.#countBytes(0, size);
     return result;
@@ -231,19 +233,19 @@ export class ActiveAdapter {
   /** The prefix of the paths that the backend gets: `/v2`, or '' if the backend expects no version. */
   readonly #prefix: string;
 
-  /** `use`: that of the former snapshot, if the version was adapted there. */
+  /** `use`: from the former snapshot, if the version was adapted there. */
   constructor(settings: AdapterSettings, version: Version, snapshot: Snapshot, use = new AdapterUse()) {
-    const source = snapshot.versions.get(settings.from);
+    const backendVersion = snapshot.versions.get(settings.from);
     const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
     this.use = use;
     this.#version = version.name;
     this.#adapter = use.adapterFor({ settings, hash: settings.prepared?.hash ?? hashOf(settings), templates });
-    this.#prefix = source?.prefix === 'forward' ? `/${settings.from}` : '';
+    this.#prefix = backendVersion?.prefix === 'forward' ? `/${settings.from}` : '';
     this.references = new AdaptedReferences(this.#adapter.compiled, {
       basePath: snapshot.gateway.basePath,
       version: version.name,
       from: settings.from,
-      isStripped: source?.prefix !== 'forward',
+      isStripped: backendVersion?.prefix !== 'forward',
       moved: nextVersion(version, snapshot)?.name === settings.from ? version.moved.entries() : [],
       isVersion: (segment) => snapshot.versions.has(segment),
     });

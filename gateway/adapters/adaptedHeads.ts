@@ -26,8 +26,9 @@ interface RequestChange {
 /** The request fields for the backend. `lines`: `Name: value` lines, as received. */
 export function adaptedRequestLines(lines: string, { hash, isNewBody, accept }: RequestChange): string {
   let adapted = 'Accept-Encoding: identity\r\n';
-  let asked = '';
-  let conditions: Map<string, string> | undefined;
+  let clientAccept = '';
+  // Key: the name of a condition in lower case. Value: its entity tags.
+  let tagLists: Map<string, string> | undefined;
   let end = 0;
   for (let start = 0; start < lines.length; start = end) {
     const colon = lines.indexOf(':', start);
@@ -35,20 +36,20 @@ export function adaptedRequestLines(lines: string, { hash, isNewBody, accept }: 
     const name = lowerCased(lines.slice(start, colon));
     if (droppedFromRequests.has(name) || (isNewBody && requestBodyFields.has(name))) continue;
     if (accept && name === 'accept') {
-      asked += `,${lines.slice(colon + 1, end).trim()}`;
+      clientAccept += `,${lines.slice(colon + 1, end).trim()}`;
       continue;
     }
     if (!tagConditions.has(name)) adapted += lines.slice(start, end);
     else {
       const value = lines.slice(colon + 1, end).trim();
-      conditions ??= new Map();
-      const before = conditions.get(name);
-      conditions.set(name, before === undefined ? value : `${before}, ${value}`);
+      tagLists ??= new Map();
+      const earlierValue = tagLists.get(name);
+      tagLists.set(name, earlierValue === undefined ? value : `${earlierValue}, ${value}`);
     }
   }
-  if (accept) adapted += `Accept: ${acceptedOf(asked, accept)}\r\n`;
-  for (const [name, list] of conditions ?? []) {
-    const tags = originalTags(list, hash);
+  if (accept) adapted += `Accept: ${acceptFor(clientAccept, accept)}\r\n`;
+  for (const [name, tagList] of tagLists ?? []) {
+    const tags = originalTags(tagList, hash);
     // Without a tag of this adapter, If-None-Match has no effect, and If-Match gets a tag that matches nothing.
     if (tags === '' && name === 'if-none-match') continue;
     adapted += `${name === 'if-match' ? 'If-Match' : 'If-None-Match'}: ${tags === '' ? 'W/""' : tags}\r\n`;
@@ -57,12 +58,12 @@ export function adaptedRequestLines(lines: string, { hash, isNewBody, accept }: 
 }
 
 /**
- * The media ranges of `asked` that name one of `types`. If there are none, all `types`: RFC 9110 §12.5.1 allows a server to
+ * The media ranges of the client that name one of `types`. If there are none, all `types`: RFC 9110 §12.5.1 allows a server to
  * ignore `Accept`.
  */
-function acceptedOf(asked: string, types: readonly string[]): string {
+function acceptFor(clientAccept: string, types: readonly string[]): string {
   const isNamed = (range: string): boolean => types.includes((range.split(';', 1)[0] ?? '').trim().toLowerCase());
-  const named = asked.split(',').filter((range) => isNamed(range) && !/;\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(range));
+  const named = clientAccept.split(',').filter((range) => isNamed(range) && !/;\s*q\s*=\s*0(?:\.0*)?\s*$/i.test(range));
   return named.length === 0 ? types.join(', ') : named.map((range) => range.trim()).join(', ');
 }
 
@@ -109,7 +110,7 @@ interface Derived {
   /** Whether the body may be JSON. */
   readonly isJson: boolean;
   /** The latest adapted head. */
-  adapted: { readonly hash: string; readonly body: AdaptedLength; readonly head: ResponseHead } | undefined;
+  adapted: { readonly hash: string; readonly length: AdaptedLength; readonly head: ResponseHead } | undefined;
 }
 
 /** The fields that describe the body. */
@@ -124,20 +125,20 @@ export function bodyFieldsOf(head: HeadWithDerived): Derived {
 }
 
 /**
- * The length of the new body. `unknown`: the response has no body (HEAD, 304), and a body would be changed. `same`: the body is
- * passed on.
+ * The length of the new body. `unknown`: the response has no body (HEAD, 304), and its head describes a body that would be changed.
+ * `same`: the body is passed on.
  */
 type AdaptedLength = number | 'unknown' | 'same';
 
 /** The head for the client. The same object for equal arguments, so that `renderHead` renders it once. */
-export function adaptedHead(head: HeadWithDerived, hash: string, body: AdaptedLength): ResponseHead {
+export function adaptedHead(head: HeadWithDerived, hash: string, length: AdaptedLength): ResponseHead {
   const memo = bodyFieldsOf(head);
-  if (memo.adapted?.hash === hash && memo.adapted.body === body) return memo.adapted.head;
-  const adapted = headForBody(head, body, (name, value) => {
+  if (memo.adapted?.hash === hash && memo.adapted.length === length) return memo.adapted.head;
+  const adapted = headForBody(head, length, (name, value) => {
     if (droppedFromResponses.has(name)) return undefined;
     return name === 'etag' ? adaptedTag(value, hash) : value;
   });
-  memo.adapted = { hash, body, head: adapted };
+  memo.adapted = { hash, length, head: adapted };
   return adapted;
 }
 
@@ -160,8 +161,9 @@ export class AdaptedReferences implements Rewriting {
   readonly prefix: string;
   readonly basePath: string;
   readonly isVersion: (segment: string) => boolean;
-  readonly #ours: string;
-  readonly #theirs: string;
+  /** `/v1` below the base path; `#otherRoot` is `/v2`. */
+  readonly #ownRoot: string;
+  readonly #otherRoot: string;
   readonly #routes: PathTable<CompiledRoute>;
   readonly #moved: PathTable<string>;
 
@@ -169,8 +171,8 @@ export class AdaptedReferences implements Rewriting {
     this.basePath = basePath;
     this.isVersion = isVersion;
     this.prefix = isStripped ? `${basePath}/${from}` : '';
-    this.#ours = `${basePath}/${version}`;
-    this.#theirs = `${basePath}/${from}`;
+    this.#ownRoot = `${basePath}/${version}`;
+    this.#otherRoot = `${basePath}/${from}`;
     const routes = adapter.routes.flatMap((route): [string, CompiledRoute][] => {
       const template = route.templateForReferences;
       return template === undefined ? [] : [[template, route]];
@@ -178,7 +180,9 @@ export class AdaptedReferences implements Rewriting {
     // A URL is usually fetched, so a GET route is preferred to others with the same path.
     this.#routes = new PathTable(routes.sort(([, a], [, b]) => Number(isGet(b)) - Number(isGet(a))));
     this.#moved = new PathTable(
-      moved.flatMap(([ours, theirs]): [string, string][] => (theirs ? [[theirs, ours]] : [])),
+      moved.flatMap(([ownTemplate, otherTemplate]): [string, string][] =>
+        otherTemplate ? [[otherTemplate, ownTemplate]] : [],
+      ),
     );
   }
 
@@ -189,14 +193,14 @@ export class AdaptedReferences implements Rewriting {
     if (below === undefined) return reference;
     const route = this.#routes.find(below);
     if (route) {
-      const ours = translatePath(below, route.template, route.value.settings.path);
-      const ourQuery = ownQueryFor(route.value, query);
-      if (ourQuery === undefined) return reference;
-      if (ours !== undefined) return this.#ours + ours + ourQuery + fragment;
+      const ownPath = translatePath(below, route.template, route.value.settings.path);
+      const ownQuery = ownQueryFor(route.value, query);
+      if (ownQuery === undefined) return reference;
+      if (ownPath !== undefined) return this.#ownRoot + ownPath + ownQuery + fragment;
     }
     const row = this.#moved.find(below);
-    const ours = row && translatePath(below, row.template, row.value);
-    return ours === undefined ? reference : this.#ours + ours + query + fragment;
+    const ownPath = row && translatePath(below, row.template, row.value);
+    return ownPath === undefined ? reference : this.#ownRoot + ownPath + query + fragment;
   }
 
   /**
@@ -206,13 +210,13 @@ export class AdaptedReferences implements Rewriting {
     const below = this.#below(path.trimEnd());
     if (below === undefined) return path;
     const mapped = this.mapReference(path.trimEnd());
-    return mapped.startsWith(`${this.#ours}/`) ? mapped : this.#ours;
+    return mapped.startsWith(`${this.#ownRoot}/`) ? mapped : this.#ownRoot;
   }
 
   /** The path below the version of the backend, which may not know `base_path`. */
   #below(path: string): string | undefined {
-    const below = pathBelow(path, this.#theirs);
-    return below ?? (this.basePath === '' ? undefined : pathBelow(path, this.#theirs.slice(this.basePath.length)));
+    const below = pathBelow(path, this.#otherRoot);
+    return below ?? (this.basePath === '' ? undefined : pathBelow(path, this.#otherRoot.slice(this.basePath.length)));
   }
 }
 
@@ -228,18 +232,18 @@ function ownQueryFor(route: CompiledRoute, query: string): string | undefined {
   const operations = route.settings.request.query;
   if (query === '' || operations.length === 0) return query;
   let pairs: readonly QueryPair[] = queryPairs(query);
-  for (const operation of operations.toReversed()) pairs = reversed(pairs, operation);
-  const ours = pairs.length === 0 ? '' : `?${pairs.map(({ raw }) => raw).join('&')}`;
+  for (const operation of operations.toReversed()) pairs = undone(pairs, operation);
+  const ownQuery = pairs.length === 0 ? '' : `?${pairs.map(({ raw }) => raw).join('&')}`;
   try {
-    const sent = textsByName(route.queryOf(ours));
+    const sent = textsByName(route.queryOf(ownQuery));
     const isSame = [...textsByName(query)].every(([name, texts]) => texts.join('\0') === sent.get(name)?.join('\0'));
-    return isSame ? ours : undefined;
+    return isSame ? ownQuery : undefined;
   } catch {
     return undefined;
   }
 }
 
-function reversed(pairs: readonly QueryPair[], operation: Operation): readonly QueryPair[] {
+function undone(pairs: readonly QueryPair[], operation: Operation): readonly QueryPair[] {
   const [at, ...below] = operation.at;
   if (at === undefined || below.length > 0) return pairs;
   switch (operation.kind) {
@@ -249,14 +253,14 @@ function reversed(pairs: readonly QueryPair[], operation: Operation): readonly Q
     case 'move':
       return pairs.map((pair) => (pair.name === operation.to[0] ? withName(pair, at) : pair));
     case 'each': {
-      const [inner, ...others] = operation.operations;
-      const isWholeItem = inner?.at.length === 0 && others.length === 0;
-      return isWholeItem ? reversed(pairs, { ...inner, at: operation.at }) : pairs;
+      const [itemOperation, ...others] = operation.operations;
+      const isWholeItem = itemOperation?.at.length === 0 && others.length === 0;
+      return isWholeItem ? undone(pairs, { ...itemOperation, at: operation.at }) : pairs;
     }
     case 'map': {
-      const back = new Map([...operation.values].map(([from, to]) => [String(to), from]));
+      const originalValues = new Map([...operation.values].map(([from, to]) => [String(to), from]));
       return pairs.map((pair) => {
-        const value = pair.name === at ? back.get(formDecoded(pair.rawValue)) : undefined;
+        const value = pair.name === at ? originalValues.get(formDecoded(pair.rawValue)) : undefined;
         return value === undefined ? pair : withValue(pair, value);
       });
     }

@@ -39,7 +39,8 @@ const conditionalHeaders: ReadonlySet<string> = new Set([
 
 /**
  * Judges a difference. For a response, the contract of the adapted version is compared with the adapted responses. For a request,
- * the adapted requests are compared with the contract of the other version. Undefined: the difference does not matter.
+ * the adapted requests are compared with the contract of the other version. `own`, `other`: the adapted version and the other one,
+ * as `/v1` and `/v2`. Undefined: the difference does not matter.
  */
 export function judgeDifference(
   { source, level, rule }: Finding,
@@ -63,13 +64,13 @@ export function judgeDifference(
     const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or write gone: with the reason.`;
     return { message, remedy, isWarning: false, place: placeOf(change, steps) };
   }
-  const isRedirect = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
+  const isNoSuccess = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
   return {
     message,
     remedy: isUnchecked
       ? `The pattern is not a regular expression of JavaScript, so no value can be checked with it: correct it in the contract of ${own}.`
       : remedyFor(change, steps, direction, { own, other }),
-    isWarning: !isUnchecked && (!isFault || isRedirect),
+    isWarning: !isUnchecked && (!isFault || isNoSuccess),
     place: placeOf(change, steps),
   };
 }
@@ -84,9 +85,10 @@ function isInvalidPattern({ kind, name, old }: Change): boolean {
  */
 function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
   const header = change.kind === 'header' ? change.name : steps.find(({ kind }) => kind === 'header');
-  const name = typeof header === 'object' && 'name' in header ? header.name : header;
+  const headerName = typeof header === 'object' && 'name' in header ? header.name : header;
   if (change.kind === 'parameter' && change.effect === 'removed' && isConditionalHeader(change)) return true;
-  if (change.kind === 'limit' && typeof name === 'string' && translatedHeaders.has(name.toLowerCase())) return true;
+  if (change.kind === 'limit' && typeof headerName === 'string' && translatedHeaders.has(headerName.toLowerCase()))
+    return true;
   return change.kind === 'error_status' || (change.kind === 'limit' && change.effect === 'changed');
 }
 
@@ -102,9 +104,9 @@ function isUnusedDefault({ kind, old }: Change): boolean {
 
 /** Whether requests without credentials are no longer accepted. An operation cannot add credentials. */
 function isClosedToAnonymous({ kind, old, new: now }: Change): boolean {
-  const isOpen = (value: unknown): boolean =>
+  const allowsAnonymous = (value: unknown): boolean =>
     !Array.isArray(value) || value.length === 0 || value.some((schemes) => Object.keys(Object(schemes)).length === 0);
-  return kind === 'security' && isOpen(old?.value) && !isOpen(now?.value);
+  return kind === 'security' && allowsAnonymous(old?.value) && !allowsAnonymous(now?.value);
 }
 
 function isConditionalHeader({ name, detail }: Change): boolean {
@@ -128,46 +130,46 @@ function remedyFor(
   direction: 'request' | 'response',
   { own, other }: { readonly own: string; readonly other: string },
 ): string {
-  const gone = 'or write gone: with the reason';
-  const inHeader = change.detail?.is === 'parameter' && /^(?:header|cookie)$/.test(change.detail.in);
-  const isHeader =
-    inHeader ||
+  const orWriteGone = 'or write gone: with the reason';
+  const isHeaderParameter = change.detail?.is === 'parameter' && /^(?:header|cookie)$/.test(change.detail.in);
+  const concernsHeader =
+    isHeaderParameter ||
     change.kind === 'header' ||
     steps.some((step) => step.kind === 'header' || (step.kind === 'parameter' && /^(?:header|cookie)$/.test(step.in)));
-  if (isHeader) return `Headers are not adapted: change the contract of ${other}, ${gone}.`;
+  if (concernsHeader) return `Headers are not adapted: change the contract of ${other}, ${orWriteGone}.`;
   const field = change.name || 'the field';
   switch (change.kind) {
     case 'field':
       if (direction === 'response')
-        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${gone}.`;
+        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${orWriteGone}.`;
       return change.effect === 'removed' || change.effect === 'refused'
         ? `Use rename if ${other} has it under another name, or drop if it has no effect.`
         : 'Use rename or move if requests have it under another name. Otherwise use default or const.';
     case 'presence':
-      return `Use default to add it, ${gone}.`;
+      return `Use default to add it, ${orWriteGone}.`;
     case 'type':
-      return `Use convert, wrap or head, ${gone}.`;
+      return `Use convert, wrap or head, ${orWriteGone}.`;
     case 'null':
-      return `Use map with the key null, as in { ${lastField(steps)}: { "null": … } }, ${gone}.`;
+      return `Use map with the key null, as in { ${lastFieldName(steps)}: { "null": … } }, ${orWriteGone}.`;
     case 'value':
     case 'values':
-      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${gone}.`;
+      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${orWriteGone}.`;
     case 'parameter':
       return change.effect === 'removed'
         ? `Use rename if ${other} has ${field} under another name, or drop if it has no effect.`
         : 'Use const or default in request.query, or rename a parameter to it.';
     case 'default':
-      return `Write default: { ${lastField(steps)}: … } in the request, so that the default of ${own} is sent.`;
+      return `Write default: { ${lastFieldName(steps)}: … } in the request, so that the default of ${own} is sent.`;
     case 'security':
       return `Make sure that ${other} accepts the credentials of clients of ${own}.`;
     case 'status':
       return 'An adapter does not change statuses: write gone: with the reason.';
     default:
-      return `Correct the operations, ${gone}.`;
+      return `Correct the operations, ${orWriteGone}.`;
   }
 }
 
-function lastField(steps: readonly PathStep[]): string {
+function lastFieldName(steps: readonly PathStep[]): string {
   const last = steps.findLast((step) => step.kind === 'field' || step.kind === 'parameter');
   return last?.name ?? 'field';
 }

@@ -86,21 +86,23 @@ const heapMiB = 512;
 export class BodyThread {
   #thread: Worker | undefined;
   /** The hashes of the adapters that the thread has. */
-  #known = new Set<string>();
+  #knownHashes = new Set<string>();
+  /** Key: the number of a job. Value: resolves the promise of `run`. */
   readonly #jobs = new Map<number, (result: Buffer | BodyFault) => void>();
   #lastNumber = 0;
+  /** Ends a thread that hangs or is idle. */
   #timer: NodeJS.Timeout | undefined;
 
   run(settings: AdapterSettings, hash: string, { bytes, ...job }: BodyJob): Promise<Buffer | BodyFault> {
     const { promise, resolve } = Promise.withResolvers<Buffer | BodyFault>();
-    const thread = this.#started();
+    const thread = this.#runningThread();
     this.#lastNumber += 1;
     this.#jobs.set(this.#lastNumber, resolve);
     if (this.#jobs.size === 1) this.#setTimer(thread, longestJobMs);
     // A copy, because a buffer of Node's pool cannot be transferred.
     const copy = new Uint8Array(bufferOf(bytes));
-    const isNew = !this.#known.has(hash);
-    this.#known.add(hash);
+    const isNew = !this.#knownHashes.has(hash);
+    this.#knownHashes.add(hash);
     const request: BodyRequest = {
       number: this.#lastNumber,
       hash,
@@ -111,14 +113,14 @@ export class BodyThread {
     return promise;
   }
 
-  #started(): Worker {
+  #runningThread(): Worker {
     if (this.#thread) return this.#thread;
     const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
     const thread = new Worker(threadFile('adapters/worker'), { execArgv: [], resourceLimits });
     this.#thread = thread;
     thread.on('message', (reply: BodyReply) => this.#onReply(thread, reply));
-    thread.on('error', () => this.#end(thread));
-    thread.on('exit', () => this.#end(thread));
+    thread.on('error', () => this.#forget(thread));
+    thread.on('exit', () => this.#forget(thread));
     thread.unref();
     return thread;
   }
@@ -135,17 +137,17 @@ export class BodyThread {
   #setTimer(thread: Worker, ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#end(thread);
+      this.#forget(thread);
       void thread.terminate();
     }, ms).unref();
   }
 
   /** Forgets the thread. The next job starts another one. */
-  #end(thread: Worker): void {
+  #forget(thread: Worker): void {
     if (this.#thread !== thread) return;
     clearTimeout(this.#timer);
     this.#thread = undefined;
-    this.#known = new Set();
+    this.#knownHashes = new Set();
     const jobs = [...this.#jobs.values()];
     this.#jobs.clear();
     for (const resolve of jobs) resolve({ pointer: '', cause: 'the thread that adapts large bodies ended' });

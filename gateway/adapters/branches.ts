@@ -18,19 +18,21 @@ export class TooManyBranches extends Error {
  * one of them. A constraint that cannot be merged is left out, so the branches may allow more than the schema.
  * @throws TooManyBranches
  */
-export function branchesOf(schema: SubSchema, named: NamedSchemas, seen: readonly string[] = []): PlainSchema[] {
+export function branchesOf(schema: SubSchema, named: NamedSchemas, seenRefs: readonly string[] = []): PlainSchema[] {
   if (schema === false) return [];
   if (schema === true) return [{}];
   const { $ref, allOf, oneOf, anyOf, ...own } = schema;
-  const parts: PlainSchema[][] = [[own]];
-  if (typeof $ref === 'string' && !seen.includes($ref))
-    parts.push(branchesOf(named[$ref.slice(refPrefix.length)] ?? {}, named, [...seen, $ref]));
-  for (const one of listOf(allOf)) parts.push(branchesOf(one, named, seen));
+  const partAlternatives: PlainSchema[][] = [[own]];
+  if (typeof $ref === 'string' && !seenRefs.includes($ref))
+    partAlternatives.push(branchesOf(named[$ref.slice(refPrefix.length)] ?? {}, named, [...seenRefs, $ref]));
+  for (const one of listOf(allOf)) partAlternatives.push(branchesOf(one, named, seenRefs));
   for (const choice of [oneOf, anyOf])
-    if (choice !== undefined) parts.push(listOf(choice).flatMap((one) => branchesOf(one, named, seen)));
-  return parts.reduce((lists, alternatives) => {
-    if (lists.length * alternatives.length > mostBranches) throw new TooManyBranches();
-    return lists.flatMap((one) => alternatives.map((other) => merged(one, other)).filter((both) => both !== undefined));
+    if (choice !== undefined) partAlternatives.push(listOf(choice).flatMap((one) => branchesOf(one, named, seenRefs)));
+  return partAlternatives.reduce((combined, alternatives) => {
+    if (combined.length * alternatives.length > mostBranches) throw new TooManyBranches();
+    return combined.flatMap((one) =>
+      alternatives.map((other) => merged(one, other)).filter((both) => both !== undefined),
+    );
   });
 }
 
@@ -84,11 +86,13 @@ export function withoutNull(branch: PlainSchema): PlainSchema | undefined {
   const types = typesOf(branch);
   const values = valuesOf(branch)?.filter((value) => value !== null);
   if (values?.length === 0) return undefined;
-  const rest = types?.filter((type) => type !== 'null');
-  if (rest?.length === 0) return undefined;
-  const { const: _const, ...others } = branch;
-  const narrowed = values ? { ...others, enum: values } : branch;
-  return rest === undefined || branch['type'] === undefined ? narrowed : { ...narrowed, type: oneOrAll(rest) };
+  const otherTypes = types?.filter((type) => type !== 'null');
+  if (otherTypes?.length === 0) return undefined;
+  const { const: _const, ...otherKeywords } = branch;
+  const narrowed = values ? { ...otherKeywords, enum: values } : branch;
+  return otherTypes === undefined || branch['type'] === undefined
+    ? narrowed
+    : { ...narrowed, type: oneOrAll(otherTypes) };
 }
 
 export function allowsNull(branch: PlainSchema): boolean {
@@ -99,22 +103,22 @@ function oneOrAll(types: readonly string[]): string | readonly string[] {
   return types.length === 1 ? (types[0] ?? 'null') : types;
 }
 
-/** The schema of values that are valid for one of `branches`. Null becomes one of the types, as contracts write it. */
+/** The schema of values that are valid for one of `branches`. Where possible, null is written as a type, as in `[string, 'null']`. */
 export function joined(branches: readonly SubSchema[]): SubSchema {
   const distinct = new Map(branches.map((branch) => [canonical(branch), branch]));
   const isNull = (branch: SubSchema): boolean => typeof branch === 'object' && isEqual(typesOf(branch), ['null']);
-  const others = [...distinct.values()].filter((branch) => branch !== false && !isNull(branch));
-  const [only, ...more] = others;
+  const nonNull = [...distinct.values()].filter((branch) => branch !== false && !isNull(branch));
+  const [only, ...more] = nonNull;
   const isNullable = [...distinct.values()].some(isNull);
   if (only === undefined) return isNullable ? { type: 'null' } : false;
-  if (more.length > 0) return { anyOf: isNullable ? [...others, { type: 'null' }] : others };
+  if (more.length > 0) return { anyOf: isNullable ? [...nonNull, { type: 'null' }] : nonNull };
   if (!isNullable || typeof only !== 'object') return only;
   const types = typesOf(only);
   if (types?.includes('null')) return only;
   if (types === undefined) return Object.keys(only).length === 0 ? only : { anyOf: [only, { type: 'null' }] };
-  const { const: constant, ...rest } = only;
+  const { const: constant, ...otherKeywords } = only;
   const values = constant === undefined ? only['enum'] : [constant];
-  return { ...rest, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+  return { ...otherKeywords, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
 }
 
 /** The schema of a constant. For an array or an object it also allows similar values. */
@@ -134,8 +138,8 @@ export function valuesSchema(values: readonly unknown[]): PlainSchema {
   return { type: oneOrAll([...new Set(distinct.map(typeOf))]), enum: distinct };
 }
 
-/** By keyword: returns the stricter of two limits. */
-const stricter: Readonly<Record<string, (limit: number, other: number) => number>> = {
+/** Key: a keyword. Value: the function that returns the stricter of two limits. */
+const stricterLimitOf: Readonly<Record<string, (limit: number, other: number) => number>> = {
   minimum: Math.max,
   exclusiveMinimum: Math.max,
   minLength: Math.max,
@@ -153,20 +157,20 @@ function merged(first: PlainSchema, second: PlainSchema): PlainSchema | undefine
   if (Object.keys(first).length === 0) return second;
   const result: Record<string, unknown> = { ...first };
   for (const [key, value] of Object.entries(second)) {
-    const known = first[key];
-    if (known === undefined) result[key] = value;
-    else if (!isEqual(known, value)) {
-      const both = mergedKeyword(key, known, value);
-      if (both === null) return undefined;
-      if (both === undefined) delete result[key];
-      else result[key] = both;
+    const firstValue = first[key];
+    if (firstValue === undefined) result[key] = value;
+    else if (!isEqual(firstValue, value)) {
+      const mergedValue = mergedKeyword(key, firstValue, value);
+      if (mergedValue === null) return undefined;
+      if (mergedValue === undefined) delete result[key];
+      else result[key] = mergedValue;
     }
   }
   // `additionalProperties` of one schema does not take the fields of the other schema into account, so it is left out.
   const parts = [first, second];
-  const isClosedTwice = parts.every((part) => part['additionalProperties'] !== undefined);
-  const hasFields = parts.some((part) => part['properties'] !== undefined);
-  if (!isClosedTwice && hasFields && parts.every(isObjectPart)) delete result['additionalProperties'];
+  const isKeywordInBoth = parts.every((part) => part['additionalProperties'] !== undefined);
+  const hasProperties = parts.some((part) => part['properties'] !== undefined);
+  if (!isKeywordInBoth && hasProperties && parts.every(isObjectPart)) delete result['additionalProperties'];
   return result;
 }
 
@@ -176,28 +180,35 @@ function isObjectPart(schema: PlainSchema): boolean {
 
 /** The value of a keyword that two schemas have. Null: no value is valid for both. Undefined: the values cannot be merged. */
 function mergedKeyword(key: string, first: unknown, second: unknown): unknown {
-  const limit = stricter[key];
-  if (limit && typeof first === 'number' && typeof second === 'number') return limit(first, second);
+  const stricterLimit = stricterLimitOf[key];
+  if (stricterLimit && typeof first === 'number' && typeof second === 'number') return stricterLimit(first, second);
   if (key === 'type') {
-    const [own, other] = [[first].flat(), [second].flat()];
-    const both = own.filter((type) => other.includes(type) || (type === 'integer' && other.includes('number')));
-    if (own.includes('number') && other.includes('integer')) both.push('integer');
-    return both.length === 0 ? null : oneOrAll([...new Set(both)].map(String));
+    const [firstTypes, secondTypes] = [[first].flat(), [second].flat()];
+    const sharedTypes = firstTypes.filter(
+      (type) => secondTypes.includes(type) || (type === 'integer' && secondTypes.includes('number')),
+    );
+    if (firstTypes.includes('number') && secondTypes.includes('integer')) sharedTypes.push('integer');
+    return sharedTypes.length === 0 ? null : oneOrAll([...new Set(sharedTypes)].map(String));
   }
   if (key === 'required') return [...new Set([...listOf(first), ...listOf(second)])];
   if (key === 'enum') {
-    const both = listOf(first).filter((value) => listOf(second).some((other) => isEqual(value, other)));
-    return both.length === 0 ? null : both;
+    const sharedValues = listOf(first).filter((value) => listOf(second).some((other) => isEqual(value, other)));
+    return sharedValues.length === 0 ? null : sharedValues;
   }
   if (key === 'const') return null;
   if (key === 'items' || key === 'additionalProperties') return { allOf: [first, second] };
   if (key !== 'properties') return undefined;
-  const [own, other] = [propertiesOf({ properties: first }), propertiesOf({ properties: second })];
-  const names = new Set([...Object.keys(own), ...Object.keys(other)]);
+  const [firstProperties, secondProperties] = [
+    propertiesOf({ properties: first }),
+    propertiesOf({ properties: second }),
+  ];
+  const names = new Set([...Object.keys(firstProperties), ...Object.keys(secondProperties)]);
   return Object.fromEntries(
     [...names].map((name) => {
-      const both = [own, other].flatMap((map) => (Object.hasOwn(map, name) ? [map[name] ?? true] : []));
-      return [name, both.length === 1 || isEqual(both[0], both[1]) ? both[0] : { allOf: both }];
+      const schemas = [firstProperties, secondProperties].flatMap((map) =>
+        Object.hasOwn(map, name) ? [map[name] ?? true] : [],
+      );
+      return [name, schemas.length === 1 || isEqual(schemas[0], schemas[1]) ? schemas[0] : { allOf: schemas }];
     }),
   );
 }
@@ -219,24 +230,24 @@ export function withFieldSchema(object: PlainSchema, name: string, schema: SubSc
 }
 
 export function withField(object: PlainSchema, name: string, schema: SubSchema, isRequired = true): PlainSchema {
-  const others = requiredOf(object).filter((other) => other !== name);
-  return { ...withFieldSchema(object, name, schema), required: isRequired ? [...others, name] : others };
+  const otherRequired = requiredOf(object).filter((other) => other !== name);
+  return { ...withFieldSchema(object, name, schema), required: isRequired ? [...otherRequired, name] : otherRequired };
 }
 
 /** The object after its field `name` was renamed. Undefined: the object has no such field. */
 export function withRenamedField(object: PlainSchema, name: string, to: string): PlainSchema | undefined {
   const field = fieldOf(object, name);
-  const rest = withoutField(object, name);
-  return field === undefined || rest === undefined
+  const remaining = withoutField(object, name);
+  return field === undefined || remaining === undefined
     ? undefined
-    : withField(rest, to, field, requiredOf(object).includes(name));
+    : withField(remaining, to, field, requiredOf(object).includes(name));
 }
 
 /** Conditions may name a field that an operation changes. Without them the schema allows more values. */
 function withoutConditions(object: PlainSchema): PlainSchema {
-  const names =
+  const conditionKeywords =
     'if then else not dependentRequired dependentSchemas minProperties maxProperties propertyNames discriminator enum const';
-  const removed = new Set(names.split(' '));
+  const removed = new Set(conditionKeywords.split(' '));
   return Object.fromEntries(Object.entries(object).filter(([key]) => !removed.has(key)));
 }
 

@@ -16,14 +16,17 @@ export type PlainSchema = Readonly<Record<string, unknown>>;
 
 export const refPrefix = '#/components/schemas/';
 
-const schemaKeys: ReadonlySet<string> = new Set(
+// The value is a schema.
+const schemaKeywords: ReadonlySet<string> = new Set(
   `items additionalProperties unevaluatedItems unevaluatedProperties propertyNames contains contentSchema not if then
   else additionalItems`.split(/\s+/),
 );
 const noNames: ReadonlySet<string> = new Set();
-const partKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
-const listKeys: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
-const mapKeys: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
+const combiningKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
+// The value may be a list of schemas.
+const schemaListKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
+// The value is an object: by a name or a pattern, a schema.
+const schemaMapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 // These are left out: names for references, which are resolved; `nullable`, which is converted; keywords without an effect on values.
 const omittedKeywords: ReadonlySet<string> = new Set(
   '$id $anchor $dynamicAnchor $schema $defs definitions nullable example examples description xml externalDocs'.split(
@@ -36,10 +39,11 @@ const omittedKeywords: ReadonlySet<string> = new Set(
  * schema. `readOnly` fields are never required in requests, and `writeOnly` fields never in responses.
  */
 export class Bundle {
-  /** By name. */
+  /** The schemas to which the `$ref`s of the bundle lead. Key: the name. */
   readonly named: Record<string, PlainSchema | boolean> = {};
   readonly #documents: Documents;
   readonly #hasExamples: boolean;
+  /** Key: a schema of the contract. Value: its name in `named`. */
   readonly #names = new Map<unknown, string>();
   /** Marks the fields that messages of the direction do not have. */
   readonly #absenceKeyword: 'readOnly' | 'writeOnly' | undefined;
@@ -62,7 +66,7 @@ export class Bundle {
     return this.#schema(located, noNames);
   }
 
-  /** `absent`: fields that messages do not have. A schema with this one in its `allOf`, `anyOf` or `oneOf` marks them. */
+  /** `absent`: fields that messages do not have. A schema whose `allOf`, `anyOf` or `oneOf` contains `located` marks them. */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;
     if (typeof value === 'boolean') return value;
@@ -96,8 +100,8 @@ export class Bundle {
 
   #ref(located: Located): string {
     const target = this.#documents.resolve(located);
-    const known = this.#names.get(target.value);
-    if (known !== undefined) return `${refPrefix}${known}`;
+    const knownName = this.#names.get(target.value);
+    if (knownName !== undefined) return `${refPrefix}${knownName}`;
     const base = target.place.key.replace(/[^\w.-]/g, '_') || 'schema';
     let name = base;
     for (let count = 2; Object.hasOwn(this.named, name); count += 1) name = `${base}_${count}`;
@@ -110,20 +114,22 @@ export class Bundle {
 
   #converted(located: Located, value: JsonMap, absent: ReadonlySet<string>): PlainSchema {
     const result: Record<string, unknown> = {};
-    const hasParts = [...partKeys].some((key) => isList(value[key]));
+    const hasParts = [...combiningKeywords].some((key) => isList(value[key]));
     const allAbsent = hasParts || isList(value['required']) ? this.#absentFields(located, new Set(absent)) : noNames;
     for (const key of Object.keys(value)) {
       if (omittedKeywords.has(key) && !(this.#hasExamples && key.startsWith('example'))) continue;
       if (!isUsable(key, value[key])) continue;
-      const inner = below(located, key);
-      if (listKeys.has(key) && isList(inner.value)) {
-        result[key] = itemsOf(inner).map((item) => this.#schema(item, partKeys.has(key) ? allAbsent : noNames));
-      } else if (key === 'required' && isList(inner.value)) {
-        result[key] = inner.value.filter((name) => !allAbsent.has(String(name)));
-      } else if (mapKeys.has(key)) result[key] = this.#map(inner);
-      else if (schemaKeys.has(key)) result[key] = this.schema(inner);
-      else if (key === 'discriminator') result[key] = this.#discriminator(inner);
-      else result[key] = inner.value;
+      const child = below(located, key);
+      if (schemaListKeywords.has(key) && isList(child.value)) {
+        result[key] = itemsOf(child).map((item) =>
+          this.#schema(item, combiningKeywords.has(key) ? allAbsent : noNames),
+        );
+      } else if (key === 'required' && isList(child.value)) {
+        result[key] = child.value.filter((name) => !allAbsent.has(String(name)));
+      } else if (schemaMapKeywords.has(key)) result[key] = this.#map(child);
+      else if (schemaKeywords.has(key)) result[key] = this.schema(child);
+      else if (key === 'discriminator') result[key] = this.#discriminator(child);
+      else result[key] = child.value;
     }
     return upgraded(result, this.#documents.isOpenApi30 && value['nullable'] === true);
   }
@@ -143,7 +149,7 @@ export class Bundle {
 }
 
 const typeNames: ReadonlySet<unknown> = new Set('null boolean integer number string array object'.split(' '));
-const limitKeys =
+const limitKeyword =
   /^(?:minimum|maximum|exclusiveMinimum|exclusiveMaximum|(?:min|max)(?:Length|Items|Properties|Contains))$/;
 
 /**
@@ -158,10 +164,10 @@ function isUsable(key: string, value: unknown): boolean {
   if (key === 'pattern') return typeof value === 'string';
   if (key === 'uniqueItems') return typeof value === 'boolean';
   if (key === 'multipleOf') return typeof value === 'number' && value > 0;
-  return !limitKeys.test(key) || typeof value === 'number' || typeof value === 'boolean';
+  return !limitKeyword.test(key) || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** `Object.fromEntries` with another type. An entry `__proto__` becomes an own member, too. */
+/** `Object.fromEntries` with the type `PlainSchema`. Even an entry `__proto__` becomes an own member. */
 export function fromEntries(entries: Iterable<readonly [name: string, value: unknown]>): PlainSchema {
   return Object.fromEntries(entries);
 }
@@ -215,7 +221,7 @@ export function requestBodyOf({ operation }: Route, bundle: Bundle): PlainPart |
   return { required: below(body, 'required').value === true, content: contentOf(body, bundle) };
 }
 
-/** The parameters of an operation and of its path item, by place and name: `query limit`. */
+/** The parameters of an operation and of its path item. Key: place and name, such as `query limit`. */
 export function parametersOf({ item, operation }: Route, bundle: Bundle): Map<string, PlainPart> {
   const lists = [bundle.resolved(item), operation].map((holder) => itemsOf(below(holder, 'parameters')));
   return new Map(

@@ -10,7 +10,7 @@ import { type AdapterScope, CompiledAdapter, type CompiledRoute } from './compil
  */
 const maxBytesInServingThread = 256 * 1024;
 
-const thread = new BodyThread();
+const bodyThread = new BodyThread();
 
 /** Adapts the bodies of one version in this process. Kept over reloads that do not change the adapter. */
 export class VersionAdapter {
@@ -38,10 +38,12 @@ export class VersionAdapter {
 
   #adapt(job: BodyJob): BodyBytes | BodyFault | Promise<BodyBytes | BodyFault> {
     const { settings, hash } = this.compiled;
-    if (job.bytes.length > maxBytesInServingThread) return thread.run(settings, hash, job);
+    if (job.bytes.length > maxBytesInServingThread) return bodyThread.run(settings, hash, job);
     const result = this.#bodies.adapt(job, Math.min(settings.body, maxBytesInServingThread));
     // The body is larger after decoding.
-    return result === tooLarge && maxBytesInServingThread < settings.body ? thread.run(settings, hash, job) : result;
+    return result === tooLarge && maxBytesInServingThread < settings.body
+      ? bodyThread.run(settings, hash, job)
+      : result;
   }
 }
 
@@ -49,26 +51,27 @@ function faultOf(error: unknown): BodyFault {
   return { pointer: '', cause: error instanceof Error ? error.name : 'the adapter failed' };
 }
 
-// In bytes. About two thirds of the memory of an idle gateway.
-const softLimit = 64 * 1024 * 1024;
+// For all bodies of one version in one process. About two thirds of the memory of an idle gateway.
+const softLimitBytes = 64 * 1024 * 1024;
 const maxFailedRoutes = 1000;
 
 /** What one process knows about the use of an adapter. Kept by version over reloads. */
 export class AdapterUse {
-  readonly #limit: number;
-  /** Bytes of bodies in memory: received, adapted, or not yet read by the client. */
-  #kept = 0;
-  /** Bytes that requests in flight will probably add. */
-  #expected = 0;
-  /** By route: the size to expect of its next body. */
+  readonly #limitBytes: number;
+  /** Of bodies in memory: received, adapted, or not yet read by the client. */
+  #keptBytes = 0;
+  /** What requests in flight will probably add to `#keptBytes`. */
+  #expectedBytes = 0;
+  /** Key: a route. Value: the bytes to expect of its next body. */
   readonly #expectedSizes = new Map<string, number>();
+  /** By route. */
   readonly #failures = new Map<string, AdapterFailureReport>();
   /** Requests that were answered 410, because the adapter does not serve their route. */
   notAdapted = 0;
   #adapter: VersionAdapter | undefined;
 
-  constructor(limit = softLimit) {
-    this.#limit = limit;
+  constructor(limitBytes = softLimitBytes) {
+    this.#limitBytes = limitBytes;
   }
 
   /** The adapter for a snapshot. Returns the current one if neither the settings nor the contracts have changed. */
@@ -82,29 +85,29 @@ export class AdapterUse {
   }
 
   /** Whether there is memory for one more body of a route. If no body is in memory, a body of any size is admitted. */
-  hasRoomFor(route: string, largest: number): boolean {
-    const used = this.#kept + this.#expected;
-    return used === 0 || used + this.expectedSizeOf(route, largest) <= this.#limit;
+  hasRoomFor(route: string, bodyLimit: number): boolean {
+    const used = this.#keptBytes + this.#expectedBytes;
+    return used === 0 || used + this.expectedSizeOf(route, bodyLimit) <= this.#limitBytes;
   }
 
-  /** The expected size of a body of the route. `largest`: the size to expect of its first body. */
-  expectedSizeOf(route: string, largest: number): number {
-    return this.#expectedSizes.get(route) ?? largest;
+  /** The bytes to expect of the next body of a route. `bodyLimit`: the limit of one body, which is expected of the first one. */
+  expectedSizeOf(route: string, bodyLimit: number): number {
+    return this.#expectedSizes.get(route) ?? bodyLimit;
   }
 
-  /** Adds to the expected and to the kept bytes; negative numbers subtract. False: twice the limit is exceeded. */
+  /** Adds to the expected and to the kept bytes; negative numbers subtract. False: bytes were kept beyond twice the limit. */
   addBytes(expected: number, kept: number): boolean {
-    this.#expected += expected;
-    this.#kept += kept;
-    return kept <= 0 || this.#kept <= 2 * this.#limit;
+    this.#expectedBytes += expected;
+    this.#keptBytes += kept;
+    return kept <= 0 || this.#keptBytes <= 2 * this.#limitBytes;
   }
 
   /**
-   * Raises the expected size at once after a larger body, and lowers it slowly after smaller ones. `largest`: as for
+   * Raises the expected size at once after a larger body, and lowers it slowly after smaller ones. `bodyLimit`: as for
    * `expectedSizeOf`.
    */
-  onBody(route: string, size: number, largest: number): void {
-    const before = this.expectedSizeOf(route, largest);
+  onBody(route: string, size: number, bodyLimit: number): void {
+    const before = this.expectedSizeOf(route, bodyLimit);
     this.#expectedSizes.set(route, size >= before ? size : Math.ceil((before + size) / 2));
   }
 

@@ -3,7 +3,7 @@ import { bufferOf, isBody } from './adaptedBody.ts';
 import { BodyAdapter, type BodyReply, type BodyRequest } from './bodyThread.ts';
 import { CompiledAdapter } from './compiledAdapter.ts';
 
-/** By hash, the latest last. A reload that changes an adapter adds an entry. */
+/** Key: the hash of an adapter. The latest is last. A reload that changes an adapter adds an entry. */
 const adapters = new Map<string, BodyAdapter>();
 const maxAdapters = 16;
 
