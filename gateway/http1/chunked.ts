@@ -1,8 +1,8 @@
 import { MalformedResponse, parseTrailers } from './responseHead.ts';
 
-// The longest chunk size line, extensions included, and the longest trailer section.
-const maxSizeLine = 1024;
-const maxTrailers = 16 * 1024;
+// The longest chunk size line, extensions included, and the longest trailer section, in bytes.
+const maxSizeLineBytes = 1024;
+const maxTrailerBytes = 16 * 1024;
 
 // chunk-size [ chunk-ext ] (RFC 9112 §7.1). 13 hex digits stay below 2^53. White space around `;` and `=` is allowed.
 const sizeLine = /^0*([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
@@ -41,12 +41,12 @@ export class ChunkedDecoder {
   /** A line may arrive in pieces: `#line` keeps its beginning. */
   #readLine(buffer: Buffer, start: number, end: number): number {
     const newline = buffer.subarray(start, end).indexOf(0x0a);
-    const stop = newline === -1 ? end : start + newline + 1;
-    const longest = this.#expecting === 'trailers' ? maxTrailers : maxSizeLine;
-    if (this.#line.length + stop - start > longest) throw new MalformedResponse('a chunk line that is too long');
-    this.#line += buffer.toString('latin1', start, stop);
+    const pieceEnd = newline === -1 ? end : start + newline + 1;
+    const maxBytes = this.#expecting === 'trailers' ? maxTrailerBytes : maxSizeLineBytes;
+    if (this.#line.length + pieceEnd - start > maxBytes) throw new MalformedResponse('a chunk line that is too long');
+    this.#line += buffer.toString('latin1', start, pieceEnd);
     if (this.#line.endsWith('\n')) this.#onLine();
-    return stop;
+    return pieceEnd;
   }
 
   #onLine(): void {

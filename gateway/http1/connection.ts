@@ -198,8 +198,8 @@ function connectPlain({ host, port, lookup }: Endpoint, events: SocketEvents, { 
 }
 
 function connectSecure({ host, port, tls, lookup }: Endpoint, events: SocketEvents): Socket {
-  const several = lookup && { lookup, autoSelectFamily: true };
-  const socket = connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...several });
+  const lookupOptions = lookup && { lookup, autoSelectFamily: true };
+  const socket = connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...lookupOptions });
   return socket
     .on('data', (chunk: Buffer) => {
       if (!events.onRead(chunk, chunk.length)) socket.pause();
@@ -254,12 +254,12 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   onIdle(connection: Connection, announced: number | undefined): void {
-    const usable = announced === undefined ? Number.POSITIVE_INFINITY : announced - closeEarlyMs;
-    if (this.#closing || usable <= 0) {
+    const usableMs = announced === undefined ? Number.POSITIVE_INFINITY : announced - closeEarlyMs;
+    if (this.#closing || usableMs <= 0) {
       connection.destroy();
       return;
     }
-    connection.deadline = performance.now() + Math.min(this.keepAlive || Number.POSITIVE_INFINITY, usable);
+    connection.deadline = performance.now() + Math.min(this.keepAlive || Number.POSITIVE_INFINITY, usableMs);
     this.#idle.push(connection);
   }
 

@@ -20,14 +20,16 @@ export function isAuthority(value: string): boolean {
 }
 
 function matchesGrammar(value: string): boolean {
-  const literal = value.startsWith('[');
-  const hostEnd = literal ? value.indexOf(']') + 1 : value.indexOf(':');
-  if (literal && hostEnd === 0) return false;
+  const isLiteral = value.startsWith('[');
+  const hostEnd = isLiteral ? value.indexOf(']') + 1 : value.indexOf(':');
+  if (isLiteral && hostEnd === 0) return false;
   const host = hostEnd === -1 ? value : value.slice(0, hostEnd);
-  const rest = value.slice(host.length);
-  if (rest !== '' && !(rest.startsWith(':') && port.test(rest.slice(1)) && Number(rest.slice(1)) <= 65_535))
-    return false;
-  if (!literal) return registeredName.test(host);
+  const afterHost = value.slice(host.length);
+  if (afterHost !== '') {
+    const portText = afterHost.slice(1);
+    if (!afterHost.startsWith(':') || !port.test(portText) || Number(portText) > 65_535) return false;
+  }
+  if (!isLiteral) return registeredName.test(host);
   const address = host.slice(1, -1);
   return isIPv6(address) ? !address.includes('%') : futureAddress.test(address);
 }
@@ -41,12 +43,13 @@ export function listOfTokens(value: string): string[] {
 }
 
 /**
- * Common field names, in their common spellings. A look-up costs less than lower-casing, and returns a shared string, which
- * a `switch` compares by pointer.
+ * From the common spellings of common field names to their lower-case form. A look-up costs less than lower-casing, and returns a
+ * shared string, which a `switch` compares by pointer.
  */
-const known = new Map<string, string>();
+const lowerCaseNames = new Map<string, string>();
 
-const names = `accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-credentials
+const commonNames =
+  `accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-credentials
 access-control-allow-headers access-control-allow-methods access-control-allow-origin access-control-expose-headers
 access-control-max-age access-control-request-headers access-control-request-method age allow alt-svc authorization
 cache-control connection content-disposition content-encoding content-language content-length content-location
@@ -61,25 +64,25 @@ www-authenticate x-api-key x-client-id x-content-type-options x-correlation-id x
 x-forwarded-port x-forwarded-prefix x-forwarded-proto x-frame-options x-powered-by x-real-ip x-request-id
 x-requested-with`.split(/\s+/);
 
-for (const name of names) {
-  known.set(name, name);
-  known.set(
+for (const name of commonNames) {
+  lowerCaseNames.set(name, name);
+  lowerCaseNames.set(
     name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()),
     name,
   );
 }
 for (const spelling of ['ETag', 'WWW-Authenticate', 'TE', 'DNT', 'X-Request-ID', 'Sec-WebSocket-Key']) {
-  known.set(spelling, spelling.toLowerCase());
+  lowerCaseNames.set(spelling, spelling.toLowerCase());
 }
 
 /** A field name in lower case. */
 export function lowerCased(name: string): string {
-  return known.get(name) ?? name.toLowerCase();
+  return lowerCaseNames.get(name) ?? name.toLowerCase();
 }
 
 /** Like `lowerCased` for an unchecked name: undefined if it is not a token. Known names need no check. */
 export function checkedLowerCased(name: string): string | undefined {
-  return known.get(name) ?? (token.test(name) ? name.toLowerCase() : undefined);
+  return lowerCaseNames.get(name) ?? (token.test(name) ? name.toLowerCase() : undefined);
 }
 
 /**

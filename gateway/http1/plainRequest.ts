@@ -14,7 +14,7 @@ export interface PlainRequest {
 }
 
 // Below the limit of node's parser, whatever the configured limits are.
-const maxHead = 8 * 1024;
+const maxHeadBytes = 8 * 1024;
 const requestLine = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[\w~!$&'()*+,;=:@%./?-]*) HTTP\/1\.1\r\n/;
 const commonMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 // Anything except visible ASCII, spaces and CRLF.
@@ -27,30 +27,30 @@ const space = 0x20;
  * decides about it. docs/decisions/0024 has the grammar. `length`: the number of bytes in `buffer`.
  */
 export function parsePlainRequest(buffer: Buffer, length: number): PlainRequest | undefined {
-  const text = buffer.toString('latin1', 0, Math.min(length, maxHead));
-  const end = text.indexOf('\r\n\r\n');
-  if (end === -1) return undefined;
-  const head = text.slice(0, end + 2);
-  const line = requestLine.exec(head);
-  if (!line || unusual.test(head)) return undefined;
+  const text = buffer.toString('latin1', 0, Math.min(length, maxHeadBytes));
+  const headEnd = text.indexOf('\r\n\r\n');
+  if (headEnd === -1) return undefined;
+  const head = text.slice(0, headEnd + 2);
+  const lineMatch = requestLine.exec(head);
+  if (!lineMatch || unusual.test(head)) return undefined;
 
   const fields: string[] = [];
   let contentLength = '';
   let hostCount = 0;
   let lineEnd = 0;
-  for (let start = line[0].length; start < head.length; start = lineEnd + 2) {
+  for (let start = lineMatch[0].length; start < head.length; start = lineEnd + 2) {
     lineEnd = head.indexOf('\r\n', start);
     const colon = head.indexOf(':', start);
     if (colon === -1 || colon > lineEnd) return undefined;
     const name = head.slice(start, colon);
     const lower = checkedLowerCased(name);
     if (lower === undefined) return undefined;
-    const from = head.charCodeAt(colon + 1) === space ? colon + 2 : colon + 1;
+    const valueStart = head.charCodeAt(colon + 1) === space ? colon + 2 : colon + 1;
     // White space around a value is removed by every parser, but not by every parser in the same way.
-    if (head.charCodeAt(from) === space || head.charCodeAt(lineEnd - 1) === space) {
-      if (from < lineEnd) return undefined;
+    if (head.charCodeAt(valueStart) === space || head.charCodeAt(lineEnd - 1) === space) {
+      if (valueStart < lineEnd) return undefined;
     }
-    const value = head.slice(from, lineEnd);
+    const value = head.slice(valueStart, lineEnd);
     switch (lower) {
       case 'host':
         hostCount += 1;
@@ -74,8 +74,8 @@ export function parsePlainRequest(buffer: Buffer, length: number): PlainRequest 
     fields.push(name, value);
   }
   if (hostCount !== 1) return undefined;
-  const [, method = '', target = ''] = line;
-  return { method: constantOf(method), target, fields, contentLength: Number(contentLength), headLength: end + 4 };
+  const [, method = '', target = ''] = lineMatch;
+  return { method: constantOf(method), target, fields, contentLength: Number(contentLength), headLength: headEnd + 4 };
 }
 
 /** The same method as a string that V8 has hashed already, because each request looks it up several times. */

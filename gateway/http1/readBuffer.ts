@@ -1,7 +1,7 @@
-const size = 64 * 1024;
+const bufferBytes = 64 * 1024;
 
 // All plain sockets read into this buffer, so they need no buffer of their own. Each read is handled synchronously.
-const shared = Buffer.allocUnsafeSlow(size);
+const sharedBuffer = Buffer.allocUnsafeSlow(bufferBytes);
 
 // A body is sent from the buffer that it was read into, and the kernel may not accept all of it at once. So a socket that
 // carries a large body gets a buffer of its own. These numbers limit the memory of a thread: 32 MiB in use, 4 MiB in reserve.
@@ -11,15 +11,15 @@ const maxInReserve = 64;
 const reserve: Buffer[] = [];
 let inUse = 0;
 
-// A read of at least `largeRead` bytes announces a large body. Reads below `smallRead` show that the body arrives slowly, so that
-// copying costs little.
-const largeRead = 32 * 1024;
-const smallRead = 8 * 1024;
+// A read of at least `largeReadBytes` announces a large body. Reads below `smallReadBytes` show that the body arrives slowly, so
+// that copying costs little.
+const largeReadBytes = 32 * 1024;
+const smallReadBytes = 8 * 1024;
 
 /** A part of what was read. It stays as it is until the next read of the same socket: bytes of the shared buffer are copied. */
 export function bytesOf(buffer: Buffer, start: number, end: number): Buffer {
   const bytes = buffer.subarray(start, end);
-  return buffer === shared ? Buffer.from(bytes) : bytes;
+  return buffer === sharedBuffer ? Buffer.from(bytes) : bytes;
 }
 
 /** The buffer that a plain socket reads into: the shared one, or one of its own while it carries a large body. */
@@ -30,11 +30,11 @@ export class ReadBuffer {
   /** For the option `onread` of node:net, which asks for the next buffer after each read. */
   readonly next = (): Buffer => {
     if (this.#needsOwn && inUse < maxInUse) {
-      this.#own = reserve.pop() ?? Buffer.allocUnsafeSlow(size);
+      this.#own = reserve.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
       inUse += 1;
     }
     this.#needsOwn = false;
-    return this.#own ?? shared;
+    return this.#own ?? sharedBuffer;
   };
 
   /**
@@ -42,8 +42,8 @@ export class ReadBuffer {
    * are not sent yet. If both are true, reading is paused until these bytes are sent.
    */
   chooseNext(length: number, inBody: boolean, unsent: boolean): void {
-    if (!this.#own) this.#needsOwn = inBody && length >= largeRead;
-    else if (!inBody || (length < smallRead && !unsent)) {
+    if (!this.#own) this.#needsOwn = inBody && length >= largeReadBytes;
+    else if (!inBody || (length < smallReadBytes && !unsent)) {
       if (!unsent && reserve.length < maxInReserve) reserve.push(this.#own);
       this.release();
     }

@@ -36,7 +36,7 @@ const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 const forbiddenFrom = new RegExp(forbidden, 'g');
 const statusLine = /^HTTP\/1\.([01]) ([1-5][0-9][0-9])(?: (.*))?$/;
 const digits = /^[0-9]{1,15}$/;
-const none: readonly string[] = [];
+const noOptions: readonly string[] = [];
 
 /**
  * Parses a head, blank line included. Stricter than a browser: a proxy must not pass on what other parsers read differently.
@@ -45,15 +45,15 @@ const none: readonly string[] = [];
 export function parseResponseHead(text: string): ResponseHead {
   if (forbidden.test(text)) throw new MalformedResponse('a byte in the head that no field may have');
   let lineEnd = text.indexOf('\r\n');
-  const status = statusLine.exec(text.slice(0, lineEnd));
-  if (!status) throw new MalformedResponse('not an HTTP/1.x status line');
-  const minor = status[1] === '1' ? 1 : 0;
+  const statusMatch = statusLine.exec(text.slice(0, lineEnd));
+  if (!statusMatch) throw new MalformedResponse('not an HTTP/1.x status line');
+  const minor = statusMatch[1] === '1' ? 1 : 0;
 
   const fields: string[] = [];
   const names: string[] = [];
   let contentLength = -1;
   let transferEncoding: string | undefined;
-  let connection = none;
+  let connection = noOptions;
   let keepAlive: number | undefined;
 
   for (let start = lineEnd + 2; ; start = lineEnd + 2) {
@@ -87,8 +87,8 @@ export function parseResponseHead(text: string): ResponseHead {
   if (transferEncoding !== undefined) checkTransferEncoding(transferEncoding, contentLength, minor);
   return {
     minor,
-    status: Number(status[2]),
-    reason: status[3] ?? '',
+    status: Number(statusMatch[2]),
+    reason: statusMatch[3] ?? '',
     fields,
     names,
     contentLength,
@@ -100,8 +100,8 @@ export function parseResponseHead(text: string): ResponseHead {
 }
 
 // Within one second, the resolution of Date, a backend sends few different heads. Larger heads are rare.
-const maxKept = 16;
-const maxKeptLength = 2048;
+const maxKeptHeads = 16;
+const maxKeptHeadLength = 2048;
 
 /**
  * Parses heads, and keeps the latest ones: a backend often sends the same bytes again. The result depends only on these
@@ -121,7 +121,7 @@ export class ResponseHeads {
       this.#latest = index;
       return this.#heads[index] as ResponseHead;
     }
-    if (text.length > maxKeptLength) return parseResponseHead(text);
+    if (text.length > maxKeptHeadLength) return parseResponseHead(text);
     // A copy, because V8 keeps the whole string of a slice in memory, here with the body behind the head.
     const copy = inOnePiece(text);
     const head = parseResponseHead(copy);
@@ -130,7 +130,7 @@ export class ResponseHeads {
     this.#texts[this.#oldest] = copy;
     this.#heads[this.#oldest] = head;
     this.#latest = this.#oldest;
-    this.#oldest = (this.#oldest + 1) % maxKept;
+    this.#oldest = (this.#oldest + 1) % maxKeptHeads;
     return head;
   }
 }
@@ -168,15 +168,15 @@ function keepAliveOf(value: string): number | undefined {
 }
 
 // All listeners of a gateway have the same keep-alive time.
-let keepAlive = { ms: Number.NaN, fields: '' };
+let lastKeepAlive = { ms: Number.NaN, fields: '' };
 
 /** The fields of a response after which the connection stays open, for `ms` between two requests; 0: no limit. */
 export function keepAliveFieldsFor(ms: number): string {
-  if (keepAlive.ms !== ms) {
+  if (lastKeepAlive.ms !== ms) {
     const hint = ms > 0 ? `Keep-Alive: timeout=${Math.floor(ms / 1000)}\r\n` : '';
-    keepAlive = { ms, fields: inOnePiece(`Connection: keep-alive\r\n${hint}`) };
+    lastKeepAlive = { ms, fields: inOnePiece(`Connection: keep-alive\r\n${hint}`) };
   }
-  return keepAlive.fields;
+  return lastKeepAlive.fields;
 }
 
 /** RFC 9112 §6.1: the gateway asks for no transfer coding except chunked, and a message with both fields may be an attack. */
@@ -200,10 +200,10 @@ function isBlank(code: number): boolean {
 /** The value of a field; several are joined to a list. Undefined without the field. */
 export function fieldOf({ names, fields }: ResponseHead, name: string): string | undefined {
   let value: string | undefined;
-  for (const [index, one] of names.entries()) {
-    if (one !== name) continue;
-    const next = fields[index * 2 + 1] as string;
-    value = value === undefined ? next : `${value}, ${next}`;
+  for (const [index, fieldName] of names.entries()) {
+    if (fieldName !== name) continue;
+    const line = fields[index * 2 + 1] as string;
+    value = value === undefined ? line : `${value}, ${line}`;
   }
   return value;
 }

@@ -55,8 +55,8 @@ export interface WireFailure {
 }
 
 // Twice the default buffer of HAProxy, and at least four times that of nginx (`proxy_buffer_size`).
-const maxHead = 32 * 1024;
-const maxInterim = 32;
+const maxHeadBytes = 32 * 1024;
+const maxInterimResponses = 32;
 
 /** `done`: the response is complete; call `deliver`. */
 type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
@@ -69,17 +69,19 @@ export class ResponseReader {
   reusable = false;
   /** The handler has not sent all chunks of the last read. */
   unsent = false;
+  /** The `keepAlive` of the latest response head. */
   keepAlive: number | undefined;
   /** Undefined between two responses. */
   handler: ResponseHandler | undefined;
   readonly #heads: ResponseHeads;
   #expectBody = true;
-  #text = '';
-  #interim = 0;
-  #kind: BodyKind = 'length';
+  /** The head as far as it has arrived; '' between two heads. */
+  #partialHead = '';
+  #interimCount = 0;
+  #bodyKind: BodyKind = 'length';
   #remaining = 0;
-  #chunked: ChunkedDecoder | undefined;
-  #whole: { head: ResponseHead; body: string } | undefined;
+  #chunkedDecoder: ChunkedDecoder | undefined;
+  #wholeResponse: { head: ResponseHead; body: string } | undefined;
 
   constructor(heads: ResponseHeads) {
     this.#heads = heads;
@@ -90,26 +92,26 @@ export class ResponseReader {
     this.inBody = false;
     this.reusable = false;
     this.#expectBody = expectBody;
-    this.#text = '';
-    this.#interim = 0;
-    this.#chunked = undefined;
+    this.#partialHead = '';
+    this.#interimCount = 0;
+    this.#chunkedDecoder = undefined;
   }
 
   get responseBegun(): boolean {
-    return this.inBody || this.#text !== '' || this.#interim > 0;
+    return this.inBody || this.#partialHead !== '' || this.#interimCount > 0;
   }
 
   /** Whether this response is complete when the target closes the connection. */
   get endsWithConnection(): boolean {
-    return this.inBody && this.#kind === 'until-close';
+    return this.inBody && this.#bodyKind === 'until-close';
   }
 
   get isTunnel(): boolean {
-    return this.inBody && this.#kind === 'tunnel';
+    return this.inBody && this.#bodyKind === 'tunnel';
   }
 
   get inHttpBody(): boolean {
-    return this.inBody && this.#kind !== 'tunnel';
+    return this.inBody && this.#bodyKind !== 'tunnel';
   }
 
   read(buffer: Buffer, length: number): ReadOutcome {
@@ -123,11 +125,11 @@ export class ResponseReader {
 
   /** Calls `onComplete` or `onEnd` of the handler. Returns the error if that call throws. */
   deliver(handler: ResponseHandler): MalformedResponse | undefined {
-    const whole = this.#whole;
-    const trailers = this.#chunked?.trailers ?? [];
-    this.#whole = undefined;
+    const wholeResponse = this.#wholeResponse;
+    const trailers = this.#chunkedDecoder?.trailers ?? [];
+    this.#wholeResponse = undefined;
     try {
-      if (whole) handler.onComplete(whole.head, whole.body);
+      if (wholeResponse) handler.onComplete(wholeResponse.head, wholeResponse.body);
       else handler.onEnd(trailers);
       return undefined;
     } catch (error) {
@@ -136,36 +138,37 @@ export class ResponseReader {
   }
 
   #readHead(buffer: Buffer, start: number, length: number): ReadOutcome {
-    const before = this.#text.length;
-    const text = this.#text + buffer.toString('latin1', start, Math.min(length, start + maxHead - before));
-    const end = text.indexOf('\r\n\r\n', Math.max(0, before - 3));
-    if (end === -1) {
-      if (text.length >= maxHead) throw new MalformedResponse('a head that is too large');
-      checkPartialHead(text, before);
-      this.#text = text;
+    const earlierLength = this.#partialHead.length;
+    const text =
+      this.#partialHead + buffer.toString('latin1', start, Math.min(length, start + maxHeadBytes - earlierLength));
+    const headEnd = text.indexOf('\r\n\r\n', Math.max(0, earlierLength - 3));
+    if (headEnd === -1) {
+      if (text.length >= maxHeadBytes) throw new MalformedResponse('a head that is too large');
+      checkPartialHead(text, earlierLength);
+      this.#partialHead = text;
       return 'more';
     }
-    const head = this.#heads.parse(text.slice(0, end + 4));
-    const at = start + end + 4 - before;
-    this.#text = '';
+    const head = this.#heads.parse(text.slice(0, headEnd + 4));
+    const bodyStart = start + headEnd + 4 - earlierLength;
+    this.#partialHead = '';
     if (head.status < 200 && head.status !== 101) {
-      this.#interim += 1;
-      if (this.#interim > maxInterim) throw new MalformedResponse('too many interim responses');
+      this.#interimCount += 1;
+      if (this.#interimCount > maxInterimResponses) throw new MalformedResponse('too many interim responses');
       this.handler?.onInformation(head);
-      return at < length ? this.#readHead(buffer, at, length) : 'more';
+      return bodyStart < length ? this.#readHead(buffer, bodyStart, length) : 'more';
     }
     this.keepAlive = head.keepAlive;
     const size = this.#bodySize(head);
-    const available = length - at;
-    if (size >= 0 && size <= available && text.length - end - 4 >= size) {
-      this.#whole = { head, body: text.slice(end + 4, end + 4 + size) };
+    const available = length - bodyStart;
+    if (size >= 0 && size <= available && text.length - headEnd - 4 >= size) {
+      this.#wholeResponse = { head, body: text.slice(headEnd + 4, headEnd + 4 + size) };
       this.reusable = head.persistent && available === size;
       return 'done';
     }
     this.inBody = true;
     this.reusable = head.persistent && (size >= 0 || head.chunked);
     this.handler?.onHead(head);
-    return available > 0 ? this.#readBody(buffer, at, length) : 'more';
+    return available > 0 ? this.#readBody(buffer, bodyStart, length) : 'more';
   }
 
   /** The rules of RFC 9112 §6.3, in the same order. Negative if the size is not known in advance. */
@@ -173,7 +176,7 @@ export class ResponseReader {
     if (head.status === 101) return this.#startBody('tunnel', unknownSize);
     if (!this.#expectBody || head.status === 204 || head.status === 304) return this.#startBody('length', 0);
     if (head.chunked) {
-      this.#chunked = new ChunkedDecoder();
+      this.#chunkedDecoder = new ChunkedDecoder();
       return this.#startBody('chunked', unknownSize);
     }
     if (head.contentLength >= 0) return this.#startBody('length', head.contentLength);
@@ -181,25 +184,26 @@ export class ResponseReader {
   }
 
   #startBody(kind: BodyKind, size: number): number {
-    this.#kind = kind;
+    this.#bodyKind = kind;
     this.#remaining = size;
     return size;
   }
 
   #readBody(buffer: Buffer, start: number, length: number): ReadOutcome {
-    let [at, done] = [length, false];
-    if (this.#chunked) {
-      at = this.#chunked.read(buffer, start, length, (from, to) => this.#emit(buffer, from, to));
-      done = this.#chunked.trailers !== undefined;
-    } else if (this.#kind === 'length') {
-      at = Math.min(length, start + this.#remaining);
-      this.#remaining -= at - start;
-      if (at > start) this.#emit(buffer, start, at);
+    let bodyEnd = length;
+    let done = false;
+    if (this.#chunkedDecoder) {
+      bodyEnd = this.#chunkedDecoder.read(buffer, start, length, (from, to) => this.#emit(buffer, from, to));
+      done = this.#chunkedDecoder.trailers !== undefined;
+    } else if (this.#bodyKind === 'length') {
+      bodyEnd = Math.min(length, start + this.#remaining);
+      this.#remaining -= bodyEnd - start;
+      if (bodyEnd > start) this.#emit(buffer, start, bodyEnd);
       done = this.#remaining === 0;
     } else {
       this.#emit(buffer, start, length);
     }
-    if (at < length) this.reusable = false;
+    if (bodyEnd < length) this.reusable = false;
     if (done) return 'done';
     return this.unsent ? 'paused' : 'more';
   }

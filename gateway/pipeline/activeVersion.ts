@@ -14,13 +14,16 @@ import { VersionUse } from './inFlight.ts';
 export interface ActiveSnapshot {
   readonly snapshot: Snapshot;
   readonly identification: ClientIdentification;
-  /** By path segment, `v1`. */
+  /** From the path segment, such as `v1`, to its version. */
   readonly versions: ReadonlyMap<string, ActiveVersion>;
   /** The version of the latest request. */
   latest: ActiveVersion | undefined;
 }
 
-/** Puts a snapshot into use. `uses` is kept across reloads; it gets an entry for each new version. */
+/**
+ * Puts a snapshot into use. The keys of `pools` and `uses` are names of versions. `uses` is kept across reloads; it gets an
+ * entry for each new version.
+ */
 export function activate(
   snapshot: Snapshot,
   pools: ReadonlyMap<string, Pool>,
@@ -66,7 +69,7 @@ export class ActiveVersion {
   readonly restrictions: ClientRestrictions | undefined;
   /** Undefined if the version answers all requests alike. */
   readonly variation: Variation | undefined;
-  readonly #ends: RouteEnds | undefined;
+  readonly #routeEnds: RouteEnds | undefined;
   readonly #announcements: Announcements;
   readonly #basePath: string;
 
@@ -80,7 +83,7 @@ export class ActiveVersion {
     this.use = use;
     this.restrictions = ClientRestrictions.of(version, snapshot);
     this.variation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
-    this.#ends = RouteEnds.of(version);
+    this.#routeEnds = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;
     this.rewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
@@ -112,7 +115,7 @@ export class ActiveVersion {
   lifecycle(method: string, path: string, now: number): LifecycleFields | undefined {
     const announcement = this.#announcements.of(this.version, now);
     if (announcement === undefined) return undefined;
-    const end = this.#ends?.find(method, path);
+    const end = this.#routeEnds?.find(method, path);
     if (end !== undefined) {
       const pages = pageLinks(announcement.page, end);
       return { ...end, links: linksFor(path, { ...announcement, pages }, this.#basePath) };

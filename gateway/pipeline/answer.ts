@@ -46,9 +46,16 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
 export function answerJson(exchange: Answerable, body: string, fields: readonly string[]): void {
   if (!canAnswer(exchange)) return;
   const length = Buffer.byteLength(body);
-  const own = ['Content-Type', 'application/json', 'Content-Length', String(length), 'Cache-Control', 'no-store'];
+  const jsonFields = [
+    'Content-Type',
+    'application/json',
+    'Content-Length',
+    String(length),
+    'Cache-Control',
+    'no-store',
+  ];
   if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
-  send(exchange, 200, [...own, 'X-Content-Type-Options', 'nosniff', ...fields], body, false);
+  send(exchange, 200, [...jsonFields, 'X-Content-Type-Options', 'nosniff', ...fields], body, false);
 }
 
 /** Answers without a body: for a preflight or `OPTIONS *`. */

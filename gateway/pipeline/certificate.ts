@@ -14,8 +14,9 @@ interface KeyPair {
   readonly key: Buffer;
 }
 
-// Certificate and key are two files that are replaced one after the other. Only a mismatch that lasts is reported.
-const mismatchMs = 2000;
+// Certificate and key are two files that are replaced one after the other. Until both are, they do not match. So a fault is
+// only reported if it lasts this long.
+const reportDelayMs = 2000;
 
 /** @throws an error with a readable message if a file cannot be read, or the key does not match the certificate. */
 export function readKeyPair({ cert: certFile, key: keyFile }: NonNullable<TlsSettings>): KeyPair {
@@ -37,26 +38,26 @@ export function readKeyPair({ cert: certFile, key: keyFile }: NonNullable<TlsSet
  */
 export function followCertificate(server: Server, tls: TlsSettings, report: (line: string) => void): () => void {
   if (!tls || !(server instanceof TlsServer)) return () => {};
-  let used: KeyPair | undefined;
+  let inUse: KeyPair | undefined;
   let reportTimer: NodeJS.Timeout | undefined;
   const reload = (): void => {
     clearTimeout(reportTimer);
     try {
       const pair = readKeyPair(tls);
-      if (used?.cert.equals(pair.cert) && used.key.equals(pair.key)) return;
+      if (inUse?.cert.equals(pair.cert) && inUse.key.equals(pair.key)) return;
       // Otherwise Node would return to the ticket keys of the start.
       server.setSecureContext({ ...pair, ticketKeys: server.getTicketKeys() });
-      used = pair;
+      inUse = pair;
     } catch (error) {
       const line = `The TLS certificate is not replaced: ${oneLine(error)}. The former one stays in use.`;
-      reportTimer = setTimeout(() => report(line), mismatchMs).unref();
+      reportTimer = setTimeout(() => report(line), reportDelayMs).unref();
     }
   };
   // The files may have changed since the server read them.
   reload();
   const watches = [
-    watchFile(tls.cert, reload, { lastRead: used && digestOf(used.cert) }),
-    watchFile(tls.key, reload, { lastRead: used && digestOf(used.key) }),
+    watchFile(tls.cert, reload, { lastRead: inUse && digestOf(inUse.cert) }),
+    watchFile(tls.key, reload, { lastRead: inUse && digestOf(inUse.key) }),
   ];
   return () => {
     clearTimeout(reportTimer);

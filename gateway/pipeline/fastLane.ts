@@ -15,10 +15,10 @@ import { type ParserError, UnparsedBytes } from './readAhead.ts';
 
 // How many bytes that arrive after a request in flight are kept. Below this limit the socket is still read, because only reading
 // detects that the client has disconnected.
-const maxFollowing = 64 * 1024;
+const maxFollowingBytes = 64 * 1024;
 
 // A body up to this size that arrives with its head is sent with its head, in one write. Node copies longer text once more.
-const maxWholeBody = 8 * 1024;
+const maxWholeBodyBytes = 8 * 1024;
 
 // An idle connection is closed this much later than announced, because the next request may be on its way. As in node:http.
 const keepAliveGraceMs = 1000;
@@ -196,11 +196,15 @@ class LaneConnection implements LaneOwner, Timed {
       return;
     }
     const { headLength, contentLength } = head;
-    const arrived = length - headLength;
-    const isWhole = arrived === contentLength && arrived <= maxWholeBody;
-    const request = new LaneRequest(head, this, isWhole ? buffer.toString('latin1', headLength, length) : undefined);
+    const arrivedBodyBytes = length - headLength;
+    const isWholeBody = arrivedBodyBytes === contentLength && arrivedBodyBytes <= maxWholeBodyBytes;
+    const request = new LaneRequest(
+      head,
+      this,
+      isWholeBody ? buffer.toString('latin1', headLength, length) : undefined,
+    );
     const response = new LaneResponse(request, this);
-    if (!isWhole && arrived > 0) request.receive(buffer, headLength, length);
+    if (!isWholeBody && arrivedBodyBytes > 0) request.receive(buffer, headLength, length);
     if (this.socket.timeout) this.socket.setTimeout(0);
     this.#used = true;
     this.deadline = Number.POSITIVE_INFINITY;
@@ -225,7 +229,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   get #isFull(): boolean {
-    return this.#following !== undefined && this.#following.length >= maxFollowing;
+    return this.#following !== undefined && this.#following.length >= maxFollowingBytes;
   }
 
   /** Hands over the connection to node:http. `bytes`: what was read of the next request. */

@@ -12,15 +12,15 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const activeVersion = versionAt(segment, active);
   if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
-  const rest = originForm.slice(prefixEnd);
+  const afterPrefix = originForm.slice(prefixEnd);
   exchange.activeVersion = activeVersion;
   exchange.resource = originForm.slice(prefixEnd, exchange.pathEnd);
   if (activeVersion.version.prefix === 'forward') {
     exchange.path = originForm.slice(basePath.length);
     return undefined;
   }
-  if (rest.startsWith('//')) return { kind: 'problem', problem: networkPath, closes: true };
-  exchange.path = rest.startsWith('/') ? rest : `/${rest}`;
+  if (afterPrefix.startsWith('//')) return { kind: 'problem', problem: networkPath, closes: true };
+  exchange.path = afterPrefix.startsWith('/') ? afterPrefix : `/${afterPrefix}`;
   return undefined;
 }
 

@@ -141,9 +141,11 @@ function answerDiscovery({ req, res, context, hasBody, closing }: Exchange): voi
 /** Queues a request for `limits.queue` at most. The request runs the steps again when there is room, and does not wait twice. */
 function waitForRoom(exchange: Exchange): void {
   const { activeVersion, res } = exchange;
-  const wait = activeVersion?.version.limits.queue ?? 0;
+  const maxWaitMs = activeVersion?.version.limits.queue ?? 0;
   const queued =
-    wait === 0 ? undefined : activeVersion?.use.queue.add(wait, (admitted) => runAfterWait(exchange, admitted));
+    maxWaitMs === 0
+      ? undefined
+      : activeVersion?.use.queue.add(maxWaitMs, (admitted) => runAfterWait(exchange, admitted));
   if (queued) res.once('close', () => queued.leave());
   else answerProblem(exchange, overloaded);
 }
@@ -166,15 +168,15 @@ function forward(exchange: Exchange): void {
 }
 
 /** A property on the response, because a WeakMap entry for each request would be more work for the garbage collector. */
-const tracked = Symbol('exchange');
+const exchangeOnResponse = Symbol('exchange');
 
 interface TrackedResponse extends OutgoingResponse {
-  [tracked]?: Exchange | undefined;
+  [exchangeOnResponse]?: Exchange | undefined;
 }
 
 function track(exchange: Exchange): void {
   const res: TrackedResponse = exchange.res;
-  res[tracked] = exchange;
+  res[exchangeOnResponse] = exchange;
   exchange.context.unrecorded += 1;
   // One listener shared by all responses, instead of a closure for each.
   res.on('close', onClose);
@@ -182,9 +184,9 @@ function track(exchange: Exchange): void {
 
 /** The response is complete, or the client has left. Every exchange ends here. */
 function onClose(this: TrackedResponse): void {
-  const exchange = this[tracked];
+  const exchange = this[exchangeOnResponse];
   if (!exchange) return;
-  this[tracked] = undefined;
+  this[exchangeOnResponse] = undefined;
   exchange.forwarding?.abort();
   exchange.observer?.onClose(exchange.res.writableFinished);
   endExchange(exchange);
@@ -193,7 +195,7 @@ function onClose(this: TrackedResponse): void {
 
 /** Answers with `problem` because the body of a request in flight is malformed. False if the request is not in flight. */
 export function refuseInFlight(res: TrackedResponse, problem: Problem): boolean {
-  const exchange = res[tracked];
+  const exchange = res[exchangeOnResponse];
   if (!exchange?.forwarding) return false;
   exchange.forwarding.abort();
   answerProblem(exchange, problem, true);

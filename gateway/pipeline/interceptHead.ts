@@ -8,9 +8,9 @@ type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 type Callback = (error?: Error | null) => void;
 
 // Larger than any real head. A larger one is passed on unchanged.
-const maxHead = 64 * 1024;
+const maxHeadBytes = 64 * 1024;
 // The fields that the gateway reads or changes. All others stay as they were set.
-const lifecycleNames = [
+const changeableNames = [
   'deprecation',
   'sunset',
   'link',
@@ -23,18 +23,22 @@ const lifecycleNames = [
 /** Calls `changeHead` with the final response head. node:http calls `writeHead` for each final head, also in `res.end()`. */
 export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHead): void {
   const { writeHead } = res;
-  res.writeHead = (status: number, reason?: string | Headers, given?: Headers): ServerResponse => {
+  res.writeHead = (
+    status: number,
+    reasonOrHeaders?: string | Headers,
+    headersAfterReason?: Headers,
+  ): ServerResponse => {
     res.writeHead = writeHead;
-    const message = typeof reason === 'string' ? reason : undefined;
-    const headers = typeof reason === 'string' ? given : (given ?? reason);
-    const raw = Array.isArray(headers) && res.getHeaderNames().length === 0 ? flatFields(headers) : undefined;
-    if (raw) changeHead(status, raw);
+    const reason = typeof reasonOrHeaders === 'string' ? reasonOrHeaders : undefined;
+    const headers = typeof reasonOrHeaders === 'string' ? headersAfterReason : (headersAfterReason ?? reasonOrHeaders);
+    const fields = Array.isArray(headers) && res.getHeaderNames().length === 0 ? flatFields(headers) : undefined;
+    if (fields) changeHead(status, fields);
     else {
       setAll(res, headers);
       changeSetFields(res, status, changeHead);
     }
-    if (message === undefined) return raw ? res.writeHead(status, raw) : res.writeHead(status);
-    return raw ? res.writeHead(status, message, raw) : res.writeHead(status, message);
+    if (reason === undefined) return fields ? res.writeHead(status, fields) : res.writeHead(status);
+    return fields ? res.writeHead(status, reason, fields) : res.writeHead(status, reason);
   };
 }
 
@@ -58,14 +62,14 @@ function changeSetFields(res: ServerResponse, status: number, changeHead: Change
   const fields: string[] = [];
   for (const name of namesIn(res)) {
     const lower = name.toLowerCase();
-    if (!lifecycleNames.includes(lower) && lower !== 'content-type') continue;
+    if (!changeableNames.includes(lower) && lower !== 'content-type') continue;
     for (const value of [res.getHeader(name) ?? []].flat()) fields.push(name, String(value));
   }
   changeHead(status, fields);
-  for (const name of lifecycleNames) res.removeHeader(name);
+  for (const name of changeableNames) res.removeHeader(name);
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] as string;
-    if (lifecycleNames.includes(name.toLowerCase())) res.appendHeader(name, fields[at + 1] as string);
+    if (changeableNames.includes(name.toLowerCase())) res.appendHeader(name, fields[at + 1] as string);
   }
 }
 
@@ -93,19 +97,19 @@ export function interceptSocketHead(socket: Duplex, changeHead: ChangeHead): voi
     socket.end = end;
   };
   /** Adds `chunk` to the head. Returns all bytes so far once the head is complete; undefined until then. */
-  const take = (chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer | undefined => {
+  const addToHead = (chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer | undefined => {
     buffered = Buffer.concat([buffered, typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk]);
-    const text = buffered.toString('latin1', 0, maxHead);
-    const isHead = 'HTTP/1.'.startsWith(text.slice(0, 7));
+    const text = buffered.toString('latin1', 0, maxHeadBytes);
+    const mayBeHead = 'HTTP/1.'.startsWith(text.slice(0, 7));
     const headEnd = text.indexOf('\r\n\r\n');
-    if (isHead && headEnd === -1 && buffered.length < maxHead) return undefined;
+    if (mayBeHead && headEnd === -1 && buffered.length < maxHeadBytes) return undefined;
     restore();
-    const head = isHead && headEnd !== -1 ? rewritten(text.slice(0, headEnd), changeHead) : undefined;
+    const head = mayBeHead && headEnd !== -1 ? rewrittenHead(text.slice(0, headEnd), changeHead) : undefined;
     return head === undefined ? buffered : Buffer.concat([Buffer.from(head, 'latin1'), buffered.subarray(headEnd)]);
   };
   socket.write = (chunk: string | Uint8Array, encoding?: BufferEncoding | Callback, callback?: Callback): boolean => {
     const done = typeof encoding === 'function' ? encoding : callback;
-    const bytes = take(chunk, typeof encoding === 'function' ? undefined : encoding);
+    const bytes = addToHead(chunk, typeof encoding === 'function' ? undefined : encoding);
     if (bytes) return socket.write(bytes, done);
     if (done) process.nextTick(done);
     return true;
@@ -117,17 +121,17 @@ export function interceptSocketHead(socket: Duplex, changeHead: ChangeHead): voi
   ) => {
     const done = [chunk, encoding, callback].find((one) => typeof one === 'function');
     const hasChunk = chunk !== undefined && chunk !== null && typeof chunk !== 'function';
-    const bytes = hasChunk ? take(chunk, typeof encoding === 'function' ? undefined : encoding) : undefined;
+    const bytes = hasChunk ? addToHead(chunk, typeof encoding === 'function' ? undefined : encoding) : undefined;
     restore();
-    const last = bytes ?? buffered;
-    return last.length > 0 ? socket.end(last, done) : socket.end(done);
+    const unsent = bytes ?? buffered;
+    return unsent.length > 0 ? socket.end(unsent, done) : socket.end(done);
   };
 }
 
 /** Undefined if the text is not a response head. */
-function rewritten(head: string, changeHead: ChangeHead): string | undefined {
-  const [first = '', ...lines] = head.split('\r\n');
-  const status = /^HTTP\/1\.[01] ([1-5][0-9][0-9])(?: |$)/.exec(first)?.[1];
+function rewrittenHead(head: string, changeHead: ChangeHead): string | undefined {
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const status = /^HTTP\/1\.[01] ([1-5][0-9][0-9])(?: |$)/.exec(statusLine)?.[1];
   const fields: string[] = [];
   for (const line of lines) {
     const [, name, value] = /^([^\s:]+):[ \t]*(.*)$/.exec(line) ?? [];
@@ -136,7 +140,7 @@ function rewritten(head: string, changeHead: ChangeHead): string | undefined {
   }
   if (status === undefined) return undefined;
   changeHead(Number(status), fields);
-  let text = first;
+  let text = statusLine;
   for (let at = 0; at < fields.length; at += 2) text += `\r\n${fields[at]}: ${fields[at + 1]}`;
   return text;
 }

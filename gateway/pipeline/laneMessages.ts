@@ -25,7 +25,7 @@ export interface LaneOwner {
 }
 
 // How much of a body is read before it is forwarded. As in node:http.
-const maxUnread = 64 * 1024;
+const maxUnreadBytes = 64 * 1024;
 
 type DataListener = (chunk: Buffer) => void;
 
@@ -95,7 +95,7 @@ export class LaneRequest implements IncomingRequest {
     this.#unread ??= [];
     this.#unread.push(flowing ? bytesOf(buffer, start, end) : Buffer.from(buffer.subarray(start, end)));
     this.#unreadBytes += end - start;
-    if (!flowing) return this.#unreadBytes < maxUnread;
+    if (!flowing) return this.#unreadBytes < maxUnreadBytes;
     this.#read();
     return this.#flowing;
   }
@@ -205,22 +205,22 @@ export class LaneResponse implements OutgoingResponse {
     this.#ended = true;
     if (!socket.writable) return;
     const body = encoding === 'latin1' || text === '' ? text : Buffer.from(text, encoding).toString('latin1');
-    let last = this.#head;
+    let unwritten = this.#head;
     this.#head = '';
     if (this.#chunked) {
-      if (body !== '') last += `${body.length.toString(16)}\r\n${body}\r\n`;
-      last += `0\r\n${this.#trailers}\r\n`;
-    } else if (!this.#bodiless) last += body;
+      if (body !== '') unwritten += `${body.length.toString(16)}\r\n${body}\r\n`;
+      unwritten += `0\r\n${this.#trailers}\r\n`;
+    } else if (!this.#bodiless) unwritten += body;
     // With TLS, the kernel gets the bytes only after they are encrypted.
-    if (last !== '' && !('encrypted' in socket)) {
-      writeText(socket, last);
-      last = '';
+    if (unwritten !== '' && !('encrypted' in socket)) {
+      writeText(socket, unwritten);
+      unwritten = '';
     }
     // The kernel has usually accepted everything by now. Waiting for the callback would take another tick.
-    if (last === '' && socket.writable && socket.writableLength === 0) this.#finish();
+    if (unwritten === '' && socket.writable && socket.writableLength === 0) this.#finish();
     else {
       // Called when the kernel has accepted this and everything before it. After an error, the connection closes.
-      socket.write(last, 'latin1', (error) => {
+      socket.write(unwritten, 'latin1', (error) => {
         if (!error) this.#finish();
       });
       this.#owner.onEndWaits();

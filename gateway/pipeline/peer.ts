@@ -21,8 +21,8 @@ interface SocketWithPeer extends Socket {
 
 /** Computed once for each connection and snapshot. */
 export function peerOf(socket: SocketWithPeer, snapshot: Snapshot): ClientPeer {
-  const known = socket[peerOnSocket];
-  if (known?.snapshot === snapshot) return known;
+  const cached = socket[peerOnSocket];
+  if (cached?.snapshot === snapshot) return cached;
   const address = plainAddress(socket.remoteAddress);
   const secure = 'encrypted' in socket;
   const seen = { address, scheme: secure ? ('https' as const) : ('http' as const), port: socket.localPort ?? 0 };

@@ -40,31 +40,31 @@ export function setCurrentResponse(socket: ServerSocket, response: CurrentRespon
  */
 export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
   const socket: ServerSocket = req.socket;
-  const before = lastResponseOn(socket);
+  const earlierResponse = lastResponseOn(socket);
   socket[latestResponse] = res;
   const readAhead = readAheadOf(socket);
-  const bytes = readAhead.enter(req);
+  const chargedBytes = readAhead.enter(req);
   res.once('close', () => {
     if (socket[latestResponse] === res) socket[latestResponse] = undefined;
   });
-  const next = (): void => {
+  const runOrWait = (): void => {
     if (!socket.writable) return;
-    // In the server of an application, its own responses may come between ours.
-    const other = res.socket === null ? currentResponse(socket) : undefined;
-    if (other) {
-      other.once('close', next);
+    // In the server of an application, the application's own responses may come between ours.
+    const otherResponse = res.socket === null ? currentResponse(socket) : undefined;
+    if (otherResponse) {
+      otherResponse.once('close', runOrWait);
       return;
     }
-    readAhead.leave(bytes);
+    readAhead.leave(chargedBytes);
     run(readAhead.hadRoom(req));
   };
-  before?.once('close', next);
+  earlierResponse?.once('close', runOrWait);
 }
 
 /** Calls `run` once all earlier requests on `socket` are answered. For upgrades, which have no response of node:http. */
 export function afterEarlierResponses(socket: Socket, run: () => void): void {
-  const before = lastResponseOn(socket);
-  if (before) before.once('close', () => afterEarlierResponses(socket, run));
+  const earlierResponse = lastResponseOn(socket);
+  if (earlierResponse) earlierResponse.once('close', () => afterEarlierResponses(socket, run));
   else run();
 }
 

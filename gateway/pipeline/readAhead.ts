@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8';
 
 // How many requests, and bytes of them, may wait on a connection before its parser is paused.
 const maxWaiting = 16;
-const maxBytes = 64 * 1024;
+const maxConnectionBytes = 64 * 1024;
 // The limit of requests while many connections pipeline: parsed requests cost time and memory before they can run.
 const maxWaitingCrowded = 2;
 // The parser of another application's server cannot be paused. If more requests wait there, the connection is closed.
@@ -12,6 +12,7 @@ const maxWaitingUnpausable = 1000;
 // The memory of pipelined requests on all connections of the process. Beyond it the answer is 503.
 const maxTotalBytes = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit / 8);
 
+// Above this total, many connections pipeline, and `maxWaitingCrowded` applies.
 const crowdedBytes = maxTotalBytes / 16;
 
 // Estimates. node:http makes two streams for a request, and reads up to two chunks of a body before it is consumed.
@@ -58,7 +59,8 @@ let totalBytes = 0;
 
 /**
  * The pipelined requests of one connection that wait for earlier responses. If they are too many, the parser is paused
- * after the current head. Later bytes are kept unparsed, up to `maxBytes`; then reading stops, and TCP slows the client.
+ * after the current head. Later bytes are kept unparsed, up to `maxConnectionBytes`; then reading stops, and TCP slows the
+ * client.
  */
 class ReadAhead {
   readonly #socket: ParsedSocket;
@@ -69,8 +71,8 @@ class ReadAhead {
   #unparsed: Buffer[] = [];
   #unparsedBytes = 0;
   #paused = false;
-  #latest: IncomingMessage | undefined;
-  #refused: IncomingMessage | undefined;
+  #latestRequest: IncomingMessage | undefined;
+  #firstRefused: IncomingMessage | undefined;
 
   constructor(socket: ParsedSocket) {
     this.#socket = socket;
@@ -80,20 +82,20 @@ class ReadAhead {
 
   /** False: there was no memory for this request. The caller answers 503 and closes the connection. */
   hadRoom(req: IncomingMessage): boolean {
-    return req !== this.#refused;
+    return req !== this.#firstRefused;
   }
 
   /** `req` begins to wait. Returns the bytes it is charged for; pass them to `leave`. */
   enter(req: IncomingMessage): number {
     const bytes = bytesOf(req);
-    this.#latest = req;
+    this.#latestRequest = req;
     this.#waiting += 1;
     this.#charge(bytes);
     if (totalBytes > maxTotalBytes) {
-      this.#refused ??= req;
+      this.#firstRefused ??= req;
       req.resume();
     }
-    if (!this.#canPause && (this.#refused || this.#waiting > maxWaitingUnpausable)) this.#socket.destroy();
+    if (!this.#canPause && (this.#firstRefused || this.#waiting > maxWaitingUnpausable)) this.#socket.destroy();
     return bytes;
   }
 
@@ -106,24 +108,24 @@ class ReadAhead {
 
   /** Keeps the part of `packet` after the head at which the parser was paused. */
   keepUnparsed(packet: Buffer, bytesParsed: number): void {
-    // A paused parser keeps reporting the old offset, which does not apply to later packets.
+    // A paused parser keeps reporting the offset of the pause, which does not apply to later packets.
     const bytes = this.#paused ? packet : packet.subarray(bytesParsed);
     this.#paused = true;
     // Only `#resume` may resume the parser: node:http would let it read later bytes before these.
     this.#socket._paused = false;
-    if (totalBytes + bytes.length > maxTotalBytes) this.#refused ??= this.#latest;
+    if (totalBytes + bytes.length > maxTotalBytes) this.#firstRefused ??= this.#latestRequest;
     this.#unparsedBytes += bytes.length;
     // Bytes after a refused request are never parsed.
-    if (this.#refused) {
+    if (this.#firstRefused) {
       this.#dropUnparsed();
     } else {
       totalBytes += bytes.length;
       // A small part of a large chunk is copied, because the part would keep the whole chunk in memory.
       this.#unparsed.push(bytes.length * 2 < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes);
     }
-    // Below `maxBytes` the socket is still read, because only reading detects that the client has disconnected. It is also
-    // read after the last answer: closing a socket with unread bytes resets it, and the answer may be lost.
-    if (this.#unparsedBytes >= maxBytes && !this.#socket.writableEnded) this.#socket.pause();
+    // Below `maxConnectionBytes` the socket is still read, because only reading detects that the client has disconnected. It is
+    // also read after the last answer: closing a socket with unread bytes resets it, and the answer may be lost.
+    if (this.#unparsedBytes >= maxConnectionBytes && !this.#socket.writableEnded) this.#socket.pause();
   }
 
   #pauseParserWhenFull(): boolean {
@@ -139,7 +141,7 @@ class ReadAhead {
   }
 
   #isFull(limit: number): boolean {
-    return this.#refused !== undefined || this.#waiting > limit || this.#bytes > maxBytes;
+    return this.#firstRefused !== undefined || this.#waiting > limit || this.#bytes > maxConnectionBytes;
   }
 
   #resume(): void {
@@ -177,9 +179,9 @@ function waitingLimit(): number {
 
 /** The read-ahead state of a connection, created for its first request that has to wait. */
 export function readAheadOf(socket: Socket): ReadAhead {
-  const parsed = socket as ParsedSocket;
-  parsed[readAheadOnSocket] ??= new ReadAhead(parsed);
-  return parsed[readAheadOnSocket];
+  const parsedSocket = socket as ParsedSocket;
+  parsedSocket[readAheadOnSocket] ??= new ReadAhead(parsedSocket);
+  return parsedSocket[readAheadOnSocket];
 }
 
 /** Bytes of one connection that wait unparsed outside of its `ReadAhead`: behind a request of the fast lane. */

@@ -21,8 +21,8 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
   const { req, res, activeVersion, stats, originForm, pathEnd } = exchange;
   const { failure } = stats;
   // A request target that was refused is recorded as received.
-  const target = pathEnd > 0 ? originForm : (req.url ?? '');
-  const end = pathEnd > 0 ? pathEnd : endOfPath(target);
+  const requestTarget = pathEnd > 0 ? originForm : (req.url ?? '');
+  const queryAt = pathEnd > 0 ? pathEnd : endOfPath(requestTarget);
   // A stream of events counts as finished: a client ends it by disconnecting.
   const unfinished = !stats.switched && stats.status === undefined && !stats.streamed && !res.writableFinished;
   return {
@@ -32,8 +32,8 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     version: exchange.versionName,
     stage: activeVersion?.stage(exchange.now),
     method: exchange.method,
-    path: target.slice(0, end),
-    query: target.slice(end + 1),
+    path: requestTarget.slice(0, queryAt),
+    query: requestTarget.slice(queryAt + 1),
     resource: exchange.resource,
     paths: activeVersion?.version.contract?.paths,
     status: exchange.status || clientClosedRequest,
@@ -75,7 +75,7 @@ function spanOf({ req, host, path, now, activeVersion, stats, tracestate }: Exch
   };
 }
 
-/** Discovery pages are written by Express, which sets Content-Length. */
+/** The size of the body that was sent. Express writes discovery pages, so their size is only in Content-Length. */
 function bytesOut({ res, stats, method, chosenTarget }: Exchange): number {
   if (chosenTarget !== undefined || stats.problem || method === 'HEAD') return stats.bytesOut;
   return Number(res.getHeader('content-length') ?? 0);

@@ -49,22 +49,24 @@ function adaptRequest(exchange: Exchange): StepOutcome | undefined {
   if (activeVersion?.source === undefined) return undefined;
   const adapter = activeVersion.adapter ?? activeAdapter(activeVersion, exchange);
   if (adapter === undefined) return { kind: 'load', load: loadAdapters };
-  const route = upgrade
+  const routeOrReason = upgrade
     ? 'A connection that is upgraded cannot be adapted.'
     : adapter.routeFor(method === 'OPTIONS' ? wantedMethod(exchange) : method, resource);
-  if (typeof route === 'string') return isPreflight(exchange) ? preflightAnswer(exchange) : notAdapted(exchange, route);
-  if (method !== 'HEAD' && method !== 'OPTIONS' && !adapter.hasRoomFor(route)) return { kind: 'wait' };
-  return forwardTo(exchange, adapter, route);
+  if (typeof routeOrReason === 'string') {
+    return isPreflight(exchange) ? preflightAnswer(exchange) : notAdapted(exchange, routeOrReason);
+  }
+  if (method !== 'HEAD' && method !== 'OPTIONS' && !adapter.hasRoomFor(routeOrReason)) return { kind: 'wait' };
+  return beginAdaptation(exchange, adapter, routeOrReason);
 }
 
-function forwardTo(exchange: Exchange, adapter: ActiveAdapter, route: CompiledRoute): StepOutcome | undefined {
-  const target = adapter.requestTargetOf(route, exchange.resource, exchange.originForm.slice(exchange.pathEnd));
-  if (target === undefined) {
+function beginAdaptation(exchange: Exchange, adapter: ActiveAdapter, route: CompiledRoute): StepOutcome | undefined {
+  const requestTarget = adapter.requestTargetOf(route, exchange.resource, exchange.originForm.slice(exchange.pathEnd));
+  if (requestTarget === undefined) {
     const detail =
       'A parameter of the path or of the query has a value that the contract of this version does not allow.';
     return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail } };
   }
-  exchange.path = target;
+  exchange.path = requestTarget;
   exchange.adaptation = adapter.begin(route, exchange);
   return undefined;
 }

@@ -20,16 +20,16 @@ const maxStreams = 100;
 const streamWindow = 65_535;
 // Above our own limit of 1,000 fields, so that the answer is 431.
 const maxFieldLines = 1100;
-// How often a connection is checked.
-const checkMs = 500;
-// How long a client has to close its side of a connection that was ended.
+// How often a connection is checked for time limits and for rejected heads.
+const checkIntervalMs = 500;
+// How long a client has to close its side of a connection that was ended, and to read so far that a reset is sent.
 const lingerMs = 2000;
 const highestStreamId = 2 ** 31 - 1;
 const noBytes = Buffer.alloc(0);
 
 /** A connection that node:http does not know. */
 export interface ClientConnection {
-  /** The gateway stops. */
+  /** Called when the gateway stops. Requests that have arrived are still answered. */
   endGracefully(): void;
   destroy(): void;
 }
@@ -46,7 +46,7 @@ export interface SessionOwner {
 /** A limit of `burst` events, of which `perSecond` are forgotten every second. */
 class EventBudget {
   #left: number;
-  #at = performance.now();
+  #updatedAt = performance.now();
   readonly #burst: number;
   readonly #perSecond: number;
 
@@ -59,8 +59,8 @@ class EventBudget {
   /** False: too many events. */
   spend(count: number): boolean {
     const now = performance.now();
-    this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) * this.#perSecond) / 1000) - count;
-    this.#at = now;
+    this.#left = Math.min(this.#burst, this.#left + ((now - this.#updatedAt) * this.#perSecond) / 1000) - count;
+    this.#updatedAt = now;
     return this.#left >= 0;
   }
 }
@@ -88,7 +88,7 @@ export function sessionOptions({ limits }: GatewaySettings): ServerSessionOption
 
 /** One HTTP/2 connection of a client. */
 export class ClientSession implements ClientConnection, StreamOwner, Timed {
-  deadline = deadlineIn(checkMs);
+  deadline = deadlineIn(checkIntervalMs);
   readonly #socket: Socket;
   readonly #owner: SessionOwner;
   readonly #session: ServerHttp2Session;
@@ -96,7 +96,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   #arrived: { readonly stream: ServerHttp2Stream; readonly fields: string[] }[] = [];
   readonly #responses: Http2Response[] = [];
   /** How many streams were counted: those that node:http2 has reported, and those that it has rejected. */
-  #counted = 0;
+  #countedStreams = 0;
   /** Whether a request has arrived on this connection. */
   #used = false;
   /** Since when no stream is open, by `performance.now()`. */
@@ -158,7 +158,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   }
 
   onDeadline(): void {
-    this.deadline = deadlineIn(checkMs);
+    this.deadline = deadlineIn(checkIntervalMs);
     const now = performance.now();
     this.#resetUnreadResponses(now);
     // Flow control does not delay a reset. If a reset is still not sent, the client does not read the connection at all.
@@ -170,12 +170,12 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       return;
     }
     const { keepAliveTimeout, headersTimeout } = this.#owner.server;
-    const limit = this.#used ? keepAliveTimeout : headersTimeout;
-    if (isIdle && limit > 0 && now - this.#idleSince > limit) this.endGracefully();
+    const maxIdleMs = this.#used ? keepAliveTimeout : headersTimeout;
+    if (isIdle && maxIdleMs > 0 && now - this.#idleSince > maxIdleMs) this.endGracefully();
   }
 
   #onStream(stream: ServerHttp2Stream, fields: string[]): void {
-    this.#counted += 1;
+    this.#countedStreams += 1;
     this.#used = true;
     // Added at once: the stream may fail before it is started, and an `error` event without a listener ends the process.
     stream.on('error', ignore);
@@ -222,9 +222,10 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     const { bytesRead } = this.#socket;
     if (bytesRead === this.#bytesRead || this.#session.destroyed) return;
     this.#bytesRead = bytesRead;
+    // The streams of a client have odd numbers.
     const opened = ((this.#session.state.lastProcStreamID ?? 0) + 1) >> 1;
-    const rejected = opened - this.#counted;
-    this.#counted += Math.max(0, rejected);
+    const rejected = opened - this.#countedStreams;
+    this.#countedStreams += Math.max(0, rejected);
     if (rejected > 0) this.#spend(this.#wasted, rejected);
   }
 

@@ -74,7 +74,7 @@ export class Http2Response implements OutgoingResponse {
   statusCode = 200;
   destroyed = false;
   shouldKeepAlive = true;
-  /** Its index in the list of its connection. */
+  /** Its index in the connection's list of open responses. */
   index = -1;
   /** When the session first found that all of the response is written, but not sent; by `performance.now()`. */
   unsentSince: number | undefined;
@@ -84,7 +84,7 @@ export class Http2Response implements OutgoingResponse {
   readonly #owner: StreamOwner;
   /** The head, until it is sent. */
   #fields: readonly string[] | undefined;
-  #length: OutgoingHttpHeaders['content-length'];
+  #contentLength: OutgoingHttpHeaders['content-length'];
   #trailers: OutgoingHttpHeaders | undefined;
   #ended = false;
   readonly #opensWebSocket: boolean;
@@ -172,7 +172,7 @@ export class Http2Response implements OutgoingResponse {
   }
 
   getHeader(name: string): string | number | undefined {
-    return name === 'content-length' ? this.#length : undefined;
+    return name === 'content-length' ? this.#contentLength : undefined;
   }
 
   appendHeader(): void {
@@ -212,7 +212,7 @@ export class Http2Response implements OutgoingResponse {
       return;
     }
     const headers = groupedFields(fields, this.statusCode);
-    this.#length = headers['content-length'];
+    this.#contentLength = headers['content-length'];
     const stream = this.#stream;
     // Set even if there are no trailers, because END_STREAM is then sent separately. Before a stream is reset, everything that was
     // written is sent. With END_STREAM among it, the client would take an incomplete body for a complete one.
@@ -260,10 +260,10 @@ function groupedFields(fields: readonly string[], status?: number): OutgoingHttp
     const name = lowerCased(fields[at] as string);
     const value = fields[at + 1] as string;
     if (connectionSpecific.has(name)) continue;
-    const before = grouped[name];
-    if (before === undefined) grouped[name] = value;
-    else if (Array.isArray(before)) before.push(value);
-    else grouped[name] = [String(before), value];
+    const earlier = grouped[name];
+    if (earlier === undefined) grouped[name] = value;
+    else if (Array.isArray(earlier)) earlier.push(value);
+    else grouped[name] = [String(earlier), value];
   }
   return grouped;
 }
