@@ -11,19 +11,19 @@ try {
 // If one module fails to load, none of them runs. A browser aborts all requests when the network changes
 // (ERR_NETWORK_CHANGED), for example when a laptop changes its Wi-Fi, so the page is loaded again.
 // The delay doubles with each attempt in a row, up to a minute.
-const attempts = 'failed-loads';
+const failedLoadsKey = 'failed-loads';
 let isWaiting = false;
 addEventListener(
   'error',
   ({ target }) => {
     if (isWaiting || !(target instanceof HTMLScriptElement || target instanceof HTMLLinkElement)) return;
     isWaiting = true;
-    const failed = Number(sessionStorage.getItem(attempts));
-    sessionStorage.setItem(attempts, String(failed + 1));
-    setTimeout(() => location.reload(), Math.min(60_000, 1_000 * 2 ** failed));
+    const failedLoads = Number(sessionStorage.getItem(failedLoadsKey));
+    sessionStorage.setItem(failedLoadsKey, String(failedLoads + 1));
+    setTimeout(() => location.reload(), Math.min(60_000, 1_000 * 2 ** failedLoads));
   },
   true,
 );
 addEventListener('load', () => {
-  if (!isWaiting) sessionStorage.removeItem(attempts);
+  if (!isWaiting) sessionStorage.removeItem(failedLoadsKey);
 });

@@ -6,7 +6,7 @@ import { sortable } from './table.js';
 
 /** @import { BrownoutReport, RefusedClient } from './types.js' */
 
-/** Each class with its label and the style of its state. */
+/** The name of each class, its label, and the CSS class of its mark. */
 const classes = /** @type {const} */ ([
   ['kept retrying', 'Kept retrying', 'stayed'],
   ['both', 'Both', 'both'],
@@ -89,16 +89,16 @@ function summary(report) {
     number,
     refused,
     folded,
-    client_count: clients,
-    not_refused_count: others,
+    client_count: clientCount,
+    not_refused_count: notRefusedCount,
     notes,
   } = report;
-  const one = brownouts.find((brownout) => brownout.number === number);
-  const when = one ? `${dateTime(Date.parse(one.at))} to ${dateTime(Date.parse(one.end))}` : '';
-  const isOver = one !== undefined && Date.parse(one.end) <= Date.parse(report.asked_at);
+  const brownout = brownouts.find((one) => one.number === number);
+  const when = brownout ? `${dateTime(Date.parse(brownout.at))} to ${dateTime(Date.parse(brownout.end))}` : '';
+  const isOver = brownout !== undefined && Date.parse(brownout.end) <= Date.parse(report.asked_at);
   const spared = report.not_refused.filter((client) => client.spared).map(({ client, name }) => name ?? client);
-  const frame = clientTable(Date.parse(report.asked_at));
-  frame.fill(report.clients);
+  const table = clientTable(Date.parse(report.asked_at));
+  table.fill(report.clients);
   return el(
     'div',
     { class: 'brownout' },
@@ -107,11 +107,11 @@ function summary(report) {
     el(
       'dl',
       { class: 'facts' },
-      fact('Clients', `${folded > 0 ? 'at least ' : ''}${count(clients)}`, `${count(others)} not refused`),
+      fact('Clients', `${folded > 0 ? 'at least ' : ''}${count(clientCount)}`, `${count(notRefusedCount)} not refused`),
       ...(isOver ? classes.map(([name, label]) => fact(label, count(report.classes[name] ?? 0), '')) : []),
     ),
-    clients > 0 && frame.root,
-    clients > report.clients.length &&
+    clientCount > 0 && table.root,
+    clientCount > report.clients.length &&
       el(
         'p',
         { class: 'soft' },

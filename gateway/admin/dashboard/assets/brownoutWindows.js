@@ -7,7 +7,7 @@ import { head, row, table, updateRows } from './table.js';
 
 const titles = ['Version', 'From', 'Until', 'Refuses', 'State', 'Action'];
 
-/** @type {Record<string, [words: string, kind: string]>} */
+/** For each state: its words, and the CSS class of its mark. @type {Record<string, [words: string, style: string]>} */
 const states = {
   planned: ['Planned', 'both'],
   approved: ['Begins soon', 'both'],
@@ -83,7 +83,7 @@ export class BrownoutWindows {
   /** @param {BrownoutWindow} one */
   #row(one) {
     const { version, at, until, clients, routes, state, reason } = one;
-    const [words, kind] = states[state] ?? [state, ''];
+    const [words, style] = states[state] ?? [state, ''];
     const share = `${Math.round(clients * 1000) / 10}% of the clients`;
     const canStop = this.#isAllowed && ['planned', 'approved', 'running'].includes(state);
     const label = `Stop the brownout of ${version} at ${dateTime(Date.parse(at))}`;
@@ -92,12 +92,12 @@ export class BrownoutWindows {
       el('time', { datetime: at }, dateTime(Date.parse(at))),
       el('time', { datetime: until }, dateTime(Date.parse(until))),
       [share, routes && el('small', {}, ` on ${routes.join(', ')}`)],
-      [el('span', { class: `state ${kind}` }, words), reason !== null && el('small', {}, ` ${reason}`)],
+      [el('span', { class: `state ${style}` }, words), reason !== null && el('small', {}, ` ${reason}`)],
       canStop ? el('button', { type: 'button', 'aria-label': label, click: () => this.#open(one) }, 'Stop') : '–',
     ];
     return row(
       `${version} ${at} ${state} ${this.#isAllowed}`,
-      cells.map((content, cell) => ({ title: titles[cell] ?? '', content })),
+      cells.map((content, index) => ({ title: titles[index] ?? '', content })),
     );
   }
 

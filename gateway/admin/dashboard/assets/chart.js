@@ -39,17 +39,17 @@ export function chart(container, { data, series, height, hover = () => {}, incom
           },
         },
         axes: [
-          { ...axis, grid: { show: false }, size: 30, space: 70, values: labels },
+          { ...axis, grid: { show: false }, size: 30, space: 70, values: timeLabels },
           {
             ...axis,
             grid: { stroke: color('--line'), width: 1 },
             size: 48,
             space: 36,
             incrs: [1, 2, 5].flatMap((one) => powers.map((ten) => one * ten)).sort((a, b) => a - b),
-            values: (/** @type {unknown} */ _plot, /** @type {number[]} */ all) => all.map(compact),
+            values: (/** @type {unknown} */ _plot, /** @type {number[]} */ ticks) => ticks.map(compact),
           },
         ],
-        series: [{}, ...series.map((one) => line(one, uPlot))],
+        series: [{}, ...series.map((one) => seriesOptions(one, uPlot))],
         hooks: {
           draw: [
             (/** @type {any} */ drawn) => unrecorded && hatch(drawn, unrecorded),
@@ -63,16 +63,16 @@ export function chart(container, { data, series, height, hover = () => {}, incom
     );
   };
   draw();
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  dark.addEventListener('change', draw);
-  const sized = new ResizeObserver(() => {
+  const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+  darkScheme.addEventListener('change', draw);
+  const resizeObserver = new ResizeObserver(() => {
     if (container.clientWidth > 0 && container.clientWidth !== plot.width)
       plot.setSize({ width: container.clientWidth, height });
   });
-  sized.observe(container);
+  resizeObserver.observe(container);
   return () => {
-    sized.disconnect();
-    dark.removeEventListener('change', draw);
+    resizeObserver.disconnect();
+    darkScheme.removeEventListener('change', draw);
     plot.destroy();
   };
 }
@@ -83,7 +83,7 @@ const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
  * @param {Series} series
  * @param {any} uPlot
  */
-function line({ label, color: name, fill, dashed, stepped }, uPlot) {
+function seriesOptions({ label, color: name, fill, dashed, stepped }, uPlot) {
   const paint = color(name);
   return {
     label,
@@ -101,19 +101,19 @@ function niceTop(max) {
   return Math.max(4, max * 1.08);
 }
 
-const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const months = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
-const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+const dayFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const monthFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+const hourFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /**
  * Labels as hours, days or months, depending on the distance between two labels.
  * @param {unknown} _plot
- * @param {number[]} all
+ * @param {number[]} ticks in seconds
  */
-function labels(_plot, all) {
-  const step = (all[1] ?? 0) - (all[0] ?? 0);
-  const format = step < 86_400 ? hours : step < 28 * 86_400 ? days : months;
-  return all.map((seconds) => (step < 86_400 && seconds % 86_400 === 0 ? days : format).format(seconds * 1_000));
+function timeLabels(_plot, ticks) {
+  const step = (ticks[1] ?? 0) - (ticks[0] ?? 0);
+  const format = step < 86_400 ? hourFormat : step < 28 * 86_400 ? dayFormat : monthFormat;
+  return ticks.map((seconds) => (step < 86_400 && seconds % 86_400 === 0 ? dayFormat : format).format(seconds * 1_000));
 }
 
 const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Open Sans", sans-serif';

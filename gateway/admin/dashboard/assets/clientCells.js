@@ -1,5 +1,5 @@
 import { colorOf, el, svg, timeAgo } from './dom.js';
-import { count, day } from './format.js';
+import { count, dayMs } from './format.js';
 
 /** @import { Column } from './table.js' */
 /** @import { ClientRow } from './types.js' */
@@ -8,12 +8,12 @@ import { count, day } from './format.js';
  * @param {Record<string, string>} labels a label for each state of migration
  * @param {boolean} isRetired whether requests get 410
  * @param {() => number} now
- * @param {(client: ClientRow) => HTMLElement|null} rename
+ * @param {(client: ClientRow) => HTMLElement|null} renameButton null where naming a client is not allowed
  * @returns {Column<ClientRow>[]}
  */
-export function columns(labels, isRetired, now, rename) {
-  /** @type {Set<string>} */
-  const open = new Set();
+export function columns(labels, isRetired, now, renameButton) {
+  /** The clients whose routes are disclosed. @type {Set<string>} */
+  const openClients = new Set();
   return [
     {
       title: 'Client',
@@ -24,7 +24,7 @@ export function columns(labels, isRetired, now, rename) {
           'span',
           { class: 'client' },
           ...(one.name === null ? clientName(one.client) : [one.name]),
-          rename(one),
+          renameButton(one),
           one.name !== null && el('small', {}, ...clientName(one.client)),
         ),
     },
@@ -49,7 +49,12 @@ export function columns(labels, isRetired, now, rename) {
       sort: ({ state = '' }) => labels[state] ?? state,
       cell: ({ state = '' }) => el('span', { class: `state ${state.replace(' ', '-')}` }, labels[state] ?? state),
     },
-    { title: 'Routes', name: 'routes', sort: ({ routes }) => routes, cell: (caller) => usedRoutes(caller, open) },
+    {
+      title: 'Routes',
+      name: 'routes',
+      sort: ({ routes }) => routes,
+      cell: (caller) => usedRoutes(caller, openClients),
+    },
     {
       title: 'Errors',
       name: 'errors',
@@ -109,20 +114,20 @@ export function clientName(client) {
 /**
  * The routes that a client uses: the first one, and the others behind a disclosure.
  * @param {{ client: string, routes: number, top_routes?: readonly { route: string, requests: number }[]|null|undefined }} caller
- * @param {Set<string>} open the clients whose routes are disclosed
+ * @param {Set<string>} openClients the clients whose routes are disclosed
  */
-function usedRoutes({ client, routes, top_routes: named }, open) {
-  const [first] = named ?? [];
-  if (!named || !first) return count(routes);
-  if (named.length === 1 && routes <= 1) return el('code', { class: 'path' }, first.route);
-  const unnamed = routes - named.length;
+function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
+  const [first] = topRoutes ?? [];
+  if (!topRoutes || !first) return count(routes);
+  if (topRoutes.length === 1 && routes <= 1) return el('code', { class: 'path' }, first.route);
+  const unlistedCount = routes - topRoutes.length;
   const onToggle = (/** @type {Event} */ { currentTarget }) => {
-    if (/** @type {HTMLDetailsElement} */ (currentTarget).open) open.add(client);
-    else open.delete(client);
+    if (/** @type {HTMLDetailsElement} */ (currentTarget).open) openClients.add(client);
+    else openClients.delete(client);
   };
   return el(
     'details',
-    { class: 'routes', open: open.has(client), toggle: onToggle },
+    { class: 'routes', open: openClients.has(client), toggle: onToggle },
     el(
       'summary',
       {},
@@ -133,12 +138,12 @@ function usedRoutes({ client, routes, top_routes: named }, open) {
     el(
       'ul',
       {},
-      ...named
+      ...topRoutes
         .slice(1)
         .map(({ route, requests }) =>
           el('li', {}, el('code', { class: 'path' }, route), ' ', el('span', { class: 'soft' }, count(requests))),
         ),
-      unnamed > 0 && el('li', { class: 'soft' }, `${count(unnamed)} more`),
+      unlistedCount > 0 && el('li', { class: 'soft' }, `${count(unlistedCount)} more`),
     ),
   );
 }
@@ -152,15 +157,16 @@ const [width, height] = [96, 24];
  * @param {number} now
  */
 function sparkline(version, days, now) {
-  const today = Math.floor(now / day);
+  const today = Math.floor(now / dayMs);
   const counts = Array.from({ length: 30 }, () => 0);
   for (const { at, requests } of days) {
-    const index = 29 - (today - Math.floor(Date.parse(at) / day));
+    const index = 29 - (today - Math.floor(Date.parse(at) / dayMs));
     if (index in counts) counts[index] = requests;
   }
   const most = Math.max(1, ...counts);
   const points = counts.map(
-    (one, at) => `${((at / 29) * (width - 4) + 2).toFixed(1)},${(height - 3 - (one / most) * (height - 6)).toFixed(1)}`,
+    (requests, index) =>
+      `${((index / 29) * (width - 4) + 2).toFixed(1)},${(height - 3 - (requests / most) * (height - 6)).toFixed(1)}`,
   );
   return svg(
     'svg',

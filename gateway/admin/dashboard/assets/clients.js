@@ -6,8 +6,8 @@ import { sortable } from './table.js';
 
 /** @import { ClientRow, Usage } from './types.js' */
 
-/** Delay between the last key press in the filter and the request, ms. */
-const typingDelay = 250;
+/** Delay between the last key press in the filter and the request. */
+const typingDelayMs = 250;
 
 /**
  * The table of the clients that call a version, with a filter by name and state. A version may have many thousands of clients,
@@ -15,25 +15,25 @@ const typingDelay = 250;
  * @param {string} version
  * @param {string|undefined} successor
  * @param {boolean} isRetired
- * @param {() => void} queryChanged called when other rows are needed
- * @param {(client: ClientRow) => HTMLElement|null} rename creates the button to name a client; null where that is not allowed
+ * @param {() => void} onQueryChange called when other rows are needed
+ * @param {(client: ClientRow) => HTMLElement|null} renameButton creates the button to name a client; null where that is not allowed
  */
-export function clients(version, successor, isRetired, queryChanged, rename) {
+export function clients(version, successor, isRetired, onQueryChange, renameButton) {
   let now = 0;
   let timer = 0;
   const labels = migrationLabels(version, successor);
   const table = sortable(
     `Clients of ${version}`,
-    columns(labels, isRetired, () => now, rename),
+    columns(labels, isRetired, () => now, renameButton),
     1,
     ({ client }) => client,
-    queryChanged,
+    onQueryChange,
   );
-  const filterChanged = () => {
+  const onFilterChange = () => {
     table.showFirstPage();
-    queryChanged();
+    onQueryChange();
   };
-  const search = el('input', {
+  const filterInput = el('input', {
     type: 'search',
     id: 'client-filter',
     placeholder: 'Name or part of it',
@@ -41,18 +41,18 @@ export function clients(version, successor, isRetired, queryChanged, rename) {
     spellcheck: 'false',
     input: () => {
       clearTimeout(timer);
-      timer = setTimeout(filterChanged, typingDelay);
+      timer = setTimeout(onFilterChange, typingDelayMs);
     },
   });
-  const state = el(
+  const stateSelect = el(
     'select',
-    { id: 'client-state', change: filterChanged },
+    { id: 'client-state', change: onFilterChange },
     isRetired && el('option', { value: 'refused' }, 'Refused'),
     el('option', { value: 'here' }, isRetired ? `Called ${version} in the last 30 days` : `Still on ${version}`),
     ...Object.entries(labels).map(([value, text]) => el('option', { value }, text)),
     el('option', { value: 'any' }, 'All clients'),
   );
-  const matches = el('p', { class: 'soft', role: 'status' });
+  const matchCount = el('p', { class: 'soft', role: 'status' });
   const emptyNotice = el('div');
   const warnings = el('div', { class: 'warnings' });
   const csv = usageUrl({ by: 'client', version, since: '30d' }, '/api/usage.csv');
@@ -64,10 +64,10 @@ export function clients(version, successor, isRetired, queryChanged, rename) {
       'div',
       { class: 'tools' },
       el('label', { for: 'client-filter', class: 'soft' }, 'Filter'),
-      search,
+      filterInput,
       el('label', { for: 'client-state', class: 'quiet' }, 'Clients to show'),
-      state,
-      matches,
+      stateSelect,
+      matchCount,
       el('a', { href: csv, download: `clients-of-${version}.csv` }, 'Export as CSV'),
     ),
     emptyNotice,
@@ -79,22 +79,22 @@ export function clients(version, successor, isRetired, queryChanged, rename) {
     /** The URL of the rows to show. */
     get url() {
       const { sort, limit } = table.query;
-      const filter = search.value.trim();
-      const parameters = { by: 'client', version, state: state.value, sort, limit: String(limit) };
+      const filter = filterInput.value.trim();
+      const parameters = { by: 'client', version, state: stateSelect.value, sort, limit: String(limit) };
       return usageUrl(filter === '' ? parameters : { ...parameters, filter });
     },
     /** @param {Usage<ClientRow>} answer */
     fill(answer) {
-      const { rows, total = rows.length, total_unfiltered: all = total, until } = answer;
+      const { rows, total = rows.length, total_unfiltered: unfilteredTotal = total, until } = answer;
       now = Date.parse(until);
       warnings.replaceChildren(...usageWarnings(answer));
-      const share = `${count(total)} of ${count(all)}`;
+      const share = `${count(total)} of ${count(unfilteredTotal)}`;
       // A screen reader reads the text aloud whenever it is set, even if it has not changed.
-      if (matches.textContent !== share) matches.textContent = share;
+      if (matchCount.textContent !== share) matchCount.textContent = share;
       table.root.hidden = total === 0;
       const text =
-        all > 0
-          ? isRetired && state.value === 'refused'
+        unfilteredTotal > 0
+          ? isRetired && stateSelect.value === 'refused'
             ? 'No client was refused in the last 30 days.'
             : 'No client matches.'
           : `No client called ${version} in the last 30 days.`;

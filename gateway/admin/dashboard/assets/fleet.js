@@ -23,10 +23,10 @@ export function fleetTable() {
       problem.hidden = reason === null;
       problem.textContent = `The shared store does not answer, so this is the state at its last answer: ${reason}`;
       frame.hidden = gateways.length === 0;
-      const at = now === null ? 0 : Date.parse(now);
+      const storeTime = now === null ? 0 : Date.parse(now);
       updateRows(
         body,
-        gateways.map((one, index) => gatewayRow(one, index, at)),
+        gateways.map((one, index) => gatewayRow(one, index, storeTime)),
       );
     },
   };
@@ -49,7 +49,10 @@ function gatewayRow(gateway, index, now) {
   ];
   return row(
     `${name} ${index}`,
-    cells.map((content, at) => ({ title: titles[at] ?? '', number: numericTitles.has(titles[at] ?? ''), content })),
+    cells.map((content, column) => {
+      const title = titles[column] ?? '';
+      return { title, number: numericTitles.has(title), content };
+    }),
   );
 }
 

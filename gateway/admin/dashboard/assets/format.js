@@ -1,4 +1,4 @@
-export const day = 86_400_000;
+export const dayMs = 86_400_000;
 
 const numbers = new Intl.NumberFormat('en');
 const compactNumbers = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
@@ -45,7 +45,7 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
  */
 export function period(ms) {
   for (const [unit, length] of /** @type {const} */ ([
-    ['day', day],
+    ['day', dayMs],
     ['hour', 3_600_000],
     ['minute', 60_000],
   ]))
@@ -70,7 +70,7 @@ export function milliseconds(ms) {
  * @param {number} now
  */
 export function timeLeft(instant, now) {
-  const days = Math.floor(Math.abs(instant - now) / day);
+  const days = Math.floor(Math.abs(instant - now) / dayMs);
   if (days === 0) return instant > now ? 'less than a day left' : 'less than a day ago';
   return `${plural(days, 'day')} ${instant > now ? 'left' : 'ago'}`;
 }
@@ -82,7 +82,7 @@ export function timeLeft(instant, now) {
  */
 export function fromNow(instant, now) {
   if (instant <= now) return timeLeft(instant, now);
-  return instant - now < day ? 'within a day' : `in ${plural(Math.floor((instant - now) / day), 'day')}`;
+  return instant - now < dayMs ? 'within a day' : `in ${plural(Math.floor((instant - now) / dayMs), 'day')}`;
 }
 
 /**
@@ -95,6 +95,6 @@ export function ago(iso, now) {
   const passed = now - Date.parse(iso);
   if (passed < 60_000) return 'just now';
   if (passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`;
-  if (passed < day) return `${Math.floor(passed / 3_600_000)} h ago`;
-  return `${plural(Math.floor(passed / day), 'day')} ago`;
+  if (passed < dayMs) return `${Math.floor(passed / 3_600_000)} h ago`;
+  return `${plural(Math.floor(passed / dayMs), 'day')} ago`;
 }

@@ -2,7 +2,7 @@ import { byId, el } from './dom.js';
 
 /** @import { Fleet } from './types.js' */
 
-const parameter = 'instance';
+const urlParameter = 'instance';
 
 /**
  * The selection of one gateway of a fleet, kept in the URL; '' stands for all gateways. Each heading with `data-scope` shows which
@@ -11,15 +11,15 @@ const parameter = 'instance';
  */
 export class GatewayFilter {
   /** The name in the URL; '' if there is none. If the fleet has no such gateway, the API answers with an error. */
-  chosen = new URLSearchParams(location.search).get(parameter) ?? '';
+  chosen = new URLSearchParams(location.search).get(urlParameter) ?? '';
   #select = /** @type {HTMLSelectElement} */ (byId('gateway-filter'));
-  #changed;
+  #onChange;
   /** The options of the select, as JSON: an open list must not be rebuilt every five seconds. */
   #drawn = '';
 
-  /** @param {(gateway: string) => void} changed */
-  constructor(changed) {
-    this.#changed = changed;
+  /** @param {(gateway: string) => void} onChange */
+  constructor(onChange) {
+    this.#onChange = onChange;
     this.#select.addEventListener('change', () => this.#choose(this.#select.value));
   }
 
@@ -46,11 +46,11 @@ export class GatewayFilter {
   #choose(gateway) {
     this.chosen = gateway;
     const url = new URL(location.href);
-    if (gateway === '') url.searchParams.delete(parameter);
-    else url.searchParams.set(parameter, gateway);
+    if (gateway === '') url.searchParams.delete(urlParameter);
+    else url.searchParams.set(urlParameter, gateway);
     history.replaceState(null, '', url);
     this.#drawScopes(true);
-    this.#changed(gateway);
+    this.#onChange(gateway);
   }
 
   /** @param {boolean} isFleet */

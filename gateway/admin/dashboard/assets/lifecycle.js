@@ -1,6 +1,6 @@
 import { windowLabel } from './brownoutWindows.js';
 import { el, emptyMessage, svg, swatch } from './dom.js';
-import { date, day, fromNow, plural, timeLeft } from './format.js';
+import { date, dayMs, fromNow, plural, timeLeft } from './format.js';
 
 /** @import { BrownoutWindow, VersionStatus } from './types.js' */
 
@@ -31,8 +31,8 @@ export function lifecycle(versions, brownouts, now) {
   ]
     .map(instantOrNaN)
     .filter(Number.isFinite);
-  const from = Math.min(now - 90 * day, ...dates);
-  const to = Math.max(now + 90 * day, ...dates);
+  const from = Math.min(now - 90 * dayMs, ...dates);
+  const to = Math.max(now + 90 * dayMs, ...dates);
   /** @param {number} at */
   const positionOf = (at) =>
     Math.max(0, Math.min(100, firstPosition + ((at - from) / (to - from)) * (lastPosition - firstPosition)));
@@ -66,8 +66,8 @@ export function lifecycle(versions, brownouts, now) {
  */
 function row(version, windows, now, positionOf) {
   const { stage, deprecation, sunset } = version;
-  const retired = stage === 'retired' || stage === 'removed';
-  const end = retired ? Math.min(instantOrInfinity(sunset), now) : Number.POSITIVE_INFINITY;
+  const isRetired = stage === 'retired' || stage === 'removed';
+  const end = isRetired ? Math.min(instantOrInfinity(sunset), now) : Number.POSITIVE_INFINITY;
   const deprecatedAt = positionOf(Math.min(instantOrInfinity(deprecation), end));
   const sunsetAt = positionOf(Math.min(instantOrInfinity(sunset), end));
   const retiredAt = positionOf(end);
@@ -91,7 +91,7 @@ function row(version, windows, now, positionOf) {
       { class: 'dates' },
       ...dateLine('Deprecation', deprecation, now, fromNow),
       // A retired version has no days left, whatever date was announced.
-      ...dateLine('Sunset', sunset, now, retired ? fromNow : timeLeft),
+      ...dateLine('Sunset', sunset, now, isRetired ? fromNow : timeLeft),
       ...missingDates(version),
       ...adapterLines(version),
     ),
@@ -215,13 +215,14 @@ const instantOrInfinity = (iso) => (iso === null ? Number.POSITIVE_INFINITY : Da
  * @param {(at: number) => number} positionOf
  */
 function axis(from, to, now, positionOf) {
-  const months = Math.ceil((to - from) / (30.4 * day) / 5);
-  const step = [1, 3, 6, 12, 24, 60].find((one) => one >= months) ?? 120;
+  // There is room for five labels.
+  const minMonthsPerTick = Math.ceil((to - from) / (30.4 * dayMs) / 5);
+  const monthsPerTick = [1, 3, 6, 12, 24, 60].find((one) => one >= minMonthsPerTick) ?? 120;
   const start = new Date(from);
   const ticks = [];
-  for (let month = 0; ; month += step) {
+  for (let month = 0; ; month += monthsPerTick) {
     const year = start.getUTCFullYear();
-    const at = step < 12 ? Date.UTC(year, month, 1) : Date.UTC(year + month / 12, 0, 1);
+    const at = monthsPerTick < 12 ? Date.UTC(year, month, 1) : Date.UTC(year + month / 12, 0, 1);
     if (at > to) break;
     if (at >= from) ticks.push(at);
   }
@@ -240,7 +241,7 @@ function axis(from, to, now, positionOf) {
     // A year right beside today's line could be read as the date of that line.
     ...ticks
       .filter((at) => Math.abs(positionOf(at) - positionOf(now)) > 7)
-      .map((at) => svg('text', { x: `${positionOf(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, step))),
+      .map((at) => svg('text', { x: `${positionOf(at)}%`, y: 30, 'text-anchor': 'middle' }, label(at, monthsPerTick))),
   );
 }
 
@@ -249,8 +250,8 @@ const anchor = (position) => (position > 80 ? 'end' : position < 20 ? 'start' : 
 
 /**
  * @param {number} at
- * @param {number} step in months
+ * @param {number} monthsPerTick
  */
-function label(at, step) {
-  return step < 12 ? date(at).slice(2) : String(new Date(at).getUTCFullYear());
+function label(at, monthsPerTick) {
+  return monthsPerTick < 12 ? date(at).slice(2) : String(new Date(at).getUTCFullYear());
 }

@@ -24,12 +24,13 @@ const gateways = fleetTable();
 const notifications = notificationTable();
 const brownoutWindows = new BrownoutWindows();
 const connection = byId('connection');
-/** The data that each part shows, as JSON. A part is redrawn only when its data changes. @type {Map<string, string>} */
+/** The data that each part shows, as JSON, by the id of the part. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
 /** Usage is polled, because the event stream does not contain it. */
 const pollIntervalMs = 30_000;
 const statusRequest = new LatestRequest();
-let generation = 0;
+/** The generation of the configuration in the last status; 0: there was none. */
+let lastGeneration = 0;
 let refreshedAt = Date.now();
 
 byId('host').textContent = `version-gateway · ${location.host}`;
@@ -95,11 +96,11 @@ function show(status) {
   const now = Date.now();
   const { versions, config } = status;
   document.title = `${versions.length} versions · version-gateway`;
-  const days = Math.floor(now / 86_400_000);
+  const today = Math.floor(now / 86_400_000);
   draw(
     'lifecycle',
     [
-      days,
+      today,
       versions.map(({ version, stage, deprecation, sunset }) => [version, stage, deprecation, sunset]),
       status.brownouts,
     ],
@@ -121,8 +122,8 @@ function show(status) {
   draw('notify', '', () => [notifications.root]);
   if (status.notify) notifications.fill(status.notify, now);
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
-  if (generation !== 0 && generation !== config.generation) refresh();
-  generation = config.generation;
+  if (lastGeneration !== 0 && lastGeneration !== config.generation) refresh();
+  lastGeneration = config.generation;
   void retirementSection.setVersions(versions);
 }
 

@@ -50,7 +50,7 @@ function notificationRow({ at, type, title, host, state, result, attempts, next_
   ];
   return row(
     `${index} ${at} ${title} ${host}`,
-    cells.map((content, cell) => ({ title: titles[cell] ?? '', content })),
+    cells.map((content, column) => ({ title: titles[column] ?? '', content })),
   );
 }
 

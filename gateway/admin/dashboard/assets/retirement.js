@@ -12,12 +12,12 @@ import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 /** The stages of a version that will be retired, most urgent first. */
 const endingStages = ['sunset', 'deprecated', 'announced'];
 
-const parts = ['verdict', 'trend', 'plan', 'clients', 'routes'];
+const partIds = ['verdict', 'trend', 'plan', 'clients', 'routes'];
 
 /** The section about the retirement of one version. */
 export class RetirementSection {
-  /** The versions in the picker. @type {string|undefined} */
-  #names;
+  /** The names of the versions in the picker, joined; undefined: the picker is not drawn yet. @type {string|undefined} */
+  #drawnNames;
   #verdictRequest = new LatestRequest(ledgerTimeoutMs);
   #clientsRequest = new LatestRequest(ledgerTimeoutMs);
   #routesRequest = new LatestRequest(ledgerTimeoutMs);
@@ -48,17 +48,17 @@ export class RetirementSection {
     this.#clients?.draw();
   }
 
-  /** @param {readonly VersionStatus[]} all */
-  async setVersions(all) {
+  /** @param {readonly VersionStatus[]} allVersions */
+  async setVersions(allVersions) {
     // This section is only about the versions in routes.yaml.
-    const versions = all.filter(({ stage }) => stage !== 'removed');
+    const versions = allVersions.filter(({ stage }) => stage !== 'removed');
     const names = versions.map(({ version }) => version);
-    if (this.#names === names.join()) return;
-    this.#names = names.join();
+    if (this.#drawnNames === names.join()) return;
+    this.#drawnNames = names.join();
     const fromUrl = location.hash.slice(1);
     const chosen = [this.#version, fromUrl].find((name) => names.includes(name)) ?? (await firstVersion(versions));
     // Another status has arrived in the meantime.
-    if (this.#names !== names.join()) return;
+    if (this.#drawnNames !== names.join()) return;
     const options = names.map((name) => /** @type {const} */ ([name, name]));
     byId('picker').replaceChildren(segmented('version', 'Version', options, chosen, (name) => this.#choose(name)));
     this.#choose(chosen);
@@ -74,8 +74,8 @@ export class RetirementSection {
     history.replaceState(null, '', `#${version}`);
     byId('h-retire').textContent = version === '' ? 'Retirement' : `Retirement of ${version}`;
     byId('h-clients').textContent = `Clients that call ${version}`;
-    for (const id of parts) byId(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
-    if (version === '') for (const id of parts) byId(id).replaceChildren(emptyMessage('No version is configured.'));
+    for (const id of partIds) byId(id).replaceChildren(el('p', { class: 'waiting' }, 'Loading…'));
+    if (version === '') for (const id of partIds) byId(id).replaceChildren(emptyMessage('No version is configured.'));
     else void this.refresh();
   }
 
@@ -247,8 +247,8 @@ async function firstVersion(versions) {
     /** @type {Usage<VersionTotal>} */
     const { rows } = await getJson(usageUrl({ by: 'version', since: '30d' }), AbortSignal.timeout(ledgerTimeoutMs));
     const called = rows.filter(({ version }) => retired.includes(version));
-    const [last] = called.toSorted((a, b) => Date.parse(b.last) - Date.parse(a.last));
-    return last?.version ?? retired.at(-1) ?? '';
+    const [latest] = called.toSorted((a, b) => Date.parse(b.last) - Date.parse(a.last));
+    return latest?.version ?? retired.at(-1) ?? '';
   } catch {
     return retired.at(-1) ?? '';
   }

@@ -9,7 +9,11 @@ import { sortable } from './table.js';
  * @param {string} version
  */
 export function routes(version) {
-  /** @type {{ missing: ReadonlySet<string>, failing: ReadonlyMap<string, boolean|null>, now: number, successor: string|undefined }} */
+  /**
+   * `missing`: the routes without a counterpart. `failing`: the routes on which every request failed, each with whether the contract
+   * of this version has it; null if that is not known.
+   * @type {{ missing: ReadonlySet<string>, failing: ReadonlyMap<string, boolean|null>, now: number, successor: string|undefined }}
+   */
   let comparison = { missing: new Set(), failing: new Map(), now: 0, successor: undefined };
   const table = sortable(
     `Routes of ${version}`,
@@ -77,13 +81,13 @@ export function routes(version) {
       emptyNotice.replaceChildren(
         ...(rows.length === 0 ? [emptyMessage(`No route of ${version} was called in the last 30 days.`)] : []),
       );
-      const missing = rows.filter(({ route }) => comparison.missing.has(route)).length;
+      const missingCount = rows.filter(({ route }) => comparison.missing.has(route)).length;
       summary.textContent =
         rows.length === 0 || !successor
           ? ''
-          : missing === 0
+          : missingCount === 0
             ? `Every route that ${version} serves has a counterpart in ${successor.version}.`
-            : `${missing} of ${rows.length} routes have no counterpart in ${successor.version}. Their clients need a replacement before they can move.`;
+            : `${missingCount} of ${rows.length} routes have no counterpart in ${successor.version}. Their clients need a replacement before they can move.`;
       table.fill(rows);
     },
   };

@@ -5,7 +5,7 @@ import { sortable } from './table.js';
 
 /** @import { DifferenceReport, DriftReport, ResponseDifference, UndeclaredProperty } from './types.js' */
 
-/** Each class with its label and the style of its state, most important first. */
+/** The name of each class, its label, and the CSS class of its mark; the most important first. */
 const classes = /** @type {const} */ ([
   ['undeclared', 'Undeclared', 'went-back'],
   ['declared', 'Declared', 'moved'],
@@ -85,14 +85,14 @@ function shadowContent({
   pairs,
   route_count: routeCount,
   routes,
-  not_compared: others,
+  not_compared: notCompared,
   asked_at: now,
 }) {
   const rows = routes.flatMap(({ route, differences }) => differences.map((one) => ({ ...one, route })));
-  const all = routes.reduce((sum, { difference_count: some }) => sum + some, 0);
-  const unseen = routes.reduce((sum, { unseen_count: some }) => sum + some, 0);
-  const frame = differenceTable(Date.parse(now));
-  frame.fill(rows);
+  const differenceCount = routes.reduce((sum, route) => sum + route.difference_count, 0);
+  const unseenCount = routes.reduce((sum, route) => sum + route.unseen_count, 0);
+  const table = differenceTable(Date.parse(now));
+  table.fill(rows);
   return el(
     'div',
     { class: 'shadow' },
@@ -104,16 +104,17 @@ function shadowContent({
       fact('Undeclared', count(counts.undeclared), ''),
       fact('Declared', count(counts.declared), ''),
       fact('Noise', count(counts.noise), ''),
-      fact('No evidence', count(counts.no_evidence), `${count(unseen)} fields never seen`),
+      fact('No evidence', count(counts.no_evidence), `${count(unseenCount)} fields never seen`),
       fact('Pairs', count(pairs), `on ${count(routeCount)} ${routeCount === 1 ? 'route' : 'routes'}`),
     ),
-    rows.length > 0 && frame.root,
-    all > rows.length && el('p', { class: 'soft' }, `${count(rows.length)} of ${count(all)} differences are listed.`),
-    others.length > 0 &&
+    rows.length > 0 && table.root,
+    differenceCount > rows.length &&
+      el('p', { class: 'soft' }, `${count(rows.length)} of ${count(differenceCount)} differences are listed.`),
+    notCompared.length > 0 &&
       el(
         'p',
         { class: 'soft' },
-        `In use and never compared: ${others.slice(0, 10).join(', ')}${others.length > 10 ? ' and more' : ''}.`,
+        `In use and never compared: ${notCompared.slice(0, 10).join(', ')}${notCompared.length > 10 ? ' and more' : ''}.`,
       ),
   );
 }
@@ -167,19 +168,20 @@ function differenceTable(now) {
 }
 
 /** @param {DriftReport} report */
-function driftContent({ summary, notes, routes, finding_count: all, asked_at: now }) {
+function driftContent({ summary, notes, routes, finding_count: findingCount, asked_at: now }) {
   const rows = routes.flatMap(({ route, responses, findings }) =>
     findings.map((one) => ({ ...one, route, responses })),
   );
-  const frame = findingTable(Date.parse(now));
-  frame.fill(rows);
+  const table = findingTable(Date.parse(now));
+  table.fill(rows);
   return el(
     'div',
     { class: 'shadow' },
     el('p', { class: 'summary' }, summary),
     notes.length > 0 && el('ul', { class: 'notes' }, ...notes.map((text) => el('li', {}, text))),
-    rows.length > 0 && frame.root,
-    all > rows.length && el('p', { class: 'soft' }, `${count(rows.length)} of ${count(all)} findings are listed.`),
+    rows.length > 0 && table.root,
+    findingCount > rows.length &&
+      el('p', { class: 'soft' }, `${count(rows.length)} of ${count(findingCount)} findings are listed.`),
   );
 }
 

@@ -61,12 +61,12 @@ export function row(key, cells) {
  */
 export function updateRows(body, fresh) {
   const old = new Map([...body.querySelectorAll('tr')].map((row) => [row.dataset['key'], row]));
-  fresh.forEach((row, at) => {
+  fresh.forEach((row, index) => {
     const kept = old.get(row.dataset['key']);
     if (kept) updateCells(kept, row);
     const next = kept ?? row;
     // Inserting a row again removes its focus, even at the same place.
-    if (body.children[at] !== next) body.insertBefore(next, body.children[at] ?? null);
+    if (body.children[index] !== next) body.insertBefore(next, body.children[index] ?? null);
     old.delete(row.dataset['key']);
   });
   for (const row of old.values()) row.remove();
@@ -78,8 +78,8 @@ export function updateRows(body, fresh) {
  */
 function updateCells(kept, fresh) {
   const cells = [...fresh.children];
-  [...kept.children].forEach((cell, at) => {
-    const next = cells[at];
+  [...kept.children].forEach((cell, index) => {
+    const next = cells[index];
     if (next && !cell.isEqualNode(next)) cell.replaceWith(next);
   });
 }
@@ -99,9 +99,9 @@ const rowsPerPage = 50;
  * @param {readonly Column<Row>[]} columns
  * @param {number} sortedBy index of the column that the table is first sorted by, descending
  * @param {(row: Row) => string} key identifies a row across updates
- * @param {() => void} [queryChanged] if given, the table does not sort; the caller fills in the rows of the new `query`
+ * @param {() => void} [onQueryChange] if given, the table does not sort; the caller fills in the rows of the new `query`
  */
-export function sortable(caption, columns, sortedBy, key, queryChanged) {
+export function sortable(caption, columns, sortedBy, key, onQueryChange) {
   let [sortIndex, ascending, rowLimit] = [sortedBy, false, rowsPerPage];
   /** @type {readonly Row[]} */
   let rows = [];
@@ -110,29 +110,35 @@ export function sortable(caption, columns, sortedBy, key, queryChanged) {
   const heads = columns.map(({ title, number, sort }, index) =>
     head(sort ? el('button', { type: 'button', click: () => sortBy(index) }, title) : title, { number }),
   );
-  const more = el('button', { type: 'button', class: 'more', hidden: true, click: () => showMore() }, 'Show more');
-  const root = el('div', {}, table(caption, heads, body), more);
+  const moreButton = el(
+    'button',
+    { type: 'button', class: 'more', hidden: true, click: () => showMore() },
+    'Show more',
+  );
+  const root = el('div', {}, table(caption, heads, body), moreButton);
   const showMore = () => {
     rowLimit += rowsPerPage;
-    apply();
+    redraw();
   };
   /** @param {number} index */
   const sortBy = (index) => {
     ascending = sortIndex === index ? !ascending : columns[index]?.number !== true;
     sortIndex = index;
-    apply();
+    redraw();
   };
-  const apply = () => {
+  const redraw = () => {
     draw();
-    queryChanged?.();
+    onQueryChange?.();
   };
   const draw = () => {
     heads.forEach((one, index) => {
       if (index === sortIndex) one.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
       else one.removeAttribute('aria-sort');
     });
-    const value = columns[sortIndex]?.sort ?? (() => 0);
-    const sorted = queryChanged ? rows : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(value(a), value(b)));
+    const sortKey = columns[sortIndex]?.sort ?? (() => 0);
+    const sorted = onQueryChange
+      ? rows
+      : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(sortKey(a), sortKey(b)));
     updateRows(
       body,
       sorted.slice(0, rowLimit).map((one) =>
@@ -142,8 +148,8 @@ export function sortable(caption, columns, sortedBy, key, queryChanged) {
         ),
       ),
     );
-    more.hidden = total <= rowLimit;
-    more.textContent = `Show more (${count(Math.min(rowLimit, rows.length))} of ${count(total)})`;
+    moreButton.hidden = total <= rowLimit;
+    moreButton.textContent = `Show more (${count(Math.min(rowLimit, rows.length))} of ${count(total)})`;
   };
   return {
     root,
@@ -156,11 +162,11 @@ export function sortable(caption, columns, sortedBy, key, queryChanged) {
       rowLimit = rowsPerPage;
     },
     /**
-     * @param {readonly Row[]} next
-     * @param {number} [all] the number of rows on all pages
+     * @param {readonly Row[]} newRows
+     * @param {number} [newTotal] the number of rows on all pages
      */
-    fill(next, all = next.length) {
-      [rows, total] = [next, all];
+    fill(newRows, newTotal = newRows.length) {
+      [rows, total] = [newRows, newTotal];
       draw();
     },
   };

@@ -100,25 +100,25 @@ function drawTraffic(container, usage, step) {
   const { times, counts } = countsByStep(usage, names, step);
   const firstRecorded = firstRecordedStep(usage, times);
   const totals = counts.map((row) => row.slice(0, -1).reduce((sum, one) => sum + one, 0));
-  const all = totals.reduce((sum, one) => sum + one, 0);
-  const values = names.map((_name, index) => el('span', { class: 'value' }, amount(totals[index] ?? 0, all)));
+  const grandTotal = totals.reduce((sum, one) => sum + one, 0);
+  const values = names.map((_name, index) => el('span', { class: 'value' }, amount(totals[index] ?? 0, grandTotal)));
   const when = el('p', { class: 'soft when' });
   const legend = el(
     'ul',
     { class: 'legend' },
     ...names.map((name, index) => el('li', {}, swatch(name), el('span', {}, name || 'no version'), values[index])),
   );
-  /** @param {number|null} at */
-  const show = (at) => {
-    const column = at === null || at < firstRecorded ? undefined : counts.map((row) => row[at] ?? 0);
+  /** @param {number|null} hovered the index of the step under the pointer; null: the totals are shown */
+  const show = (hovered) => {
+    const column = hovered === null || hovered < firstRecorded ? undefined : counts.map((row) => row[hovered] ?? 0);
     const sum = column?.reduce((one, other) => one + other, 0) ?? 0;
     names.forEach((_name, index) => {
-      values[index]?.replaceChildren(column ? count(column[index] ?? 0) : amount(totals[index] ?? 0, all));
+      values[index]?.replaceChildren(column ? count(column[index] ?? 0) : amount(totals[index] ?? 0, grandTotal));
     });
     const format = step === 'hour' ? dateTime : date;
-    const start = format((times[at ?? 0] ?? 0) * 1_000);
-    if (at !== null && at < firstRecorded) when.textContent = `${start}: not recorded`;
-    else when.textContent = column ? `${start}: ${count(sum)}` : summary(usage, all, step);
+    const start = format((times[hovered ?? 0] ?? 0) * 1_000);
+    if (hovered !== null && hovered < firstRecorded) when.textContent = `${start}: not recorded`;
+    else when.textContent = column ? `${start}: ${count(sum)}` : summary(usage, grandTotal, step);
   };
   const canvas = el('div', {
     class: 'chart',
@@ -133,8 +133,8 @@ function drawTraffic(container, usage, step) {
     data: [
       times,
       ...order.map((upTo) =>
-        times.map((_time, at) =>
-          at < firstRecorded ? null : counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[at] ?? 0), 0),
+        times.map((_time, index) =>
+          index < firstRecorded ? null : counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[index] ?? 0), 0),
         ),
       ),
     ],
@@ -152,43 +152,44 @@ function drawTraffic(container, usage, step) {
 }
 
 /**
- * The requests of each version by step. The API omits steps without requests; here they are 0.
+ * `times`: the start of each step, in seconds. `counts`: for each version, its requests in each step. The API omits steps without
+ * requests; here they are 0.
  * @param {Usage<Day & { version: string }>} usage
  * @param {readonly string[]} names
  * @param {'hour'|'day'} step
  */
 function countsByStep({ rows, since, until }, names, step) {
-  const width = step === 'hour' ? 3_600_000 : 86_400_000;
-  const start = Math.floor(Date.parse(since) / width);
-  const steps = Math.floor(Date.parse(until) / width) - start + 1;
+  const stepMs = step === 'hour' ? 3_600_000 : 86_400_000;
+  const start = Math.floor(Date.parse(since) / stepMs);
+  const stepCount = Math.floor(Date.parse(until) / stepMs) - start + 1;
   // One more: the end of the last step.
-  const times = Array.from({ length: steps + 1 }, (_nothing, at) => ((start + at) * width) / 1_000);
-  const counts = names.map(() => Array.from({ length: steps + 1 }, () => 0));
+  const times = Array.from({ length: stepCount + 1 }, (_nothing, index) => ((start + index) * stepMs) / 1_000);
+  const counts = names.map(() => Array.from({ length: stepCount + 1 }, () => 0));
   for (const { version, at, requests } of rows) {
     const row = counts[names.indexOf(version)];
-    const column = Math.floor(Date.parse(at) / width) - start;
-    if (row && column >= 0 && column < steps) row[column] = requests;
+    const column = Math.floor(Date.parse(at) / stepMs) - start;
+    if (row && column >= 0 && column < stepCount) row[column] = requests;
   }
-  for (const row of counts) row[steps] = row[steps - 1] ?? 0;
+  for (const row of counts) row[stepCount] = row[stepCount - 1] ?? 0;
   return { times, counts };
 }
 
 /**
  * @param {number} requests
- * @param {number} all
+ * @param {number} total
  */
-function amount(requests, all) {
-  return all === 0 ? count(requests) : `${count(requests)} · ${percent(requests / all)}`;
+function amount(requests, total) {
+  return total === 0 ? count(requests) : `${count(requests)} · ${percent(requests / total)}`;
 }
 
 /**
  * @param {{ since: string, covered_since: string|null }} usage
- * @param {number} all
+ * @param {number} total
  * @param {'hour'|'day'} step
  */
-function summary({ since, covered_since: covered }, all, step) {
-  const short = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${count(all)} requests since ${dateTime(Date.parse(short ? covered : since))}${short ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
+function summary({ since, covered_since: covered }, total, step) {
+  const beganLater = covered !== null && Date.parse(covered) > Date.parse(since);
+  return `${count(total)} requests since ${dateTime(Date.parse(beganLater ? covered : since))}${beganLater ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
 
 /**
@@ -207,10 +208,10 @@ function byMajor(a, b) {
  */
 function incompleteSpans({ since, until, covered_since: covered }, times) {
   const from = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
-  return times.slice(1).flatMap((end, at) => {
-    const start = times[at] ?? end;
-    const cut = (start < from && from < end) || Date.parse(until) / 1_000 < end;
-    return cut ? [/** @type {const} */ ([start, end])] : [];
+  return times.slice(1).flatMap((end, index) => {
+    const start = times[index] ?? end;
+    const isIncomplete = (start < from && from < end) || Date.parse(until) / 1_000 < end;
+    return isIncomplete ? [/** @type {const} */ ([start, end])] : [];
   });
 }
 
@@ -224,7 +225,7 @@ function firstRecordedStep({ covered_since: covered }, times) {
   const began = Date.parse(covered) / 1_000;
   return Math.max(
     0,
-    times.findIndex((_start, at) => (times[at + 1] ?? Number.POSITIVE_INFINITY) > began),
+    times.findIndex((_start, index) => (times[index + 1] ?? Number.POSITIVE_INFINITY) > began),
   );
 }
 

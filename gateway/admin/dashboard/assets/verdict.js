@@ -1,6 +1,6 @@
 import { chart } from './chart.js';
 import { colorOf, el, emptyMessage, fact } from './dom.js';
-import { count, date, dateTime, day, dayMonth, percent, period, plural, timeLeft } from './format.js';
+import { count, date, dateTime, dayMonth, dayMs, percent, period, plural, timeLeft } from './format.js';
 
 /** @import { Day, Remark, Retirement, Trend } from './types.js' */
 
@@ -110,8 +110,8 @@ function list(name, sentences) {
   return el('ul', { class: name }, ...sentences.map((text) => el('li', {}, text)));
 }
 
-/** The projection is drawn for at most this many times the recorded days. */
-const longestProjection = 2;
+/** The projection is drawn for at most this many times the recorded period. */
+const maxProjectionRatio = 2;
 
 /**
  * A chart of the requests to a version per day, with a projection to zero.
@@ -133,10 +133,11 @@ export function drawTrend(container, version, trend) {
     el('p', { class: 'soft' }, trendDetail(trend)),
     canvas,
   );
-  const recorded = days.map(({ at }) => Date.parse(at));
-  const [start, edge] = projection(trend, recorded);
+  const recordedTimes = days.map(({ at }) => Date.parse(at));
+  const [start, edge] = projection(trend, recordedTimes);
+  // Times, recorded requests, projected requests. The projection begins at the last recorded day.
   const data = [
-    [...recorded, edge?.at ?? []].flat().map((at) => at / 1_000),
+    [...recordedTimes, edge?.at ?? []].flat().map((at) => at / 1_000),
     [...days.map(({ requests }) => requests), edge ? null : []].flat(),
     [...days.slice(1).map(() => null), start?.requests ?? null, edge?.requests ?? []].flat(),
   ];
@@ -156,15 +157,15 @@ export function drawTrend(container, version, trend) {
  * @param {HTMLElement} container
  * @param {string} version
  * @param {string} gateway
- * @param {readonly Day[]} complete the days to show
+ * @param {readonly Day[]} shownDays the days to show
  * @param {readonly Day[]} rows the requests; days without requests may be missing
  * @returns {() => void} removes the chart
  */
-export function drawGatewayDays(container, version, gateway, complete, rows) {
-  if (complete.length === 0) return noDays(container);
-  const requests = new Map(rows.map((one) => [Date.parse(one.at), one.requests]));
-  const days = complete.map(({ at }) => ({ at, requests: requests.get(Date.parse(at)) ?? 0 }));
-  const sum = days.reduce((all, one) => all + one.requests, 0);
+export function drawGatewayDays(container, version, gateway, shownDays, rows) {
+  if (shownDays.length === 0) return noDays(container);
+  const requestsByTime = new Map(rows.map((one) => [Date.parse(one.at), one.requests]));
+  const days = shownDays.map(({ at }) => ({ at, requests: requestsByTime.get(Date.parse(at)) ?? 0 }));
+  const sum = days.reduce((total, one) => total + one.requests, 0);
   const canvas = daysCanvas(`Requests to ${version} through ${gateway} per day`, days);
   container.replaceChildren(
     el('p', { class: 'big' }, `${plural(sum, 'request')} in ${completeDays(days)}.`),
@@ -196,14 +197,14 @@ function daysCanvas(title, days) {
 /**
  * The line from the last recorded day down to zero, or its visible part.
  * @param {Trend} trend
- * @param {readonly number[]} recorded
+ * @param {readonly number[]} recordedTimes
  */
-function projection({ zero, per_day: perDay }, recorded) {
-  const from = recorded.at(-1) ?? 0;
+function projection({ zero, per_day: perDay }, recordedTimes) {
+  const from = recordedTimes.at(-1) ?? 0;
   const to = zero === null ? 0 : Date.parse(zero);
   if (to <= from || perDay === null) return [];
-  const edge = Math.min(to, from + longestProjection * Math.max(7 * day, from - (recorded[0] ?? from)));
-  return [from, edge].map((at) => ({ at, requests: (-perDay * (to - at)) / day }));
+  const edge = Math.min(to, from + maxProjectionRatio * Math.max(7 * dayMs, from - (recordedTimes[0] ?? from)));
+  return [from, edge].map((at) => ({ at, requests: (-perDay * (to - at)) / dayMs }));
 }
 
 /** @param {Trend} trend */
