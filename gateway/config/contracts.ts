@@ -86,8 +86,8 @@ function parseContract(text: string, version: string): ParsedContract | Unusable
 
 /** The names of the header parameters of path items and their operations. A reference to another file is not followed. */
 function headersIn(document: unknown, items: readonly unknown[]): string[] {
-  const owners = items.filter(isMap).flatMap((item) => [item, ...contractMethods.map((name) => item[name])]);
-  const parameterLists = owners.map((owner) => (isMap(owner) ? owner['parameters'] : undefined));
+  const parameterOwners = items.filter(isMap).flatMap((item) => [item, ...contractMethods.map((name) => item[name])]);
+  const parameterLists = parameterOwners.map((owner) => (isMap(owner) ? owner['parameters'] : undefined));
   const names = parameterLists
     .flatMap((list) => (Array.isArray(list) ? list : []))
     .flatMap((written: unknown) => {
@@ -122,15 +122,15 @@ function endsIn(path: string, item: Readonly<Record<string, unknown>>): Contract
   return contractMethods.flatMap((name) => {
     const operation = item[name];
     if (!isMap(operation) || operation['deprecated'] !== true) return [];
-    const [deprecation, sunset] = endDates.map((key) => dateIn(operation, key)) as [ContractDate, ContractDate];
+    const [deprecation, sunset] = endDateKeys.map((key) => dateIn(operation, key)) as [ContractDate, ContractDate];
     if (deprecation === undefined && sunset === undefined) return [];
     const [problem] = [deprecation, sunset].filter((date) => typeof date === 'string');
     return [{ method: name.toUpperCase(), path, deprecation: timeOf(deprecation), sunset: timeOf(sunset), problem }];
   });
 }
 
-/** When an operation is deprecated, and when it ends. */
-export const endDates = ['x-deprecated-since', 'x-sunset'] as const;
+/** The keys of an operation that say when it is deprecated and when it ends. */
+export const endDateKeys = ['x-deprecated-since', 'x-sunset'] as const;
 
 /** Epoch ms, or what is wrong with the date; undefined: there is none. */
 type ContractDate = number | string | undefined;

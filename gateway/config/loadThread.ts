@@ -54,6 +54,7 @@ export type LoadReply =
       readonly digest: string | undefined;
       readonly snapshot: PlainSnapshot | undefined;
       readonly faults: readonly Fault[];
+      /** Why routes.yaml cannot be read; undefined: it was read. */
       readonly unreadable: string | undefined;
     };
 
@@ -61,6 +62,7 @@ type Done = Extract<LoadReply, { kind: 'done' }>;
 
 interface Pending {
   readonly thread: Worker;
+  /** The contracts whose parsing has begun. Only the last one may be unfinished. */
   readonly parsed: string[];
   timer: NodeJS.Timeout;
   readonly resolve: (done: Done) => void;
@@ -90,6 +92,7 @@ export class LoadThread {
   #thread: Worker | undefined;
   #pending: Pending | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  /** Loads run one after another. */
   #lastLoad: Promise<unknown> = Promise.resolve();
 
   constructor(options: LoadThreadOptions, { snapshot, digest }: StartSnapshot, limits: Partial<LoadLimits> = {}) {

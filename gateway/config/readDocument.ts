@@ -114,6 +114,7 @@ export function wholeFileFault(
   return { file, ...position, path: '', value: undefined, message, remedy };
 }
 
+/** The path of the key or the value that has the problem; undefined for other kinds of problems. */
 function pathAt(places: Source['places'], yaml: YamlText, { code, offset }: YamlProblem): Path | undefined {
   if (code !== 'DUPLICATE_KEY' && code !== 'ALIAS_WITHOUT_ANCHOR') return undefined;
   const { line, column } = positionAt(yaml.lines, offset);

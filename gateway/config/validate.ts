@@ -49,16 +49,16 @@ export function validate(
       faults.length > 0 ? faults : [faultAt(source, [], 'The file is not a map.', 'Begin it with `routes:`.')],
     );
   }
-  const types = checkTypes(source);
-  const context = contextOf(source, types, parsed);
+  const typeCheck = checkTypes(source);
+  const context = contextOf(source, typeCheck, parsed);
   const applicableRules = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
   const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context, now));
   // An unset variable or a misspelt key is one fault. The value that is missing because of it is not reported again.
-  const reported = new Set([
+  const reportedPaths = new Set([
     ...faults.map(({ path }) => path).filter((path) => path !== ''),
     ...(context.schema ? intendedKeys(source, context.schema) : []),
   ]);
-  const furtherFaults = [...types.faults, ...ruleFaults].filter(({ path }) => !reported.has(path));
+  const furtherFaults = [...typeCheck.faults, ...ruleFaults].filter(({ path }) => !reportedPaths.has(path));
   const allFaults = [...faults, ...furtherFaults];
   if (allFaults.length > 0) return refusal(allFaults);
   const referenced = context.files.digests().map(([name]) => name);
@@ -130,11 +130,11 @@ function checkTypes(source: Source): TypeCheck {
 function flattenUnion(issue: Issue, parent: Path): Issue[] {
   const path = [...parent, ...(issue.path as (string | number)[])];
   if (issue.code !== 'invalid_union') return [{ ...issue, path }];
-  const sameType = issue.errors.filter(
-    (branch) => !branch.some((inner) => inner.path.length === 0 && isMismatch(inner)),
+  const branchesOfType = issue.errors.filter(
+    (branch) => !branch.some((branchIssue) => branchIssue.path.length === 0 && isMismatch(branchIssue)),
   );
-  const [only, other] = sameType;
-  if (only && !other) return only.flatMap((inner) => flattenUnion(inner, path));
+  const [only, other] = branchesOfType;
+  if (only && !other) return only.flatMap((branchIssue) => flattenUnion(branchIssue, path));
   return [{ ...issue, path }];
 }
 

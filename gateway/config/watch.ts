@@ -12,7 +12,7 @@ const minCheckIntervalMs = 40;
 // Network file systems and bind mounts report no events.
 const pollMs = 1000;
 // Two changes within one tick of the file system's clock may leave the same times, so the file is read again after this.
-const tickMs = 2100;
+const fileClockTickMs = 2100;
 // A file that is missing for this long is reported. A shorter absence may be a part of a save.
 const goneAfterMs = 5000;
 // If a file has kept changing for this long, an earlier content is reported: one that was complete, because it was replaced.
@@ -192,13 +192,13 @@ class FileWatch implements Watch {
     }
     // `lastRead` may have changed without a change of the file.
     if (this.#readAt !== undefined && !this.#isNew(this.#digest)) {
-      if (this.#readAt - this.#since >= tickMs) return;
-      if (restedMs < tickMs) return this.#checkIn(tickMs - restedMs);
+      if (this.#readAt - this.#since >= fileClockTickMs) return;
+      if (restedMs < fileClockTickMs) return this.#checkIn(fileClockTickMs - restedMs);
     }
     if (now < this.#mayReadAt) return this.#checkIn(this.#mayReadAt - now);
     const content = await this.#read(signature);
     if (content) this.#report(content.digest, now, content.bytes);
-    this.#checkIn(content ? tickMs : 0);
+    this.#checkIn(content ? fileClockTickMs : 0);
   }
 
   /** For a file that keeps changing: a content that was replaced is complete; one that was appended to is not. */

@@ -4,7 +4,7 @@ export interface ProblemKind {
   readonly title: string;
   /** Error type of Proxy-Status (RFC 9209 §2.3); absent if none fits. */
   readonly proxyError?: string;
-  /** What went wrong and what to do about it. docs/problems.md is generated from it. */
+  /** What went wrong and what to do about it, for the body and for docs/problems.md. */
   readonly detail: string;
 }
 

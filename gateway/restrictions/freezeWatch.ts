@@ -16,6 +16,7 @@ import {
 
 type FreezeSettings = NonNullable<Version['freeze']>;
 
+// How often it is checked which freezes are due.
 const tickMs = 1_000;
 // How often the ledger is asked for new clients.
 const newClientsIntervalMs = 30_000;
@@ -35,7 +36,7 @@ export interface FreezeWatchOptions {
   /** Sends all counts to the ledger. @returns why calls of the last `periodMs` may still be missing in it; undefined: none is */
   readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
-  readonly find: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
+  readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
   /** How clients are named now; see `namingOf`. */
   readonly naming: (snapshot: Snapshot) => string;
   /** Sends the known clients to all processes that serve clients. */
@@ -138,11 +139,11 @@ export class FreezeWatch {
   }
 
   async #read(freeze: WatchedFreeze): Promise<void> {
-    const { awaitCounts, find } = this.#options;
+    const { awaitCounts, findClients } = this.#options;
     if (freeze.state === 'scheduled') freeze.state = 'reading';
     const { from } = freeze.settings;
     const periodMs = this.#options.now() - from + this.#snapshot.retire.quiet;
-    const missing = find && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
+    const missing = findClients && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
     const found = missing === undefined ? await this.#find(freeze) : { kind: 'unknown' as const, reason: missing };
     if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();
@@ -199,12 +200,12 @@ export class FreezeWatch {
   }
 
   async #find({ version, settings }: WatchedFreeze, onlyNewClients = false): Promise<FreezeClients> {
-    const { find } = this.#options;
-    if (find === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
+    const { findClients } = this.#options;
+    if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
     const naming = this.#options.naming(this.#snapshot);
     const query = { version, ...settings, naming, quiet: retire.quiet, limit: knownLimit(usage) };
-    return find(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
+    return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });
   }

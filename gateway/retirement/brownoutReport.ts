@@ -68,8 +68,8 @@ export async function brownoutReport(
   isBrief = false,
 ) {
   const { version, successor, now, remarks = [] } = question;
-  const brownoutsSoFar = await knownBrownouts(queries, snapshot, version);
-  const chosen = chosenOf(brownoutsSoFar, question);
+  const allBrownouts = await knownBrownouts(queries, snapshot, version);
+  const chosen = chosenOf(allBrownouts, question);
   if (chosen === undefined && question.window !== undefined) return undefined;
   const period = chosen && periodOf(chosen, version, successor);
   const refused = period ? await queries.brownouts.refused(period) : [];
@@ -91,7 +91,7 @@ export async function brownoutReport(
     version,
     successor: successor ?? null,
     asked_at: rfc3339(now),
-    brownouts: brownoutsSoFar.map((one, index) => ({
+    brownouts: allBrownouts.map((one, index) => ({
       number: index + 1,
       at: rfc3339(one.at),
       end: rfc3339(one.end),
@@ -101,7 +101,7 @@ export async function brownoutReport(
       decision: one.decision ?? null,
     })),
     /** The number of the brownout that the other members describe. */
-    number: chosen ? brownoutsSoFar.indexOf(chosen) + 1 : null,
+    number: chosen ? allBrownouts.indexOf(chosen) + 1 : null,
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,
     refused: refused.reduce((sum, one) => sum + one.refused, 0),

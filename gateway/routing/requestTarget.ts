@@ -14,7 +14,8 @@ interface RequestTarget {
 const ordinaryPath = /^\/(?!\/)[\w~!$&'()*+,;=:@/-]*$/;
 const visible = /^[\x21-\x7e]*$/;
 // More layers of escapes than real clients use. Each costs a pass over the path.
-const maxLayers = 8;
+const maxEscapeLayers = 8;
+// A percent sign and its two digits. A percent sign without them is matched alone.
 const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
 
 /** Parses a request-target. If the target is refused, returns the reason as text. */
@@ -56,7 +57,7 @@ function ambiguityOf(path: string): string | undefined {
 /** Finds dot segments in every layer of escapes: a backend may decode more than once. */
 function ambiguityInLayers(path: string): string | undefined {
   let layer = path;
-  for (let depth = 0; depth < maxLayers; depth += 1) {
+  for (let depth = 0; depth < maxEscapeLayers; depth += 1) {
     if (/(?:^|[/\\])\.{1,2}(?:[;/\\?#]|$)/.test(layer)) return 'a . or .. segment in the path';
     const decoded = layer.replace(escapes, (escaped, digits?: string) =>
       digits === undefined ? escaped : String.fromCharCode(Number.parseInt(digits, 16)),

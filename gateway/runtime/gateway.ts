@@ -169,7 +169,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       const missing = await member.awaitCounts(versions, flushAndReport, member.question());
       return member.gap(quiet) ?? missing.values().next().value;
     },
-    find: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
+    findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
     naming: ({ usage: { identify } }) => namingOf(identify, ledger?.salt ?? ''),
     restrict: (known) => serving.restrict({ known }),
   });

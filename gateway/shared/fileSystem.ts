@@ -38,9 +38,9 @@ export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
     let bytes = Buffer.allocUnsafe(Math.max(stats.size, 4096) + 1);
     let length = 0;
     for (;;) {
-      const count = readSync(file, bytes, length, bytes.length - length, null);
-      if (count === 0) return bytes.subarray(0, length);
-      length += count;
+      const bytesRead = readSync(file, bytes, length, bytes.length - length, null);
+      if (bytesRead === 0) return bytes.subarray(0, length);
+      length += bytesRead;
       if (length > mostBytes) throw tooLarge(length, mostBytes);
       if (length === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(bytes.length)]);
     }
@@ -78,7 +78,7 @@ export function assertSuitable(stats: Stats, mostBytes = Number.POSITIVE_INFINIT
 }
 
 function tooLarge(bytes: number, mostBytes: number): UnsuitableFileError {
-  const [size, most] = [bytes, mostBytes].map((count) => `${(count / mebibyte).toFixed(1)} MiB`);
+  const [size, most] = [bytes, mostBytes].map((byteCount) => `${(byteCount / mebibyte).toFixed(1)} MiB`);
   return new UnsuitableFileError(`is ${size} long, but at most ${most} are read`, 'Name a smaller file.');
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-// The build joins most modules in the files of dist/chunks/. Only this module looks for other files of the package, because
+// The build joins most modules into the files of dist/chunks/. Only this module looks for other files of the package, because
 // its paths are the same in both places: gateway/shared/ and dist/chunks/ are one folder deep.
 
 /** The entry points of threads: paths below gateway/ and dist/, without the extension. */

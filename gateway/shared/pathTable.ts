@@ -7,7 +7,7 @@ interface SegmentPattern {
   readonly names: readonly string[];
 }
 
-const parameter = /\{([^{}]*)\}/g;
+const parameterPattern = /\{([^{}]*)\}/g;
 
 /** `drinks/7` and `/drinks/7` have the same segments. */
 export function segmentsOf(path: string): string[] {
@@ -30,7 +30,7 @@ export function segmentPattern(segment: string): SegmentPattern | undefined {
 }
 
 function compilePattern(segment: string): SegmentPattern | undefined {
-  const names = [...segment.matchAll(parameter)].map(([, name = '']) => name);
+  const names = [...segment.matchAll(parameterPattern)].map(([, name = '']) => name);
   return names.length === 0 ? undefined : { names, literals: segment.split(/\{[^{}]*\}/) };
 }
 
@@ -64,7 +64,7 @@ export function translatePath(path: string, from: string, to: string): string | 
 /** `translatePath` for many paths. Undefined: `translatePath` is undefined for each path. */
 export function pathTranslation(from: string, to: string): ((path: string) => string) | undefined {
   const fromNames = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);
-  const toNames = [...to.matchAll(parameter)].map(([, name = '']) => name);
+  const toNames = [...to.matchAll(parameterPattern)].map(([, name = '']) => name);
   if (toNames.length === 0) return () => to;
   const freeIndexes = [...fromNames.keys()].filter((index) => !toNames.includes(fromNames[index] as string));
   const indexByName = new Map([...fromNames.entries()].map(([index, name]) => [name, index]));
@@ -165,6 +165,7 @@ interface PathMatch<Value> {
 }
 
 interface Node<Value> {
+  /** A segment without parameters → the node of the rest of the path. */
   readonly literal: Map<string, Node<Value>>;
   /** Parameters with text around them: `{id}.json`. */
   readonly mixed: { readonly pattern: SegmentPattern; readonly node: Node<Value> }[];

@@ -108,7 +108,14 @@ function findingsBetween(
       .filter((target) => target.version === version.name)
       .map((target) => ({ target, resolution: resolveHost(target, project, gateway) })),
   }));
-  const found = findings({ source: reading.source, routesFile: routes.path, project, gateway, versions, running });
+  const found = findingsOfAllRules({
+    source: reading.source,
+    routesFile: routes.path,
+    project,
+    gateway,
+    versions,
+    running,
+  });
   const withLevel = (level: ComposeFinding['level']): Fault[] =>
     found.filter((finding) => finding.level === level).map(({ fault }) => fault);
   const fileOrder = orderOf(routes, project);
@@ -180,6 +187,6 @@ function variablesOf(text: string): string[] {
   return [...text.matchAll(/(?<!\$)\$\{?([A-Za-z_]\w*)/g)].map(([, name]) => name ?? '');
 }
 
-function findings(context: ComposeContext): ComposeFinding[] {
+function findingsOfAllRules(context: ComposeContext): ComposeFinding[] {
   return Object.values(composeRules).flatMap((rule) => rule(context));
 }

@@ -1,4 +1,4 @@
-import { contractMethods, endDates, isUnusable, type UnusableContract } from '../contracts.ts';
+import { contractMethods, endDateKeys, isUnusable, type UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
@@ -163,7 +163,7 @@ export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
       ),
     );
     const inContract = datedEnds(entry, contracts).flatMap((end) =>
-      problemsOf(end, entry, endDates).map(([, message, remedy]) =>
+      problemsOf(end, entry, endDateKeys).map(([, message, remedy]) =>
         faultAt(source, ['routes', key, 'contract'], `${nameOf(end, route)}: ${message}`, remedy),
       ),
     );
@@ -176,8 +176,8 @@ export const endsOfContractHaveDates: WarningRule = ({ source, entries, contract
     endsOfContract(route, contracts.get(key))
       .filter(isUndated)
       .map((end) => {
-        const message = `${nameOf(end, route)}: ${end.problem ?? `${endDates[0]} is missing`}, so nothing is announced.`;
-        const remedy = `Write ${endDates.join(' and ')} as YYYY-MM-DD, or list the route in ends.`;
+        const message = `${nameOf(end, route)}: ${end.problem ?? `${endDateKeys[0]} is missing`}, so nothing is announced.`;
+        const remedy = `Write ${endDateKeys.join(' and ')} as YYYY-MM-DD, or list the route in ends.`;
         return faultAt(source, ['routes', key, 'contract'], message, remedy);
       }),
   );

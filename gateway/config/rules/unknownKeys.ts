@@ -11,7 +11,7 @@ export const unknownKeys: ConfigRule = ({ source, schema }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys), 'key'),
   );
 
-/** The paths, as in faults, of the known keys that misspelt keys probably stand for. These are not reported as missing, too. */
+/** The paths, as in faults, of the known keys that misspelt keys probably stand for. These known keys are not reported as missing. */
 export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> {
   return new Set(
     unknownIn(tree, [schema], []).flatMap(({ path, key, knownKeys }) => {

@@ -99,6 +99,7 @@ interface Anchor {
 class Inspection {
   readonly aliases = new Map<Alias, Node>();
   readonly problems: YamlProblem[] = [];
+  /** The problem that ended the inspection. */
   fatal: YamlProblem | undefined;
   readonly #allowedValues: number;
   readonly #anchors = new Map<string, Anchor>();
