@@ -107,24 +107,24 @@ const renameRefused = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV']);
 
 /** Readers may see a part of the new content. @returns false if the content is no longer `before` */
 function overwrite(target: string, before: Buffer, after: Buffer): boolean {
-  const file = openSync(target, 'r+');
+  const descriptor = openSync(target, 'r+');
   try {
     if (!readRegularFile(target).equals(before)) return false;
     try {
-      writeAll(file, after);
+      writeAll(descriptor, after);
     } catch (error) {
       // The disk may be full. The previous content still fits, because its space is in use by the file.
-      writeAll(file, before);
+      writeAll(descriptor, before);
       throw error;
     }
     return true;
   } finally {
-    closeSync(file);
+    closeSync(descriptor);
   }
 }
 
-function writeAll(file: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at, bytes.length - at, at);
-  ftruncateSync(file, bytes.length);
-  fsyncSync(file);
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
+  ftruncateSync(descriptor, bytes.length);
+  fsyncSync(descriptor);
 }

@@ -3,7 +3,7 @@ import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageR
 import { type CountedExchange, isAccepted, isFailing, outcomeOf } from './countedExchange.ts';
 import type { ClientIdentification } from './identification.ts';
 import { RouteNames } from './routeNames.ts';
-import { addRow, rowOf, rowsOf, type TrackedClient, TrackedClients } from './trackedClients.ts';
+import { addRow, allRowsOf, findRow, type TrackedClient, TrackedClients } from './trackedClients.ts';
 
 const hourMs = 3_600_000;
 // The most rows between two batches. Above it all routes are counted as one, so that no traffic can fill the memory.
@@ -32,7 +32,7 @@ type EndedExchange = Pick<CountedExchange, 'status' | 'served'> & { readonly end
 interface VersionCounts {
   readonly clients: TrackedClients;
   readonly routes: RouteNames;
-  readonly listed: boolean;
+  readonly isListed: boolean;
 }
 
 /**
@@ -86,7 +86,7 @@ export class Collector {
     if (client === counts.clients.others) this.folded += 1;
     const route = counts.routes.nameOf(method, resource, paths, status);
     client.seen += 1;
-    const { row: firstRow } = client;
+    const { firstRow } = client;
     const { brownout } = exchange;
     const isFirstRow = firstRow?.route === route && firstRow.hour === hour && firstRow.brownout === brownout;
     const row = isFirstRow ? firstRow : this.#rowFor(version, client, { route, hour, brownout }, at);
@@ -122,15 +122,15 @@ export class Collector {
   finish(request: OpenRequest, { status, served, endedAt }: EndedExchange): string {
     this.refresh(request, endedAt, status);
     const { exchange } = request;
-    const failed = status >= 400 && exchange.status < 400;
-    const failing = isFailing(status) && !isFailing(exchange.status);
-    const nowServed = served && !exchange.served;
-    if (failed || nowServed) {
+    const isErrorNow = status >= 400 && exchange.status < 400;
+    const isFailingNow = isFailing(status) && !isFailing(exchange.status);
+    const isServedNow = served && !exchange.served;
+    if (isErrorNow || isServedNow) {
       const row = this.#rowOf(request, exchange.at - (exchange.at % hourMs), exchange.at);
-      if (failed) row.errors += 1;
-      if (failing) row.failing += 1;
-      if (nowServed) row.served += 1;
-      if (nowServed && isAccepted(status)) this.#accept(row, exchange);
+      if (isErrorNow) row.errors += 1;
+      if (isFailingNow) row.failing += 1;
+      if (isServedNow) row.served += 1;
+      if (isServedNow && isAccepted(status)) this.#accept(row, exchange);
     }
     return request.client;
   }
@@ -169,17 +169,17 @@ export class Collector {
   }
 
   #rowFor(version: string, client: TrackedClient, wanted: WantedRow, at: number): UsageRow {
-    const exact = rowOf(client, wanted);
-    if (exact) return exact;
+    const wantedRow = findRow(client, wanted);
+    if (wantedRow) return wantedRow;
     const { hour, brownout } = wanted;
     const route = this.#rows.size < maxRows ? wanted.route : otherRoute;
-    const known = route === wanted.route ? undefined : rowOf(client, { route, hour, brownout });
-    if (known) return known;
+    const otherRouteRow = route === wanted.route ? undefined : findRow(client, { route, hour, brownout });
+    if (otherRouteRow) return otherRouteRow;
     const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0, accepted: 0 };
     const row = { version, client: client.name, route, hour, brownout, ...zero, first: at, last: at };
     this.#rows.add(row);
     this.versions.add(version);
-    if (client.row === undefined) this.#clientsWithRows.add(client);
+    if (client.firstRow === undefined) this.#clientsWithRows.add(client);
     addRow(client, row);
     return row;
   }
@@ -192,7 +192,7 @@ export class Collector {
 
   /** Counts the rows of a client that is not tracked any more under `other clients`. Rows already taken stay as they are. */
   #fold(version: string, replaced: TrackedClient, others: TrackedClient): void {
-    for (const row of rowsOf(replaced)) {
+    for (const row of allRowsOf(replaced)) {
       this.#rows.delete(row);
       addCounts(this.#rowFor(version, others, row, row.first), row);
       this.folded += row.requests;
@@ -200,11 +200,11 @@ export class Collector {
     this.#clientsWithRows.delete(replaced);
   }
 
-  #addVersion(version: string, listed: boolean): VersionCounts {
+  #addVersion(version: string, isListed: boolean): VersionCounts {
     const [maxClients, maxRoutes] = [this.#maxClients, this.#maxRoutes];
-    const clients = new TrackedClients(listed ? maxClients : Math.min(maxClients, unlistedLimits.clients));
-    const routes = new RouteNames(listed ? maxRoutes : Math.min(maxRoutes, unlistedLimits.routes));
-    const counts = { clients, routes, listed };
+    const clients = new TrackedClients(isListed ? maxClients : Math.min(maxClients, unlistedLimits.clients));
+    const routes = new RouteNames(isListed ? maxRoutes : Math.min(maxRoutes, unlistedLimits.routes));
+    const counts = { clients, routes, isListed };
     this.#versions.set(version, counts);
     return counts;
   }
@@ -220,8 +220,8 @@ export class Collector {
     this.#hour = hour;
     this.#lateInARow = 0;
     this.#detachRows();
-    for (const [version, { clients, listed }] of this.#versions) {
-      if (listed) clients.startHour();
+    for (const [version, { clients, isListed }] of this.#versions) {
+      if (isListed) clients.startHour();
       else this.#versions.delete(version);
     }
   }
@@ -229,8 +229,8 @@ export class Collector {
   /** Later requests of every client begin new rows. */
   #detachRows(): void {
     for (const client of this.#clientsWithRows) {
-      client.row = undefined;
-      client.rows = undefined;
+      client.firstRow = undefined;
+      client.otherRows = undefined;
     }
     this.#clientsWithRows.clear();
   }

@@ -40,9 +40,9 @@ export interface CountedExchange {
 export type Outcome = 'failing' | 'refused' | 'used';
 
 // After 408, 425 and 429 a client may repeat the same request; 499 records that the client disconnected.
-const temporary: ReadonlySet<number> = new Set([408, 425, 429, 499]);
+const temporaryStatuses: ReadonlySet<number> = new Set([408, 425, 429, 499]);
 
-const refusals: ReadonlySet<ProblemCode> = new Set([
+const refusalCodes: ReadonlySet<ProblemCode> = new Set([
   'VERSION_RETIRED',
   'UNKNOWN_VERSION',
   'VERSION_FROZEN',
@@ -50,12 +50,12 @@ const refusals: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 export function outcomeOf(status: number, problem: ProblemCode | undefined): Outcome {
-  if (problem !== undefined && refusals.has(problem)) return 'refused';
+  if (problem !== undefined && refusalCodes.has(problem)) return 'refused';
   return isFailing(status) ? 'failing' : 'used';
 }
 
 export function isFailing(status: number): boolean {
-  return status >= 400 && status < 500 && !temporary.has(status);
+  return status >= 400 && status < 500 && !temporaryStatuses.has(status);
 }
 
 export function isAccepted(status: number): boolean {

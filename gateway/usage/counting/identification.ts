@@ -124,11 +124,11 @@ function withKind(kind: string, word: string): string {
 }
 
 /** The first value that is not empty. Comparing lengths first skips nearly all names without lower-casing them. */
-function fieldOf(raw: readonly string[], header: string): string {
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at] as string;
+function fieldOf(rawHeaders: readonly string[], header: string): string {
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
     if (name.length !== header.length || lowerCased(name) !== header) continue;
-    const value = raw[at + 1] as string;
+    const value = rawHeaders[at + 1] as string;
     if (value !== '') return value;
   }
   return '';

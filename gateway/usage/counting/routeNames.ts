@@ -7,13 +7,15 @@ import { onlyFails } from './countedExchange.ts';
 import { TwoGenerationCache } from './twoGenerationCache.ts';
 
 const maxTemplateLength = 300;
+// The cached names of all methods are dropped when a request has yet another method.
 const maxMethods = 40;
 
 /** Names the routes of one version, `GET /drinks/{id}`, up to a limit; further routes are named `other`. */
 export class RouteNames {
   readonly #max: number;
   readonly #names = new Set<string>();
-  readonly #byMethod = new Map<string, TwoGenerationCache>();
+  /** For each method, the name of each path that was looked up. */
+  readonly #cachesByMethod = new Map<string, TwoGenerationCache>();
   #paths: PathTable<unknown> | undefined;
 
   constructor(max: number) {
@@ -24,13 +26,13 @@ export class RouteNames {
   nameOf(method: string, path: string, paths: PathTable<unknown> | undefined, status: number): string {
     if (paths !== this.#paths) {
       this.#paths = paths;
-      this.#byMethod.clear();
+      this.#cachesByMethod.clear();
     }
-    const cache = this.#byMethod.get(method);
-    return cache?.get(path) ?? this.#name(method, path, status, cache ?? this.#cacheFor(method));
+    const cache = this.#cachesByMethod.get(method);
+    return cache?.get(path) ?? this.#nameForPath(method, path, status, cache ?? this.#cacheFor(method));
   }
 
-  #name(method: string, path: string, status: number, cache: TwoGenerationCache): string {
+  #nameForPath(method: string, path: string, status: number, cache: TwoGenerationCache): string {
     const template = this.#paths?.find(path)?.template.slice(0, maxTemplateLength) ?? foldPath(path);
     const route = `${/^[A-Z-]{1,20}$/.test(method) ? method : 'OTHER'} ${template}`;
     const name = this.#admit(route, status) ? route : otherRoute;
@@ -49,9 +51,9 @@ export class RouteNames {
   }
 
   #cacheFor(method: string): TwoGenerationCache {
-    if (this.#byMethod.size >= maxMethods) this.#byMethod.clear();
+    if (this.#cachesByMethod.size >= maxMethods) this.#cachesByMethod.clear();
     const cache = new TwoGenerationCache();
-    this.#byMethod.set(method.slice(0, 64), cache);
+    this.#cachesByMethod.set(method.slice(0, 64), cache);
     return cache;
   }
 }
@@ -124,27 +126,29 @@ export async function routeOf(
   listed: RoutesOfVersion | undefined,
   queries: UsageQueries,
 ): Promise<LedgerRoute | string> {
-  const contract = listed?.contract?.paths;
-  const found = contract?.find(path);
+  const contractPaths = listed?.contract?.paths;
+  const found = contractPaths?.find(path);
   const template = found?.template ?? path;
-  const methods = found?.value.split(' ') ?? [];
-  const ends = listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
-  const countedMethods = method === 'GET' && ![...methods, ...ends].includes('HEAD') ? ['GET', 'HEAD'] : [method];
+  const contractMethods = found?.value.split(' ') ?? [];
+  const endingMethods =
+    listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
+  const countedMethods =
+    method === 'GET' && ![...contractMethods, ...endingMethods].includes('HEAD') ? ['GET', 'HEAD'] : [method];
   // While the version had no contract, its paths were counted as `foldPath` returns them.
-  const paths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path)])];
-  const names = countedMethods.flatMap((one) => paths.map((path) => `${one} ${path}`));
+  const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path)])];
+  const names = countedMethods.flatMap((one) => ledgerPaths.map((ledgerPath) => `${one} ${ledgerPath}`));
   // A path item of a contract may be a reference, so that its methods are not known.
-  const inContract = contract && found !== undefined && (found.value === '' || methods.includes(method));
+  const inContract = contractPaths && found !== undefined && (found.value === '' || contractMethods.includes(method));
   const route = { method, path: template, text: `${method} /${version}${template}`, names, inContract };
-  if (inContract === true || ends.includes(method)) return route;
-  const used = await (await queries.ofRoutes(names)).lastUsed();
-  if (used.has(version)) return route;
+  if (inContract === true || endingMethods.includes(method)) return route;
+  const lastUsed = await (await queries.ofRoutes(names)).lastUsed();
+  if (lastUsed.has(version)) return route;
   if (found !== undefined)
-    return `/${version}${template} has no ${method}: its contract lists ${methods.join(', ')}, and the ledger has no use of it.`;
-  const known = contract?.entries().map(([one]) => one) ?? (await usedPaths(version, queries));
-  const similar = nearest(template, known);
+    return `/${version}${template} has no ${method}: its contract lists ${contractMethods.join(', ')}, and the ledger has no use of it.`;
+  const knownPaths = contractPaths?.entries().map(([one]) => one) ?? (await usedPaths(version, queries));
+  const similar = nearest(template, knownPaths);
   const suggestion = similar === undefined ? '' : `  Did you mean ${method} /${version}${similar}?`;
-  const unlisted = contract === undefined ? '' : `the contract of /${version} does not list it, and `;
+  const unlisted = contractPaths === undefined ? '' : `the contract of /${version} does not list it, and `;
   return `${unlisted}the ledger has no use of ${method} /${version}${template}.${suggestion}`;
 }
 
@@ -167,15 +171,15 @@ export async function foldedRoutes(
 }
 
 const hourMs = 3_600_000;
-// Per hour. Requests to further versions are counted without a version: a scanner must not fill the ledger.
-const maxNames = 100;
+// Requests to further versions are counted without a version: a scanner must not fill the ledger.
+const maxVersionsPerHour = 100;
 
 /**
  * Recognizes, in request paths, versions that routes.yaml does not list. So the clients of a version that was removed from
  * routes.yaml are still counted.
  */
 export class UnlistedVersions {
-  readonly #names = new Set<string>();
+  readonly #versions = new Set<string>();
   #hour = 0;
 
   /** The version in a path without a listed version, and the rest of the path; undefined if the path names no version. */
@@ -185,17 +189,17 @@ export class UnlistedVersions {
     at: number,
   ): { readonly version: string; readonly resource: string } | undefined {
     if (!path.startsWith(basePath)) return undefined;
-    const inside = path.slice(basePath.length);
-    const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(inside)?.[1];
+    const belowBase = path.slice(basePath.length);
+    const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(belowBase)?.[1];
     if (version === undefined) return undefined;
     const hour = Math.floor(at / hourMs);
     // A stream that ends now may have begun in an earlier hour. It does not change the current hour.
     if (hour > this.#hour) {
-      this.#names.clear();
+      this.#versions.clear();
       this.#hour = hour;
     }
-    if (this.#names.size >= maxNames && !this.#names.has(version)) return undefined;
-    this.#names.add(version);
-    return { version, resource: inside.slice(version.length + 1) };
+    if (this.#versions.size >= maxVersionsPerHour && !this.#versions.has(version)) return undefined;
+    this.#versions.add(version);
+    return { version, resource: belowBase.slice(version.length + 1) };
   }
 }

@@ -9,8 +9,9 @@ export interface TrackedClient {
   /** Requests in this hour, plus half of the value of the hour before. */
   seen: number;
   /** The first row since the last batch. Most clients use one route in an hour and need no map. */
-  row: UsageRow | undefined;
-  rows: Map<string, UsageRow> | undefined;
+  firstRow: UsageRow | undefined;
+  /** The other rows since the last batch, by `keyOf`. */
+  otherRows: Map<string, UsageRow> | undefined;
 }
 
 /**
@@ -45,8 +46,8 @@ export class TrackedClients {
   /** Starts a new hour. Clients with more than one request stay tracked, up to half of the limit. */
   startHour(): void {
     const regular = [...this.byName.values()].filter(({ seen }) => seen > 1);
-    const places = Math.floor(this.#max / 2);
-    if (regular.length > places) regular.sort((a, b) => b.seen - a.seen).length = places;
+    const maxKept = Math.floor(this.#max / 2);
+    if (regular.length > maxKept) regular.sort((a, b) => b.seen - a.seen).length = maxKept;
     this.byName = new Map(regular.map(({ name, seen }) => [name, newClient(name, Math.floor(seen / 2))]));
     this.#cursor = undefined;
     this.#sketch?.clear();
@@ -72,38 +73,39 @@ export class TrackedClients {
 type RowKey = Pick<UsageRow, 'route' | 'hour' | 'brownout'>;
 
 /** The client's row for a route, an hour and a brownout since the last batch, if it has one. */
-export function rowOf(client: TrackedClient, key: RowKey): UsageRow | undefined {
-  const { row, rows } = client;
-  const isFirst = row?.route === key.route && row.hour === key.hour && row.brownout === key.brownout;
-  return isFirst ? row : rows?.get(keyOf(client, key));
+export function findRow(client: TrackedClient, key: RowKey): UsageRow | undefined {
+  const { firstRow, otherRows } = client;
+  const isFirst = firstRow?.route === key.route && firstRow.hour === key.hour && firstRow.brownout === key.brownout;
+  return isFirst ? firstRow : otherRows?.get(keyOf(client, key));
 }
 
 export function addRow(client: TrackedClient, row: UsageRow): void {
-  if (client.row === undefined) {
-    client.row = row;
+  if (client.firstRow === undefined) {
+    client.firstRow = row;
     return;
   }
-  client.rows ??= new Map();
-  client.rows.set(keyOf(client, row), row);
+  client.otherRows ??= new Map();
+  client.otherRows.set(keyOf(client, row), row);
 }
 
 // Nearly all rows have the hour of the first one and no brownout: their key is the route alone.
-function keyOf({ row }: TrackedClient, { route, hour, brownout }: RowKey): string {
-  return hour === row?.hour && brownout === undefined ? route : `${hour} ${brownout ?? ''} ${route}`;
+function keyOf({ firstRow }: TrackedClient, { route, hour, brownout }: RowKey): string {
+  return hour === firstRow?.hour && brownout === undefined ? route : `${hour} ${brownout ?? ''} ${route}`;
 }
 
 /** All rows of the client since the last batch. */
-export function rowsOf({ row, rows }: TrackedClient): UsageRow[] {
-  return row === undefined ? [] : [row, ...(rows?.values() ?? [])];
+export function allRowsOf({ firstRow, otherRows }: TrackedClient): UsageRow[] {
+  return firstRow === undefined ? [] : [firstRow, ...(otherRows?.values() ?? [])];
 }
 
 function newClient(name: string, seen: number): TrackedClient {
-  return { name, seen, row: undefined, rows: undefined };
+  return { name, seen, firstRow: undefined, otherRows: undefined };
 }
 
-// Between 64 and 512 KiB.
-const minBits = 14;
-const maxBits = 17;
+// The table has 2^14 to 2^17 slots of 4 bytes: 64 to 512 KiB.
+const minIndexBits = 14;
+const maxIndexBits = 17;
+// Also the mask of the bits of a slot that hold the count.
 const maxCount = 255;
 
 /**
@@ -116,8 +118,8 @@ class FrequencySketch {
 
   /** `tracked`: the limit of tracked clients, which the size of the table follows. */
   constructor(tracked: number) {
-    const bits = Math.ceil(Math.log2(4 * Math.max(1, tracked)));
-    this.#slots = new Uint32Array(2 ** Math.min(maxBits, Math.max(minBits, bits)));
+    const indexBits = Math.ceil(Math.log2(4 * Math.max(1, tracked)));
+    this.#slots = new Uint32Array(2 ** Math.min(maxIndexBits, Math.max(minIndexBits, indexBits)));
   }
 
   /** Counts a request of `name` and returns its requests so far, this one included. */
@@ -125,9 +127,9 @@ class FrequencySketch {
     const hash = hashOf(name);
     const slot = hash & (this.#slots.length - 1);
     const hashPart = hash & ~maxCount;
-    const known = this.#slots[slot] ?? 0;
-    const isSame = (known & ~maxCount) === hashPart;
-    const count = isSame ? Math.min(maxCount, (known & maxCount) + 1) : 1;
+    const slotValue = this.#slots[slot] ?? 0;
+    const isSame = (slotValue & ~maxCount) === hashPart;
+    const count = isSame ? Math.min(maxCount, (slotValue & maxCount) + 1) : 1;
     this.#slots[slot] = hashPart | count;
     return count;
   }

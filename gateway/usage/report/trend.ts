@@ -34,10 +34,10 @@ export function completeDays(counts: readonly Day[], coveredSince: number | unde
   // Without today: an incomplete day would always look like a fall.
   const today = Math.floor(now / dayMs) * dayMs;
   const first = Math.max(Math.ceil(coveredSince / dayMs) * dayMs, today - maxDays * dayMs);
-  const known = new Map<number, number>();
-  for (const { at, requests } of counts) known.set(at, (known.get(at) ?? 0) + requests);
+  const requestsByDay = new Map<number, number>();
+  for (const { at, requests } of counts) requestsByDay.set(at, (requestsByDay.get(at) ?? 0) + requests);
   const days: Day[] = [];
-  for (let at = first; at < today; at += dayMs) days.push({ at, requests: Math.max(0, known.get(at) ?? 0) });
+  for (let at = first; at < today; at += dayMs) days.push({ at, requests: Math.max(0, requestsByDay.get(at) ?? 0) });
   return days;
 }
 
@@ -79,22 +79,29 @@ type DailyTrend =
  * stay there are not falling any more.
  */
 function dailyTrendOf(days: readonly number[]): DailyTrend {
-  const [before, previous, last] = [3, 2, 1].map((ago) => weekOf(days, ago));
+  const [weekBefore, previous, last] = [3, 2, 1].map((ago) => weekOf(days, ago));
   if (previous === undefined || last === undefined) return { kind: 'not clear' };
   const [previousSum, lastSum] = [sum(previous), sum(last)];
   if (lastSum === 0) return { kind: 'ended' };
   if (lastSum >= steadyShare * previousSum) return { kind: 'steady' };
-  if (before === undefined) return { kind: 'not clear' };
-  const beforeSum = sum(before);
-  const [first, second] = [beforeSum - previousSum, previousSum - lastSum];
+  if (weekBefore === undefined) return { kind: 'not clear' };
+  const weekBeforeSum = sum(weekBefore);
+  const [earlierDecrease, lastDecrease] = [weekBeforeSum - previousSum, previousSum - lastSum];
   // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance.
   const isSignificant =
-    first + second > 2 * Math.sqrt(beforeSum + lastSum) && first + second > (1 - steadyShare ** 2) * beforeSum;
-  const isSteadyFall = first > 0 && second < maxRatio * first && first < maxRatio * second;
+    earlierDecrease + lastDecrease > 2 * Math.sqrt(weekBeforeSum + lastSum) &&
+    earlierDecrease + lastDecrease > (1 - steadyShare ** 2) * weekBeforeSum;
+  const isSteadyFall =
+    earlierDecrease > 0 && lastDecrease < maxRatio * earlierDecrease && earlierDecrease < maxRatio * lastDecrease;
   if (!isSignificant || !isSteadyFall || !fallsByWeekday(previous, last)) return { kind: 'not clear' };
-  // The last decrease has twice the weight of the previous one.
-  const perDay = (first + 2 * second) / 3 / weekDays ** 2;
-  return { kind: 'falling', perDay, level: lastSum / weekDays, isSlowing: second < slowingRatio * first };
+  // The last decrease has twice the weight of the earlier one.
+  const perDay = (earlierDecrease + 2 * lastDecrease) / 3 / weekDays ** 2;
+  return {
+    kind: 'falling',
+    perDay,
+    level: lastSum / weekDays,
+    isSlowing: lastDecrease < slowingRatio * earlierDecrease,
+  };
 }
 
 function fallsByWeekday(previous: readonly number[], last: readonly number[]): boolean {

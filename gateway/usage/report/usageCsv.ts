@@ -39,8 +39,11 @@ const columns: Readonly<Record<Grouping, readonly string[]>> = {
 
 /** A report as CSV (RFC 4180) with a header line. */
 export function usageCsv({ by, rows }: Pick<UsageReport, 'by' | 'rows'>): string {
-  const names = columns[by];
-  const lines = [names.join(','), ...rows.map((row) => names.map((name) => csvCell(textOf(name, row))).join(','))];
+  const columnNames = columns[by];
+  const lines = [
+    columnNames.join(','),
+    ...rows.map((row) => columnNames.map((name) => csvCell(textOf(name, row))).join(',')),
+  ];
   return lines.map((line) => `${line}\r\n`).join('');
 }
 

@@ -112,13 +112,13 @@ export const sortableColumns: Readonly<Record<string, readonly string[]>> = {
 
 /** The rows of a page; `total` is their number before `limit` and `offset`. */
 export function pageOf(
-  all: readonly ReportRow[],
+  allRows: readonly ReportRow[],
   page: UsagePage,
 ): { readonly rows: readonly ReportRow[]; readonly total: number } {
   const { limit, offset = 0, sort } = page;
-  const found = matching(all, page);
-  const sorted = sort ? inOrder(found, sort.column, sort.descending) : found;
-  return { rows: sorted.slice(offset, limit === undefined ? undefined : offset + limit), total: found.length };
+  const matchingRows = rowsMatching(allRows, page);
+  const sorted = sort ? inOrder(matchingRows, sort.column, sort.descending) : matchingRows;
+  return { rows: sorted.slice(offset, limit === undefined ? undefined : offset + limit), total: matchingRows.length };
 }
 
 /** True if every request of a client or route failed. */
@@ -126,10 +126,10 @@ export function rowOnlyFails({ requests, failing }: ReportRow): boolean {
   return onlyFails({ requests: Number(requests), failing: Number(failing) });
 }
 
-function matching(all: readonly ReportRow[], { filter = '', state = 'any' }: UsagePage): readonly ReportRow[] {
+function rowsMatching(allRows: readonly ReportRow[], { filter = '', state = 'any' }: UsagePage): readonly ReportRow[] {
   const needle = filter.trim().toLowerCase();
-  if (needle === '' && state === 'any') return all;
-  return all.filter((row) => {
+  if (needle === '' && state === 'any') return allRows;
+  return allRows.filter((row) => {
     if (!hasState(row, state)) return false;
     return `${row['name'] ?? ''} ${row['client'] ?? row['route'] ?? ''}`.toLowerCase().includes(needle);
   });
@@ -146,17 +146,17 @@ const collator = new Intl.Collator('en', { numeric: true });
 
 /** A stable sort, so that pages never overlap. */
 function inOrder(rows: readonly ReportRow[], column: string, descending: boolean): readonly ReportRow[] {
-  const value = (row: ReportRow): ReportCell | undefined =>
+  const cellOf = (row: ReportRow): ReportCell | undefined =>
     column === 'client' ? (row['name'] ?? row['client']) : row[column];
   const isTime = /(?:^|_)(?:first|last|used)$/.test(column);
   const compare = (a: ReportCell | undefined, b: ReportCell | undefined): number => {
     if (typeof a === 'number' && typeof b === 'number') return a - b;
-    const [one, other] = [String(a ?? ''), String(b ?? '')];
+    const [textA, textB] = [String(a ?? ''), String(b ?? '')];
     // RFC 3339 instants of equal length sort by their characters, which is many times as fast as the collator.
-    if (isTime) return one < other ? -1 : one > other ? 1 : 0;
-    return collator.compare(one, other);
+    if (isTime) return textA < textB ? -1 : textA > textB ? 1 : 0;
+    return collator.compare(textA, textB);
   };
-  return rows.toSorted((a, b) => (descending ? -1 : 1) * compare(value(a), value(b)));
+  return rows.toSorted((a, b) => (descending ? -1 : 1) * compare(cellOf(a), cellOf(b)));
 }
 
 /**

@@ -62,14 +62,14 @@ export interface UsageReport {
 
 export async function usageReport(queries: UsageQueries, query: UsageReportQuery): Promise<UsageReport> {
   const { by, version, route, instance, step, since, until } = query;
-  const covered = await queries.coveredSince();
-  const counts = route ? await queries.ofRoutes(route.names) : queries;
-  const all = await rowsBy[by](queries, query, counts);
-  const { rows, total } = pageOf(all, query.page ?? {});
-  const shown = by === 'client' ? await withDays(rows, counts, since) : rows;
+  const coveredSince = await queries.coveredSince();
+  const routeQueries = route ? await queries.ofRoutes(route.names) : queries;
+  const allRows = await rowsBy[by](queries, query, routeQueries);
+  const { rows, total } = pageOf(allRows, query.page ?? {});
+  const shownRows = by === 'client' ? await withDays(rows, routeQueries, since) : rows;
   const ofRoute = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
   // `other clients` are counted for the whole fleet.
-  const folded = instance === undefined ? await foldedIn(queries, counts, query) : 0;
+  const folded = instance === undefined ? await foldedIn(queries, routeQueries, query) : 0;
   return {
     by,
     version: version ?? null,
@@ -78,15 +78,15 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
     step,
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
-    covered_since: covered === undefined ? null : new Date(covered).toISOString(),
+    covered_since: coveredSince === undefined ? null : new Date(coveredSince).toISOString(),
     // Read last, because the queries above set it.
     problem: queries.problem ?? null,
     problems: queries.problems,
     folded,
     held: queries.waitingRows,
     total,
-    total_unfiltered: all.length,
-    rows: shown,
+    total_unfiltered: allRows.length,
+    rows: shownRows,
   };
 }
 
@@ -97,16 +97,20 @@ async function routeFields(route: LedgerRoute, version: string, since: number, q
 /** The requests of the clients above the limit. */
 async function foldedIn(
   queries: UsageQueries,
-  counts: RouteQueries,
+  routeQueries: RouteQueries,
   { version, route, since }: UsageReportQuery,
 ): Promise<number> {
   if (route === undefined || version === undefined) return queries.folded(since, version);
-  const clients = await counts.byClient(version, since);
+  const clients = await routeQueries.byClient(version, since);
   return clients.find((one) => !isSingleClient(one))?.requests ?? 0;
 }
 
-/** `counts`: of the route that is reported on, or the same as `queries`. */
-type RowsOfReport = (queries: UsageQueries, query: UsageReportQuery, counts: RouteQueries) => Promise<ReportRow[]>;
+/** `routeQueries`: of the route that is reported on, or the same as `queries`. */
+type RowsOfReport = (
+  queries: UsageQueries,
+  query: UsageReportQuery,
+  routeQueries: RouteQueries,
+) => Promise<ReportRow[]>;
 
 const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
   version: async (queries, { since, version, instance }) => {
@@ -122,24 +126,24 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
       }));
   },
 
-  client: (queries, query, counts) =>
+  client: (queries, query, routeQueries) =>
     eachVersion(queries, query, async (version) => {
-      const clients = await counts.byClient(version, query.since);
+      const clients = await routeQueries.byClient(version, query.since);
       const rows = clients.map((one) => ({ version, ...clientJson(one) }));
       return query.page?.state === undefined ? rows : withStates(rows, version, queries, query);
     }),
 
-  route: (queries, query, counts) =>
+  route: (queries, query, routeQueries) =>
     eachVersion(queries, query, async (version) => {
-      const routes = await counts.byRoute(version, query.since);
+      const routes = await routeQueries.byRoute(version, query.since);
       return routes.map(({ route, requests, errors, failing, clients, last }) => {
         return { version, route, requests, errors, failing, clients, last: rfc3339(last) };
       });
     }),
 
-  day: async (queries, { step, since, version, instance }, counts) => {
+  day: async (queries, { step, since, version, instance }, routeQueries) => {
     const points = await (instance === undefined
-      ? counts.series(step, since, version)
+      ? routeQueries.series(step, since, version)
       : queries.instanceDays(instance, since, version));
     return points.map((point) => ({ version: point.version, ...requestCount(point) }));
   },
@@ -155,11 +159,12 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
 function instanceTotals(days: readonly InstanceDay[]): ReportRow[] {
   const byVersion = [...Map.groupBy(days, ({ version }) => version)];
   return byVersion
-    .map(([version, own]) => {
-      const sum = (count: keyof UsageSums & keyof InstanceDay): number => own.reduce((all, one) => all + one[count], 0);
+    .map(([version, versionDays]) => {
+      const sum = (count: keyof UsageSums & keyof InstanceDay): number =>
+        versionDays.reduce((total, one) => total + one[count], 0);
       const [requests, errors, served] = [sum('requests'), sum('errors'), sum('served')];
-      const rest = { failing: sum('failing'), refused: sum('refused'), clients: null, last: null };
-      return { version, requests, errors, served, ...rest, days: own.map(requestCount) };
+      const otherCounts = { failing: sum('failing'), refused: sum('refused'), clients: null, last: null };
+      return { version, requests, errors, served, ...otherCounts, days: versionDays.map(requestCount) };
     })
     .sort((a, b) => b.requests - a.requests);
 }
@@ -173,10 +178,11 @@ export async function instanceFault(
   if (by !== 'version' && by !== 'day')
     return 'counts by client and by route are kept for the whole fleet only. For one gateway, use by=version or by=day.';
   if (step === 'hour') return 'counts by gateway are kept by day.';
-  const known = await queries.instances();
-  if (known === undefined) return 'the ledger is not that of a fleet. Gateways share one if they set fleet.store.';
-  if (known.includes(instance) || queries.problem !== undefined) return undefined;
-  return `the fleet has no gateway of this name. It has ${known.slice(0, 20).join(', ') || 'none yet'}.`;
+  const gatewayNames = await queries.instances();
+  if (gatewayNames === undefined)
+    return 'the ledger is not that of a fleet. Gateways share one if they set fleet.store.';
+  if (gatewayNames.includes(instance) || queries.problem !== undefined) return undefined;
+  return `the fleet has no gateway of this name. It has ${gatewayNames.slice(0, 20).join(', ') || 'none yet'}.`;
 }
 
 /** The rows of `version`; if it is undefined, those of every version, one after the other. */
@@ -196,18 +202,18 @@ const clientsWithDays = 50;
 
 /** Adds the requests per day to the first rows of each version. */
 async function withDays(rows: readonly ReportRow[], queries: RouteQueries, since: number): Promise<ReportRow[]> {
-  const days = new Map<ReportRow, RequestCount[]>();
-  for (const [version, own] of Map.groupBy(rows, (row) => String(row['version']))) {
-    const first = own.slice(0, clientsWithDays);
+  const daysByRow = new Map<ReportRow, RequestCount[]>();
+  for (const [version, versionRows] of Map.groupBy(rows, (row) => String(row['version']))) {
+    const listedRows = versionRows.slice(0, clientsWithDays);
     const points = await queries.clientSeries(
       version,
-      first.map(({ client }) => String(client)),
+      listedRows.map(({ client }) => String(client)),
       since,
     );
     const byClient = Map.groupBy(points, ({ client }) => client);
-    for (const row of first) days.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
+    for (const row of listedRows) daysByRow.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
   }
-  return rows.map((row) => ({ ...row, days: days.get(row) ?? null }));
+  return rows.map((row) => ({ ...row, days: daysByRow.get(row) ?? null }));
 }
 
 /** Adds the migration state to each row, and adds a row for each client that uses only the successor now. */
@@ -219,16 +225,16 @@ async function withStates(
 ): Promise<ReportRow[]> {
   const successor = query.successor(version);
   const movement = successor === undefined ? [] : await queries.movement(version, successor, query.since);
-  const states = new Map(movement.map((one) => [one.client, migrationState(one)]));
+  const stateByClient = new Map(movement.map((one) => [one.client, migrationState(one)]));
   const onlySuccessor = movement.filter(({ from }) => from === undefined);
   return [
-    ...rows.map((row) => ({ ...row, state: states.get(String(row['client'])) ?? stateWithoutMovement(row) })),
+    ...rows.map((row) => ({ ...row, state: stateByClient.get(String(row['client'])) ?? stateWithoutMovement(row) })),
     ...onlySuccessor.map(({ client, name }) => ({
       version,
       client,
       name: name ?? null,
       ...noUse,
-      state: states.get(client) ?? 'moved',
+      state: stateByClient.get(client) ?? 'moved',
     })),
   ];
 }
