@@ -100,7 +100,7 @@ export class SchemaPair {
   }
 
   areIdentical(old: SubschemaRef, now: SubschemaRef): boolean {
-    return old.all.length === 1 && now.all.length === 1 && this.#identical.areIdentical(old.at, now.at);
+    return old.locations.length === 1 && now.locations.length === 1 && this.#identical.areIdentical(old.at, now.at);
   }
 
   /** Compares two schemas with the same use. Does not add the result. */

@@ -38,7 +38,7 @@ export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput):
     oldRoutes: new Map(
       comparison.routes.flatMap(({ route, oldRoute }) => (oldRoute ? [[route, oldRoute] as const] : [])),
     ),
-    renames: renamesIn(comparison),
+    newNames: renamesIn(comparison),
     anchors: new Set(),
     bases: { old: end.oldBase, new: end.newBase },
   };
@@ -81,7 +81,7 @@ interface RouteContext extends TopicContext {
 function guideRoute(
   { route, oldRoute, comparison }: RouteComparison,
   topics: readonly GroupTopic[],
-  { anchors, contracts, bases, renames }: RouteContext,
+  { anchors, contracts, bases, newNames }: RouteContext,
 ): GuideRoute {
   const [first] = comparison.changes;
   const isRemoved = first?.kind === 'route' && first.effect === 'removed';
@@ -95,7 +95,7 @@ function guideRoute(
     old: oldRoute,
     new: isRemoved ? undefined : route,
     summary: stringOrEmpty(below((oldRoute ?? route).operation, 'summary').value),
-    renamedTo: (isRemoved && renames.get(first)) || '',
+    renamedTo: (isRemoved && newNames.get(first)) || '',
     requestLine:
       showsRequestLine && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, bases) : undefined,
     topics: ownTopics,

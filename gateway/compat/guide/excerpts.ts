@@ -9,7 +9,7 @@ export interface OldAndNew<T> {
   readonly new: T;
 }
 
-const maxLines = 40;
+const maxExcerptLines = 40;
 
 /**
  * The parts of two bodies that the changes at `paths` affect. `base` is the path from the body to the value that `paths` are
@@ -26,7 +26,7 @@ export function excerptsOf(
     const part = body && select(valueAt(body.example, base), fallback, selection);
     if (part === undefined) return undefined;
     const lines = JSON.stringify(part.value, null, 2).split('\n');
-    const shown = lines.length > maxLines ? [...lines.slice(0, maxLines - 1), '…'] : lines;
+    const shown = lines.length > maxExcerptLines ? [...lines.slice(0, maxExcerptLines - 1), '…'] : lines;
     return { text: shown.join('\n'), isGenerated: part.isGenerated };
   };
   const [before, after] = [excerptOf(bodies.old), excerptOf(bodies.new)];
@@ -63,8 +63,8 @@ function select(value: unknown, fallback: SampleValue | undefined, selection: Se
   // First the fields of the example in their order, then the selected fields that are missing in the example.
   const names = [...new Set([...Object.keys(own), ...selection.keys.keys()])];
   const parts = names.flatMap((name): [string, SampleValue][] => {
-    const inner = selection.keys.get(name) ?? selection.keys.get('*');
-    const part = inner && select(ownValue(own, name), generatedBelow(fallback, name), inner);
+    const innerSelection = selection.keys.get(name) ?? selection.keys.get('*');
+    const part = innerSelection && select(ownValue(own, name), generatedBelow(fallback, name), innerSelection);
     return part ? [[name, part]] : [];
   });
   if (parts.length === 0) return undefined;
@@ -76,9 +76,9 @@ function select(value: unknown, fallback: SampleValue | undefined, selection: Se
 
 /** A list with its first item only. */
 function selectItem(value: unknown, fallback: SampleValue | undefined, selection: Selection): SampleValue | undefined {
-  const [key, inner] = [...selection.keys].find(([name]) => name.startsWith('[')) ?? [];
-  if (key === undefined || inner === undefined) return undefined;
-  const part = select(isList(value) ? value[0] : undefined, generatedBelow(fallback, key), inner);
+  const [key, innerSelection] = [...selection.keys].find(([name]) => name.startsWith('[')) ?? [];
+  if (key === undefined || innerSelection === undefined) return undefined;
+  const part = select(isList(value) ? value[0] : undefined, generatedBelow(fallback, key), innerSelection);
   return part && { value: [part.value], isGenerated: part.isGenerated };
 }
 

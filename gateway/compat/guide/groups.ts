@@ -59,10 +59,10 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
 export function splitSteps(steps: readonly PathStep[]): { readonly parts: PartStep[]; readonly path: string[] } {
   const at = steps.findIndex((step) => !isPart(step));
   const parts = (at === -1 ? steps : steps.slice(0, at)).filter(isPart);
-  const rest = at === -1 ? [] : steps.slice(at);
+  const stepsInBody = at === -1 ? [] : steps.slice(at);
   // A part after a field is an alternative of a choice. In an example it has no key of its own, so the path ends at the choice.
-  const end = rest.findIndex(isPart);
-  return { parts, path: (end === -1 ? rest : rest.slice(0, end)).map(stepInWords) };
+  const end = stepsInBody.findIndex(isPart);
+  return { parts, path: (end === -1 ? stepsInBody : stepsInBody.slice(0, end)).map(stepInWords) };
 }
 
 function isInRoute(occurrence: Occurrence): occurrence is Occurrence & RouteOccurrence {
@@ -119,8 +119,8 @@ function ownPath(change: Change): string[] {
 
 /** Removes `end`, the steps from the subject to the change. If the steps of an occurrence do not end with `end`, all are kept. */
 function withoutEnd({ route, steps }: RouteOccurrence, end: readonly PathStep[]): RouteOccurrence {
-  const from = steps.length - end.length;
-  const rest = steps.slice(from).map(stepInWords);
-  const isEnd = from >= 0 && end.every((step, index) => stepInWords(step) === rest[index]);
-  return { route, steps: isEnd ? steps.slice(0, from) : steps };
+  const endStart = steps.length - end.length;
+  const lastKeys = steps.slice(endStart).map(stepInWords);
+  const isEnd = endStart >= 0 && end.every((step, index) => stepInWords(step) === lastKeys[index]);
+  return { route, steps: isEnd ? steps.slice(0, endStart) : steps };
 }

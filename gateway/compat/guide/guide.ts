@@ -124,15 +124,15 @@ export function hasChanges({ changes }: Topic): boolean {
 
 /** The routes that share each topic. */
 export function routesByTopic({ routes }: Guide): ReadonlyMap<Topic, readonly GuideRoute[]> {
-  const known = new Map<Topic, GuideRoute[]>();
+  const byTopic = new Map<Topic, GuideRoute[]>();
   for (const route of routes) {
     for (const { topic } of route.shared) {
-      const found = known.get(topic);
-      if (found) found.push(route);
-      else known.set(topic, [route]);
+      const sharing = byTopic.get(topic);
+      if (sharing) sharing.push(route);
+      else byTopic.set(topic, [route]);
     }
   }
-  return known;
+  return byTopic;
 }
 
 function allTopics({ topics, shared }: GuideRoute): Topic[] {
@@ -205,20 +205,20 @@ function isoSeconds(instant: number): string {
 }
 
 function routesInWords(from: string, routes: readonly GuideRoute[]): string {
-  const old = routes.filter((route) => route.old !== undefined);
-  const breaking = old.filter((route) => route.state !== 'removed' && isBreaking(route)).length;
-  const moved = old.filter(({ state }) => state === 'moved').length;
-  const removed = old.filter(({ state }) => state === 'removed').length;
-  const all = plural(old.length, 'route');
+  const oldRoutes = routes.filter((route) => route.old !== undefined);
+  const breaking = oldRoutes.filter((route) => route.state !== 'removed' && isBreaking(route)).length;
+  const moved = oldRoutes.filter(({ state }) => state === 'moved').length;
+  const removed = oldRoutes.filter(({ state }) => state === 'removed').length;
+  const oldRouteCount = plural(oldRoutes.length, 'route');
   if (breaking + moved + removed === 0)
-    return `Nothing else is required: none of the ${all} of ${from} has breaking changes.`;
+    return `Nothing else is required: none of the ${oldRouteCount} of ${from} has breaking changes.`;
   const parts = [
     breaking > 0 ? `${breaking} ${breaking === 1 ? 'has' : 'have'} breaking changes` : [],
     moved > 0 ? `${moved} ${moved === 1 ? 'has' : 'have'} another path` : [],
     removed > 0 ? `${removed} ${removed === 1 ? 'was' : 'were'} removed` : [],
   ].flat();
   const listed = parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
-  return `Check the routes that you call. Of the ${all} of ${from}, ${listed}.`;
+  return `Check the routes that you call. Of the ${oldRouteCount} of ${from}, ${listed}.`;
 }
 
 /** The first sentence of the section about a removed route. */

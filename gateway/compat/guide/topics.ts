@@ -13,7 +13,7 @@ export interface TopicContext {
   /** For each route of the newer contract, the route of the older one that it replaces. */
   readonly oldRoutes: ReadonlyMap<Route, Route>;
   /** For each removal that looks like a rename, the new name. */
-  readonly renames: ReadonlyMap<Change, string>;
+  readonly newNames: ReadonlyMap<Change, string>;
 }
 
 /** Describes the changes of a group, with excerpts of the examples before and after. */
@@ -21,7 +21,7 @@ export function topicOf(group: ChangeGroup, anchor: string, context: TopicContex
   const { occurrence, bodies } = bestExamples(group, context);
   const base = splitSteps(occurrence.steps).path;
   const examples = { old: valueAt(bodies.old?.example, base), new: valueAt(bodies.new?.example, base) };
-  const changes = describeChanges(group, examples, context.renames);
+  const changes = describeChanges(group, examples, context.newNames);
   return {
     anchor,
     subject: group.subject,

@@ -157,19 +157,19 @@ function detailAsJson(detail: ChangeDetail | undefined): string {
 
 /** The comparisons that contain a change, directly or in a part. */
 function comparisonsWithChanges(roots: readonly Comparison[]): Set<Comparison> {
-  const holders = new Map<Comparison, Comparison[]>();
-  const known = new Set(roots);
+  const wholesByPart = new Map<Comparison, Comparison[]>();
+  const visited = new Set(roots);
   // The loop also visits the parts that it adds to the set.
-  for (const whole of known) {
+  for (const whole of visited) {
     for (const { comparison } of whole.parts) {
-      known.add(comparison);
-      const wholes = holders.get(comparison);
+      visited.add(comparison);
+      const wholes = wholesByPart.get(comparison);
       if (wholes) wholes.push(whole);
-      else holders.set(comparison, [whole]);
+      else wholesByPart.set(comparison, [whole]);
     }
   }
-  const changed = new Set([...known].filter(({ changes }) => changes.length > 0));
-  for (const part of changed) for (const whole of holders.get(part) ?? []) changed.add(whole);
+  const changed = new Set([...visited].filter(({ changes }) => changes.length > 0));
+  for (const part of changed) for (const whole of wholesByPart.get(part) ?? []) changed.add(whole);
   return changed;
 }
 
@@ -202,9 +202,9 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
     const scored = candidates.map((one) => {
       const label = labelOf(one);
       // The same schema makes a rename more likely.
-      const isSame = canonicalWithoutDocs(removal.old?.value) === canonicalWithoutDocs(one.new?.value);
-      const byName = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
-      return { label, score: byName + (isSame ? 0.25 : -0.1) };
+      const hasSameSchema = canonicalWithoutDocs(removal.old?.value) === canonicalWithoutDocs(one.new?.value);
+      const nameSimilarity = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
+      return { label, score: nameSimilarity + (hasSameSchema ? 0.25 : -0.1) };
     });
     const [best] = scored.filter(({ score }) => score >= leastSimilarity).sort((a, b) => b.score - a.score);
     if (best) renames.set(removal, best.label);
@@ -214,14 +214,14 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
 function addRouteRenames(routes: readonly RouteComparison[], renames: Map<Change, string>): void {
   const added = routes
     .filter(({ comparison }) => comparison.changes[0]?.effect === 'added')
-    .map(({ route }) => ({ route, pairs: letterPairsIn(route.path), id: operationIdOf(route) }));
+    .map(({ route }) => ({ route, letters: letterPairsIn(route.path), id: operationIdOf(route) }));
   for (const { route, comparison } of routes) {
     const [removal] = comparison.changes;
     if (removal?.kind !== 'route' || removal.effect !== 'removed') continue;
-    const [id, pairs] = [operationIdOf(route), letterPairsIn(route.path)];
+    const [id, letters] = [operationIdOf(route), letterPairsIn(route.path)];
     const scored = added
       .filter((one) => one.route.method === route.method && one.route.kind === route.kind)
-      .map((one) => ({ one, score: one.id === id && id !== undefined ? 2 : similarity(pairs, one.pairs) }));
+      .map((one) => ({ one, score: one.id === id && id !== undefined ? 2 : similarity(letters, one.letters) }));
     const [best] = scored.filter(({ score }) => score >= leastRouteSimilarity).sort((a, b) => b.score - a.score);
     if (best) renames.set(removal, routeInWords(best.one.route));
   }

@@ -38,12 +38,12 @@ export interface ExemptedFinding<F extends Finding = Finding> {
 
 /** Applies exemptions, and records which of them are used. An expired exemption has no effect. */
 export class Exemptions {
-  readonly #all: readonly Exemption[];
+  readonly #exemptions: readonly Exemption[];
   readonly #now: number;
   readonly #used = new Set<Exemption>();
 
-  constructor(all: readonly Exemption[], now: number) {
-    this.#all = all;
+  constructor(exemptions: readonly Exemption[], now: number) {
+    this.#exemptions = exemptions;
     this.#now = now;
   }
 
@@ -59,10 +59,10 @@ export class Exemptions {
     const kept = findings.flatMap((finding) => {
       if (finding.level === 'info') return [finding];
       const names = finding.routes.length === 0 ? [nameOutsideRoutes] : finding.routes.map(routeInWords);
-      const found = names.map((name) => this.#exemptionFor(finding, name));
-      const exemption = found.find((one) => one !== undefined);
+      const exemptionOfEach = names.map((name) => this.#exemptionFor(finding, name));
+      const exemption = exemptionOfEach.find((one) => one !== undefined);
       if (exemption === undefined) return [finding];
-      const routes = finding.routes.filter((_route, index) => found[index] === undefined);
+      const routes = finding.routes.filter((_route, index) => exemptionOfEach[index] === undefined);
       if (routes.length > 0) return [limitedToRoutes(finding, routes)];
       exempted.push({ finding, exemption });
       return [];
@@ -71,13 +71,13 @@ export class Exemptions {
   }
 
   get expired(): StaleExemption[] {
-    return this.#all.filter((one) => one.until <= this.#now).map((exemption) => ({ exemption, why: 'expired' }));
+    return this.#exemptions.filter((one) => one.until <= this.#now).map((exemption) => ({ exemption, why: 'expired' }));
   }
 
   /** Expired or unused exemptions. Complete only after `apply` has seen every finding. */
   get stale(): StaleExemption[] {
     const expired = new Map(this.expired.map((one) => [one.exemption, one]));
-    return this.#all.flatMap((exemption): StaleExemption[] => {
+    return this.#exemptions.flatMap((exemption): StaleExemption[] => {
       const ended = expired.get(exemption);
       if (ended) return [ended];
       return this.#used.has(exemption) ? [] : [{ exemption, why: 'unused' }];
@@ -85,7 +85,7 @@ export class Exemptions {
   }
 
   #exemptionFor(finding: Finding, route: string): Exemption | undefined {
-    const found = this.#all.find(
+    const found = this.#exemptions.find(
       (one) =>
         one.until > this.#now &&
         one.rule === finding.rule &&
@@ -161,15 +161,15 @@ const majorRule = 'major-without-breaking-change';
 export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, callsOf }: JudgeSettings): PairReport {
   const { title, between, old, new: now, versions } = pair;
   const comparison = compareContracts(old, now, levelOf, versions);
-  const changes = findingsOf(comparison, levels);
+  const changeFindings = findingsOf(comparison, levels);
   // Between majors all changes are allowed, so exemptions apply only to the finding about a needless major.
   const isMajors = between === 'majors';
-  const needless = isMajors ? needlessMajor(comparison, changes, pair, levels) : undefined;
+  const needless = isMajors ? needlessMajor(comparison, changeFindings, pair, levels) : undefined;
   const { findings: kept, exempted } = isMajors
     ? exemptions.apply(needless ? [needless] : [], `/${versions.new}`)
-    : exemptions.apply(changes);
-  const findings = isMajors ? [...kept, ...changes] : kept;
-  const place = placerFor([...findings, ...exempted.map(({ finding }) => finding)], ({ routes }) =>
+    : exemptions.apply(changeFindings);
+  const findings = isMajors ? [...kept, ...changeFindings] : kept;
+  const toPlaced = placerFor([...findings, ...exempted.map(({ finding }) => finding)], ({ routes }) =>
     sum(routes.map((route) => callsOf(versions.old, route))),
   );
   return {
@@ -177,8 +177,8 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
     title,
     old: old.root.place.file.name,
     new: now.root.place.file.name,
-    findings: findings.map(place),
-    exempted: exempted.map(({ finding, exemption }) => ({ finding: place(finding), exemption })),
+    findings: findings.map(toPlaced),
+    exempted: exempted.map(({ finding, exemption }) => ({ finding: toPlaced(finding), exemption })),
   };
 }
 
@@ -193,20 +193,20 @@ export function countedFindings({ between, findings }: PairReport): readonly Pla
  */
 function needlessMajor(
   comparison: ContractComparison,
-  judged: readonly Finding[],
+  byConfiguredLevels: readonly Finding[],
   { versions, old, new: now }: ComparedContracts,
   levels: LevelOverrides,
 ): Finding | undefined {
   const level = levels.get(majorRule) ?? 'error';
-  if (level === 'off' || isBreaking(judged)) return undefined;
-  const changes = levels.size === 0 ? judged : findingsOf(comparison);
-  if (isBreaking(changes)) return undefined;
+  if (level === 'off' || isBreaking(byConfiguredLevels)) return undefined;
+  const byDefaultLevels = levels.size === 0 ? byConfiguredLevels : findingsOf(comparison);
+  if (isBreaking(byDefaultLevels)) return undefined;
   const [before, after] = [
     versions.old === undefined ? 'the old major' : `/${versions.old}`,
     versions.new === undefined ? 'the new major' : `/${versions.new}`,
   ];
-  const isAdditive = changes.every(({ rule }) => basisOf(rule) === 'compatible');
-  const content = changes.length === 0 ? 'same' : isAdditive ? 'additions' : 'nothing breaking';
+  const isAdditive = byDefaultLevels.every(({ rule }) => basisOf(rule) === 'compatible');
+  const content = byDefaultLevels.length === 0 ? 'same' : isAdditive ? 'additions' : 'nothing breaking';
   return {
     rule: majorRule,
     level,
@@ -224,7 +224,7 @@ function needlessMajor(
 /** A function that adds positions and calls to a finding. Each file is searched once, for the places of all `findings`. */
 function placerFor(
   findings: readonly Finding[],
-  calls: (finding: Finding) => number | undefined,
+  callsOf: (finding: Finding) => number | undefined,
 ): (finding: Finding) => PlacedFinding {
   const sites = findings.flatMap((finding) => [finding.old, finding.new]).filter((site) => site !== undefined);
   const byFile = Map.groupBy(
@@ -236,7 +236,7 @@ function placerFor(
     ...finding,
     oldAt: finding.old && positions.get(finding.old.place),
     newAt: finding.new && positions.get(finding.new.place),
-    calls: calls(finding),
+    calls: callsOf(finding),
   });
 }
 

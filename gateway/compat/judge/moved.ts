@@ -93,16 +93,16 @@ function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefi
   // The gateway fills the parameters of the new path from the old path, so the new path cannot have more of them.
   if (parameterNames(now.path).length > parameterNames(old.path).length) return undefined;
   if (!old.methods.some((method) => now.methods.includes(method))) return undefined;
-  const ids = old.operationIds.filter((id) => now.operationIds.includes(id));
+  const commonIds = old.operationIds.filter((id) => now.operationIds.includes(id));
   const parameters = overlap(old.parameters, now.parameters);
   const fields = overlap(old.fields, now.fields);
-  const path = similarity(old.letters, now.letters);
+  const pathSimilarity = similarity(old.letters, now.letters);
   // Fields weigh more than parameters, because most routes have the same few parameters.
-  const similar = 0.25 * path + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
-  const score = Math.round(100 * (ids.length > 0 ? 0.7 + 0.3 * similar : similar)) / 100;
+  const overallSimilarity = 0.25 * pathSimilarity + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
+  const score = Math.round(100 * (commonIds.length > 0 ? 0.7 + 0.3 * overallSimilarity : overallSimilarity)) / 100;
   const why: string[] = [];
-  if (ids.length > 0) why.push(`the same operationId ${ids.join(', ')}`);
-  if (path >= 0.5) why.push('a similar path');
+  if (commonIds.length > 0) why.push(`the same operationId ${commonIds.join(', ')}`);
+  if (pathSimilarity >= 0.5) why.push('a similar path');
   if (parameters.total > 0 && parameters.common === parameters.total) why.push('the same parameters');
   if (fields.common > 0) why.push(`${fields.common} of ${old.fields.size} fields`);
   const sure = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';
@@ -134,7 +134,7 @@ function contentFields(holder: Located, schemas: Schemas): string[] {
     const schema = below(media, 'schema');
     if (!isMap(schema.value)) return [];
     const { view } = schemas.of(schema);
-    const inner = view.properties.size > 0 ? view : view.items?.schema.view;
-    return [...(inner?.properties.keys() ?? [])];
+    const objectView = view.properties.size > 0 ? view : view.items?.schema.view;
+    return [...(objectView?.properties.keys() ?? [])];
   });
 }

@@ -30,9 +30,9 @@ export function asGithub(report: CompatReport, base: WorkingTree): string {
     ),
     ...(level === 'error' ? stale : notes),
   ]);
-  const more = annotations.length - mostAnnotations;
-  const rest = more > 0 ? ` ${plural(more, 'more annotation')} omitted.` : '';
-  return `${[...annotations.slice(0, mostAnnotations), `${summaryInWords(report)}.${rest}`].join('\n')}\n`;
+  const omitted = annotations.length - mostAnnotations;
+  const remark = omitted > 0 ? ` ${plural(omitted, 'more annotation')} omitted.` : '';
+  return `${[...annotations.slice(0, mostAnnotations), `${summaryInWords(report)}.${remark}`].join('\n')}\n`;
 }
 
 function annotation(finding: PlacedFinding, pair: PairReport, base: WorkingTree): string {

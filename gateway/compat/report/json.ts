@@ -7,6 +7,7 @@ import { basisOf, type Rule } from '../rules/rules.ts';
 import { renameInWords } from '../rules/words.ts';
 import { type CompatSummary, summaryOf } from './summary.ts';
 
+// In characters. Longer texts, and the JSON of longer values, are cut.
 const longestText = 4096;
 
 export interface JsonSide {

@@ -80,6 +80,7 @@ function contractList({ pairs }: CompatReport): string[] {
 function fittedSection({ heading, isFolded, head, rows }: Section, room: number): string {
   const opening = isFolded ? `<details><summary>${heading}</summary>` : `#### ${heading}`;
   const closing = isFolded ? '\n\n</details>' : '';
+  // The last 10 characters are for the line breaks between these parts.
   let left = room - opening.length - closing.length - head.join('\n').length - 10;
   const fitting: string[] = [];
   for (const row of rows) {
@@ -100,7 +101,7 @@ function findingsSection(
   level: PlacedFinding['level'],
   isFolded: boolean,
 ): Section {
-  const isVersioned = report.pairs.length > 1;
+  const hasVersionColumn = report.pairs.length > 1;
   const rows = report.pairs.flatMap((pair) => {
     const version = plain(pair.title === '' ? pair.new : pair.title, 60);
     const ofLevel = countedFindings(pair).filter((finding) => finding.level === level);
@@ -108,12 +109,12 @@ function findingsSection(
       findings.map((finding, index) => {
         const isFirst = index === 0;
         const cells = [isFirst ? code(route) : '', changeCell(finding), code(finding.rule), placeCell(finding)];
-        return rowOf(isVersioned ? [isFirst ? version : '', ...cells] : cells);
+        return rowOf(hasVersionColumn ? [isFirst ? version : '', ...cells] : cells);
       }),
     );
   });
   const columns = ['route', 'change', 'rule', 'where'];
-  return { heading, isFolded, head: headOf(isVersioned ? ['version', ...columns] : columns), rows };
+  return { heading, isFolded, head: headOf(hasVersionColumn ? ['version', ...columns] : columns), rows };
 }
 
 function exemptedSection(heading: string, { pairs }: CompatReport): Section {

@@ -95,14 +95,14 @@ export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
     ...countedFindings(pair).map((finding) => resultOf(finding, pair, options, undefined)),
     ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
   ]);
-  const described = rules.map(({ id, level, basis, direction, policy }) => ({
+  const describedRules = rules.map(({ id, level, basis, direction, policy }) => ({
     id,
     shortDescription: { text: policy },
     fullDescription: { text: `${policy} ${basisInWords[basis]}` },
     defaultConfiguration: { level: sarifLevels[level] },
     properties: { basis, direction },
   }));
-  return sarifLog(options.version, described, invocationOf(report), results);
+  return sarifLog(options.version, describedRules, invocationOf(report), results);
 }
 
 /** A log of one run. `version`: of this program. */

@@ -21,12 +21,12 @@ export function summaryOf(report: CompatReport): CompatSummary {
   const { pairs, stale, notes } = report;
   const judged = pairs.flatMap(countedFindings);
   const count = (level: PlacedFinding['level']): number => judged.filter((one) => one.level === level).length;
-  const all = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
+  const findingCount = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
   return {
     errors: count('error'),
     warnings: count('warn'),
     infos: count('info'),
-    between_majors: all - judged.length,
+    between_majors: findingCount - judged.length,
     exempted: pairs.reduce((sum, { exempted }) => sum + exempted.length, 0),
     stale: stale.length,
     not_compared: notes.length,
@@ -57,12 +57,12 @@ export function summaryInWords(report: CompatReport): string {
 }
 
 function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
-  const { warnings, between_majors: majors, exempted, stale, not_compared: notCompared } = summary;
+  const { warnings, between_majors: betweenMajors, exempted, stale, not_compared: notCompared } = summary;
   const { off } = report;
   return [
     warnings > 0 ? plural(warnings, 'warning') : '',
     infosInWords(report),
-    majors > 0 ? `${plural(majors, 'change')} between majors` : '',
+    betweenMajors > 0 ? `${plural(betweenMajors, 'change')} between majors` : '',
     exempted > 0 ? `${plural(exempted, 'finding')} exempted` : '',
     stale > 0 ? plural(stale, 'stale exemption') : '',
     notCompared > 0 ? `${plural(notCompared, 'contract')} not compared` : '',

@@ -61,9 +61,9 @@ export function unionOfTypes(
   const union = new Set<JsonType>();
   let isAny = false;
   for (const alternative of choice.alternatives) {
-    const some = unionOfTypes(alternative.schema, seen);
-    if (some === undefined) isAny = true;
-    else for (const type of some) union.add(type);
+    const alternativeTypes = unionOfTypes(alternative.schema, seen);
+    if (alternativeTypes === undefined) isAny = true;
+    else for (const type of alternativeTypes) union.add(type);
   }
   const result = !isAny && (types === undefined || isWithin(union, types)) ? union : types;
   seen.set(schema, result);
@@ -110,24 +110,24 @@ function expandWithin(schema: Schema, outer: readonly Schema[], remaining: { ste
   if (remaining.steps < 0) return undefined;
   const { choices } = schema.view;
   if (choices.length === 0 || outer.length > deepestNesting) return splitByType(schema);
-  const inner = [...outer, schema];
+  const outerAndSelf = [...outer, schema];
   const count = choices.reduce((product, { alternatives }) => product * alternatives.length, 1);
   if (count > mostCombinations) return undefined;
   const combinations = choices.reduce<Located[][]>(
     (lists, { alternatives }) =>
       lists.flatMap((list) =>
         // An alternative that is the choice itself adds nothing.
-        alternatives.filter((one) => !inner.includes(one.schema)).map(({ at }) => [...list, at]),
+        alternatives.filter((one) => !outerAndSelf.includes(one.schema)).map(({ at }) => [...list, at]),
       ),
     [[]],
   );
-  const all = new Set<Schema>();
+  const expanded = new Set<Schema>();
   for (const combination of combinations) {
-    const some = expandWithin(schema.withAlternatives(combination), inner, remaining);
-    if (some === undefined || all.size + some.length > mostCombinations) return undefined;
-    for (const one of some) all.add(one);
+    const expansion = expandWithin(schema.withAlternatives(combination), outerAndSelf, remaining);
+    if (expansion === undefined || expanded.size + expansion.length > mostCombinations) return undefined;
+    for (const one of expansion) expanded.add(one);
   }
-  return [...all];
+  return [...expanded];
 }
 
 function splitByType(schema: Schema): Schema[] {

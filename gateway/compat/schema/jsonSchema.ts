@@ -16,11 +16,12 @@ const typeNames: ReadonlySet<unknown> = new Set(['null', 'boolean', 'integer', '
  * alone.
  */
 export class JsonSchemas {
-  /** By name. A reference to one of them is `#/$defs/NAME`. Grows with each new schema. */
+  /** The converted schemas, by name. A reference to one of them is `#/$defs/NAME`. Grows with each new schema. */
   readonly definitions: Record<string, unknown> = {};
   readonly #documents: Documents;
   /** Whether an object with `additionalProperties: false` may have further fields. Clients have to ignore such fields. */
   readonly #isOpen: boolean;
+  /** Schema object of the contract → name of its definition. */
   readonly #names = new Map<unknown, string>();
 
   constructor(documents: Documents, { isOpen }: { readonly isOpen: boolean }) {
@@ -103,22 +104,23 @@ export class JsonSchemas {
 
   /** Before JSON Schema 2020-12, `items` may be a list, and `additionalItems` is the schema of further items. */
   #addItems(located: Located, map: JsonMap, into: Record<string, unknown>): void {
-    const list = isList(map['prefixItems']) ? 'prefixItems' : isList(map['items']) ? 'items' : undefined;
-    const rest = list === 'items' ? 'additionalItems' : 'items';
-    if (list !== undefined && itemsOf(below(located, list)).length > 0)
-      into['prefixItems'] = itemsOf(below(located, list)).map((one) => this.#convert(one));
-    if (map[rest] !== undefined && !isList(map[rest])) into['items'] = this.#convert(below(located, rest));
+    const listKeyword = isList(map['prefixItems']) ? 'prefixItems' : isList(map['items']) ? 'items' : undefined;
+    const furtherKeyword = listKeyword === 'items' ? 'additionalItems' : 'items';
+    if (listKeyword !== undefined && itemsOf(below(located, listKeyword)).length > 0)
+      into['prefixItems'] = itemsOf(below(located, listKeyword)).map((one) => this.#convert(one));
+    if (map[furtherKeyword] !== undefined && !isList(map[furtherKeyword]))
+      into['items'] = this.#convert(below(located, furtherKeyword));
   }
 
   #addComposition(located: Located, into: Record<string, unknown>): void {
-    const all: unknown[] = itemsOf(below(located, 'allOf')).map((one) => this.#convert(one));
+    const allOf: unknown[] = itemsOf(below(located, 'allOf')).map((one) => this.#convert(one));
     for (const keyword of ['oneOf', 'anyOf'] as const) {
       const alternatives = itemsOf(below(located, keyword)).map((one) => ({ $ref: this.#reference(one) }));
-      if (alternatives.length > 0) all.push({ anyOf: alternatives });
+      if (alternatives.length > 0) allOf.push({ anyOf: alternatives });
     }
     const discriminating = discriminatingProperty(located);
-    if (discriminating !== undefined) all.push({ properties: discriminating });
-    if (all.length > 0) into['allOf'] = all;
+    if (discriminating !== undefined) allOf.push({ properties: discriminating });
+    if (allOf.length > 0) into['allOf'] = allOf;
   }
 
   #convertMap(map: Located, keyword: string): Record<string, unknown> {

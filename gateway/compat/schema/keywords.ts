@@ -109,16 +109,16 @@ const simplifiedKeywords = ['contains', 'minContains', 'maxContains', 'multipleO
  */
 export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!simplifiedKeywords.some((keyword) => keywords.has(keyword))) return keywords;
-  const rest = new Map(keywords);
-  if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) rest.delete(name);
-  if (!keywords.has('type')) return rest;
+  const simplified = new Map(keywords);
+  if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) simplified.delete(name);
+  if (!keywords.has('type')) return simplified;
   if (excludesNull(keywords)) {
     const others = keywords.get('not')?.filter((at) => !isOnlyNull(at)) ?? [];
-    if (others.length > 0) rest.set('not', others);
-    else rest.delete('not');
+    if (others.length > 0) simplified.set('not', others);
+    else simplified.delete('not');
   }
-  if (keywords.get('multipleOf')?.some(({ value }) => value === 1)) makeInteger(rest);
-  return rest;
+  if (keywords.get('multipleOf')?.some(({ value }) => value === 1)) makeInteger(simplified);
+  return simplified;
 }
 
 /** Whether a `not` excludes null. */
@@ -136,9 +136,9 @@ function isOnlyNull({ value }: Located): boolean {
 function isContainsNoop(keywords: Keywords): boolean {
   const contains = keywords.get('contains');
   if (contains === undefined) return true;
-  const [least] = keywords.get('minContains') ?? [];
+  const [minContains] = keywords.get('minContains') ?? [];
   const isSingle = contains.length === 1 && !keywords.has('maxContains');
-  return isSingle && least?.value === 0 && areInOneObject(contains[0], least);
+  return isSingle && minContains?.value === 0 && areInOneObject(contains[0], minContains);
 }
 
 function areInOneObject(one: Located | undefined, other: Located): boolean {

@@ -47,18 +47,18 @@ export function limitsOf(parts: readonly { readonly located: Located }[], keywor
 }
 
 function textsOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
-  const found = new Map<string, Limit<Set<string>>>();
+  const texts = new Map<string, Limit<Set<string>>>();
   for (const keyword of textKeywords) {
     for (const at of keywords.get(keyword) ?? []) {
       if (at.value === null || at.value === false || isTrivial(keyword, at.value)) continue;
       const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
       const [name, value] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
-      const known = found.get(name);
+      const known = texts.get(name);
       if (known) known.value.add(canonical(value));
-      else found.set(name, { value: new Set([canonical(value)]), at });
+      else texts.set(name, { value: new Set([canonical(value)]), at });
     }
   }
-  return found;
+  return texts;
 }
 
 // A `format` of OpenAPI 3.0 that is a `contentEncoding` since 3.1.

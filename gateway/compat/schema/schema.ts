@@ -64,7 +64,7 @@ export interface SchemaLookup {
   /** @throws CompareError for a `$ref` without a target */
   of(located: Located): Schema;
   /** The schema of values that are valid against all of `located`. */
-  all(located: readonly Located[]): Schema;
+  allOf(located: readonly Located[]): Schema;
   /** The schema that a value in a discriminator's mapping names or refers to; undefined: it does not exist. */
   named(target: Located): Schema | undefined;
   /** A schema object without some keywords. If it has none of them, the same object. */
@@ -105,16 +105,16 @@ export class Schema {
 
   /** The schema that remains once one alternative of each choice is taken. */
   withAlternatives(taken: readonly Located[]): Schema {
-    const own = this.parts.map(({ located }) =>
+    const reduced = this.parts.map(({ located }) =>
       this.#lookup.without(located, ['oneOf', 'anyOf', 'allOf', 'discriminator']),
     );
-    return this.#lookup.all([...own, ...taken]);
+    return this.#lookup.allOf([...reduced, ...taken]);
   }
 
   /** The schema of those values that have one type. `without`: keywords to leave out. */
   narrowedTo(type: JsonType, without: readonly string[]): Schema {
-    const own = this.parts.map(({ located }) => this.#lookup.without(located, ['allOf', ...without]));
-    return this.#lookup.all([...own, { value: schemaOfType[type], place: this.place }]);
+    const reduced = this.parts.map(({ located }) => this.#lookup.without(located, ['allOf', ...without]));
+    return this.#lookup.allOf([...reduced, { value: schemaOfType[type], place: this.place }]);
   }
 
   /** The schema that a value of a discriminator's `mapping` refers to. */
@@ -124,16 +124,16 @@ export class Schema {
 
   /** If this schema is a subtype: its own subtypes. Otherwise: the subtypes of its part with the discriminator. */
   get subtypes(): ReadonlyMap<string, Located> {
-    const [own] = this.parts;
-    return this.#lookup.subtypesOf(this.isSubtype ? own?.map : this.#base?.map);
+    const [firstPart] = this.parts;
+    return this.#lookup.subtypesOf(this.isSubtype ? firstPart?.map : this.#base?.map);
   }
 
   /** Whether the discriminator belongs to a schema that this one extends. Such a discriminator also maps other subtypes. */
   get isSubtype(): boolean {
-    const [own] = this.parts;
-    if (own === this.#base) return false;
+    const [firstPart] = this.parts;
+    if (firstPart === this.#base) return false;
     const siblings = [...this.#lookup.subtypesOf(this.#base?.map).values()];
-    return siblings.some((sibling) => this.#lookup.of(sibling).parts[0] === own);
+    return siblings.some((sibling) => this.#lookup.of(sibling).parts[0] === firstPart);
   }
 
   get #base(): SchemaPart | undefined {
@@ -153,31 +153,31 @@ const schemaOfType: Readonly<Record<JsonType, JsonMap>> = {
 
 /** A schema within another one, such as that of a property. Built when it is first read. Several locations mean `allOf`. */
 export class SubschemaRef {
-  readonly all: readonly Located[];
+  readonly locations: readonly Located[];
   readonly #lookup: SchemaLookup;
   #schema: Schema | undefined;
 
-  /** @param all at least one location */
-  constructor(all: readonly Located[], lookup: SchemaLookup) {
-    this.all = all;
+  /** @param locations at least one location */
+  constructor(locations: readonly Located[], lookup: SchemaLookup) {
+    this.locations = locations;
     this.#lookup = lookup;
   }
 
   get at(): Located {
-    const [first] = this.all;
+    const [first] = this.locations;
     if (first === undefined) throw new TypeError('a subschema without a location');
     return first;
   }
 
   get schema(): Schema {
-    this.#schema ??= this.all.length === 1 ? this.#lookup.of(this.at) : this.#lookup.all(this.all);
+    this.#schema ??= this.locations.length === 1 ? this.#lookup.of(this.at) : this.#lookup.allOf(this.locations);
     return this.#schema;
   }
 
   /** Whether `readOnly` or `writeOnly` is true. For most properties, the schema need not be built to find out. */
   has(keyword: 'readOnly' | 'writeOnly'): boolean {
     const { value } = this.at;
-    if (this.all.length === 1 && isMap(value) && !isComposed(value)) return value[keyword] === true;
+    if (this.locations.length === 1 && isMap(value) && !isComposed(value)) return value[keyword] === true;
     return this.schema.parts.some(({ map }) => map[keyword] === true);
   }
 }

@@ -18,8 +18,10 @@ export class Schemas implements SchemaLookup {
   readonly #documents: Documents;
   readonly #subtypes: DiscriminatorSubtypes;
   readonly #byMap = new Map<unknown, Schema>();
+  /** Ids of all parts → schema. */
   readonly #byParts = new Map<string | number, Schema>();
   readonly #parts = new Map<JsonMap, SchemaPart>();
+  /** Schema object → keywords left out → the object without them. */
   readonly #reduced = new Map<JsonMap, Map<string, JsonMap>>();
 
   constructor(documents: Documents) {
@@ -31,12 +33,12 @@ export class Schemas implements SchemaLookup {
     const { value } = located;
     const known = isMap(value) ? this.#byMap.get(value) : undefined;
     if (known) return known;
-    const schema = this.all([located]);
+    const schema = this.allOf([located]);
     if (isMap(value)) this.#byMap.set(value, schema);
     return schema;
   }
 
-  all(located: readonly Located[]): Schema {
+  allOf(located: readonly Located[]): Schema {
     const collected: CollectedParts = { parts: new Map(), besideNull: new Set() };
     for (const one of located) this.#collect(one, collected, false);
     const parts = [...collected.parts.values()];
@@ -71,21 +73,21 @@ export class Schemas implements SchemaLookup {
     const { value } = located;
     // Each result is kept and used again: a new copy would be a new schema, and expanding a recursive schema would never end.
     if (!isMap(value) || !keywords.some((keyword) => value[keyword] !== undefined)) return located;
-    const name = keywords.join(',');
-    const known = this.#reduced.get(value) ?? new Map<string, JsonMap>();
-    let reduced = known.get(name);
+    const leftOut = keywords.join(',');
+    const reducedByKeywords = this.#reduced.get(value) ?? new Map<string, JsonMap>();
+    let reduced = reducedByKeywords.get(leftOut);
     if (!reduced) {
       reduced = Object.fromEntries(Object.entries(value).filter(([key]) => !keywords.includes(key)));
-      this.#reduced.set(value, known.set(name, reduced));
+      this.#reduced.set(value, reducedByKeywords.set(leftOut, reduced));
     }
     return { value: reduced, place: located.place };
   }
 
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[] {
     const list = below(part.located, keyword);
-    const own = itemsOf(list).filter((one) => !this.isNull(one));
+    const nonNull = itemsOf(list).filter((one) => !this.isNull(one));
     // `#collect` merges a single alternative into the schema.
-    return own.length < 2 ? own : flattened(list, keyword).filter((one) => !this.isNull(one));
+    return nonNull.length < 2 ? nonNull : flattened(list, keyword).filter((one) => !this.isNull(one));
   }
 
   isNull(located: Located): boolean {
@@ -165,13 +167,14 @@ function keyOf(parts: readonly SchemaPart[]): string {
  */
 class DiscriminatorSubtypes {
   readonly #documents: Documents;
+  /** Schema object → the schemas that extend it directly. */
   #direct: Map<unknown, Located[]> | undefined;
 
   constructor(documents: Documents) {
     this.#documents = documents;
   }
 
-  /** By name, with the subtypes of subtypes. `parent`: one of the named schemas. */
+  /** The direct and indirect subtypes of `parent`, by name. `parent`: one of the named schemas. */
   of(parent: unknown): ReadonlyMap<string, Located> {
     this.#direct ??= this.#findDirect();
     const subtypes = new Map<string, Located>();

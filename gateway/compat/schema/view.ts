@@ -30,10 +30,10 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   const effective = withoutNoopKeywords(stated);
   const keywords = effective.has('type') ? applicableKeywords(effective, typesOf(effective, undefined)) : effective;
   const choices = keywords.has('oneOf') || keywords.has('anyOf') ? choicesOf(schema, lookup) : noChoices;
-  const lists = choices.map(enumValuesOf);
+  const valuesOfChoices = choices.map(enumValuesOf);
   const values = enumOf(
     keywords,
-    lists.filter((list) => list !== undefined),
+    valuesOfChoices.filter((list) => list !== undefined),
   );
   return {
     types: typesOf(keywords, values),
@@ -46,7 +46,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
     required: requiredOf(keywords),
     additional: subschema(keywords.get('additionalProperties') ?? keywords.get('unevaluatedProperties'), lookup),
     ...itemsOfArray(keywords, lookup),
-    choices: choices.filter((_choice, index) => lists[index] === undefined),
+    choices: choices.filter((_choice, index) => valuesOfChoices[index] === undefined),
     conditions: conditionsOf(keywords, schema.parts, lookup),
     at: (keyword) => keywords.get(keyword)?.[0],
   };
@@ -78,8 +78,8 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
  * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `isNullUnlisted`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
-  const own = schema.parts.filter(({ map }) => !schema.besideNull.has(map));
-  const answers = own.map(({ map, located }) => {
+  const decidingParts = schema.parts.filter(({ map }) => !schema.besideNull.has(map));
+  const answers = decidingParts.map(({ map, located }) => {
     const { type, enum: values, nullable } = map as { type?: unknown; enum?: unknown; nullable?: unknown };
     if (nullable === true) return 'yes';
     if (includesNull(type)) return omitsNull(map) ? 'no' : 'yes';
@@ -89,7 +89,7 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
   // OpenAPI 3.0 makes a reference nullable by `nullable` beside an `allOf` of one `$ref`.
-  const isExtended = own[0]?.map['allOf'] !== undefined || own[0]?.map['$ref'] !== undefined;
+  const isExtended = decidingParts[0]?.map['allOf'] !== undefined || decidingParts[0]?.map['$ref'] !== undefined;
   return (isExtended && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
 }
 
@@ -154,13 +154,13 @@ function propertiesOf(keywords: Keywords, lookup: SchemaLookup): ReadonlyMap<str
     for (const [name, schema] of entriesOf(first)) fields.set(name, new SubschemaRef([schema], lookup));
     return fields;
   }
-  const named = new Map<string, Located[]>();
+  const schemasByName = new Map<string, Located[]>();
   for (const [name, schema] of maps.flatMap(entriesOf)) {
-    const known = named.get(name);
-    if (known) known.push(schema);
-    else named.set(name, [schema]);
+    const sameName = schemasByName.get(name);
+    if (sameName) sameName.push(schema);
+    else schemasByName.set(name, [schema]);
   }
-  return new Map([...named].map(([name, located]) => [name, new SubschemaRef(located, lookup)]));
+  return new Map([...schemasByName].map(([name, located]) => [name, new SubschemaRef(located, lookup)]));
 }
 
 function requiredOf(keywords: Keywords): ReadonlyMap<string, Located> {
@@ -185,11 +185,13 @@ function enumOf(keywords: Keywords, chosen: readonly (readonly Located[])[]): Re
 function itemsOfArray(keywords: Keywords, lookup: SchemaLookup): Pick<View, 'items' | 'prefixItems'> {
   const items = keywords.get('items') ?? [];
   const [list] = [...(keywords.get('prefixItems') ?? []), ...items].filter(({ value }) => isList(value));
-  const single = items.filter(({ value }) => !isList(value));
-  const rest =
-    single.length > 0 ? single : ((list && keywords.get('additionalItems')) ?? keywords.get('unevaluatedItems'));
+  const singleSchemas = items.filter(({ value }) => !isList(value));
+  const furtherItems =
+    singleSchemas.length > 0
+      ? singleSchemas
+      : ((list && keywords.get('additionalItems')) ?? keywords.get('unevaluatedItems'));
   const prefixItems = list ? itemsOf(list).map((at) => new SubschemaRef([at], lookup)) : [];
-  return { items: subschema(rest, lookup), prefixItems };
+  return { items: subschema(furtherItems, lookup), prefixItems };
 }
 
 const schemaConditions = ['contains', 'propertyNames', 'contentSchema'] as const;
@@ -212,7 +214,7 @@ function conditionsOf(
   const add = (name: string, at: Located, isDirect: boolean): void => {
     if (at.value === undefined) return;
     // Several parts with the same condition apply together.
-    const known = conditions.get(name)?.ref.all ?? [];
+    const known = conditions.get(name)?.ref.locations ?? [];
     conditions.set(name, { ref: new SubschemaRef([...known, at], lookup), isDirect });
   };
   for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at, true);

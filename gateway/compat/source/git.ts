@@ -23,6 +23,7 @@ export class GitSource implements FileSource {
   readonly #prefix: string;
   readonly #cwd: string;
   readonly #maxBytes: number;
+  /** Path in the commit → content, or why it cannot be read. */
   readonly #loaded = new Map<string, Uint8Array | SourceError>();
 
   /** @throws SourceError without git, outside of a repository, or for an unknown revision */
@@ -133,7 +134,7 @@ interface GitResult {
 }
 
 // In a partial clone, git may have to fetch the objects first.
-const timeoutMs = 60_000;
+const gitTimeoutMs = 60_000;
 
 /**
  * Runs git without a shell. Pass user input in `input`, never in `args`, where git could take it for an option.
@@ -141,7 +142,7 @@ const timeoutMs = 60_000;
  */
 function git(args: readonly string[], cwd: string, input = '', maxBuffer = 10_000_000): GitResult {
   const env = { ...process.env, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_OPTIONAL_LOCKS: '0' };
-  const options = { cwd, input, env, maxBuffer, timeout: timeoutMs };
+  const options = { cwd, input, env, maxBuffer, timeout: gitTimeoutMs };
   const { error, status, stdout, stderr } = spawnSync('git', [...args], options);
   if (error && 'code' in error && error.code === 'ENOENT') {
     throw new SourceError('must be read from git, which is not installed', 'Install git, or name a file.');
@@ -159,6 +160,9 @@ function resolveRevision(revision: string, cwd: string): string | undefined {
   return /^([0-9a-f]{40,64}) \S+ \d+\n$/.exec(stdout.toString('latin1'))?.[1];
 }
 
+// More bytes than git prints about one object, besides its name and content.
+const maxHeaderBytes = 300;
+
 /** Reads files of a tree in two git calls: the first one returns the sizes, so that no large file is read. */
 function readBlobs(
   tree: string,
@@ -169,18 +173,18 @@ function readBlobs(
   const results = new Map<string, Uint8Array | SourceError>();
   for (const path of paths) results.set(path, errorFor('missing'));
   const validPaths = paths.filter((path) => path !== '' && !/[\n\0]/.test(path));
-  const sizes = catFile('--batch-check', tree, validPaths, cwd, 1000 + 300 * validPaths.length);
-  let total = 0;
+  const sizes = catFile('--batch-check', tree, validPaths, cwd, 1000 + maxHeaderBytes * validPaths.length);
+  let maxOutputBytes = 0;
   const readable = validPaths.filter((path, index) => {
     const { kind, size } = sizes[index] ?? { kind: 'missing', size: 0 };
     if (kind === 'blob' && size <= maxBytes) {
-      total += size + 300;
+      maxOutputBytes += size + maxHeaderBytes;
       return true;
     }
     results.set(path, kind === 'blob' ? tooLarge(size, maxBytes) : errorFor(kind));
     return false;
   });
-  const contents = catFile('--batch', tree, readable, cwd, total);
+  const contents = catFile('--batch', tree, readable, cwd, maxOutputBytes);
   for (const [index, path] of readable.entries()) results.set(path, contents[index]?.bytes ?? errorFor('missing'));
   return results;
 }
