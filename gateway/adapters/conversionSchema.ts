@@ -33,8 +33,8 @@ export function convertedSchema(branch: PlainSchema, conversion: Conversion, rep
     return report('The contract does not name the type of the value.', 'Add a type to the contract.');
   const values = valuesOf(branch);
   if (values) return convertedValues(values, conversion, report);
-  const [type = '', ...others] = types.filter((one) => one !== 'integer' || !types.includes('number'));
-  if (others.length > 0) {
+  const [type = '', ...otherTypes] = types.filter((one) => one !== 'integer' || !types.includes('number'));
+  if (otherTypes.length > 0) {
     const schemas = types.map((one) => convertedSchema({ ...branch, type: one }, conversion, report));
     return { anyOf: schemas };
   }
@@ -130,7 +130,7 @@ function rangeOfBranch({
 const integerText = '^-?(0|[1-9][0-9]*)$';
 const decimalText = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
 
-/** The `maxLength` of the text of a number with so many decimals. Empty: the text may be of any length. */
+/** The `maxLength` of the text of a number of a branch with `decimals` decimals. Empty: the text may be of any length. */
 function maxLengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
   const range = rangeOfBranch(branch);
   if (!range.every((limit) => Math.abs(limit) < 1e15)) return {};
@@ -155,9 +155,9 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
     const message = `The contract allows texts that cannot be converted to ${to}.`;
     return report(message, `Add ${needed} to the contract, list the values as an enum, or use gone.`);
   }
-  const wrong = texts.find((text) => conversionOf[to](text, digits) === undefined);
-  if (wrong !== undefined) {
-    const message = `The contract allows ${JSON.stringify(wrong)}, which cannot be converted to ${to}.`;
+  const unconvertibleText = texts.find((text) => conversionOf[to](text, digits) === undefined);
+  if (unconvertibleText !== undefined) {
+    const message = `The contract allows ${JSON.stringify(unconvertibleText)}, which cannot be converted to ${to}.`;
     return report(message, 'Correct the pattern in the contract, or the conversion.');
   }
   const longest = Math.max(0, ...texts.map((text) => decimalOf(text)?.fraction.length ?? 0));
@@ -195,15 +195,19 @@ export function firstItem(branch: PlainSchema, { at }: Operation, hasFirst: bool
   return first ?? (branch['items'] as SubSchema | undefined) ?? true;
 }
 
-/** The schema of an array or a map after `inner` has changed its items. */
-export function eachSchema(branch: PlainSchema, inner: (schema: SubSchema) => SubSchema, report: Report): SubSchema {
-  const [type, ...others] = typesOf(branch) ?? [];
-  if (type === 'array' && others.length === 0) {
-    const { items = true, prefixItems, contains: _contains, ...rest } = branch;
-    const first = prefixItems === undefined ? {} : { prefixItems: listOf(prefixItems).map(inner) };
-    return { ...rest, ...first, items: items === false ? false : inner(items as SubSchema) };
+/** The schema of an array or a map after `changeItem` has changed the schema of its items. */
+export function eachSchema(
+  branch: PlainSchema,
+  changeItem: (schema: SubSchema) => SubSchema,
+  report: Report,
+): SubSchema {
+  const [type, ...otherTypes] = typesOf(branch) ?? [];
+  if (type === 'array' && otherTypes.length === 0) {
+    const { items = true, prefixItems, contains: _contains, ...otherKeywords } = branch;
+    const tuple = prefixItems === undefined ? {} : { prefixItems: listOf(prefixItems).map(changeItem) };
+    return { ...otherKeywords, ...tuple, items: items === false ? false : changeItem(items as SubSchema) };
   }
-  if (type !== 'object' || others.length > 0)
+  if (type !== 'object' || otherTypes.length > 0)
     return report(
       `each needs an array or a map, and this is ${kindInWords([branch])}.`,
       'Remove each, or name another field.',
@@ -212,18 +216,18 @@ export function eachSchema(branch: PlainSchema, inner: (schema: SubSchema) => Su
   const { additionalProperties, patternProperties } = branch;
   const isMap = typeof additionalProperties === 'object' && additionalProperties !== null;
   if (names.length > 0 || !(isMap || (patternProperties !== undefined && additionalProperties === false))) {
-    const fields = names.slice(0, 5).map((name) => `/${name}`);
+    const pointers = names.slice(0, 5).map((name) => `/${name}`);
     return report(
       'each needs an array or a map, and this object has named fields.',
-      `Name its fields instead: ${fields.join(', ') || 'there are none'}.`,
+      `Name its fields instead: ${pointers.join(', ') || 'there are none'}.`,
     );
   }
   const patterns = Object.entries((patternProperties ?? {}) as Readonly<Record<string, SubSchema>>);
-  const changed = fromEntries(patterns.map(([pattern, schema]) => [pattern, inner(schema)]));
+  const changedPatterns = fromEntries(patterns.map(([pattern, schema]) => [pattern, changeItem(schema)]));
   return {
     ...branch,
-    ...(isMap ? { additionalProperties: inner(additionalProperties as PlainSchema) } : {}),
-    ...(patterns.length > 0 ? { patternProperties: changed } : {}),
+    ...(isMap ? { additionalProperties: changeItem(additionalProperties as PlainSchema) } : {}),
+    ...(patterns.length > 0 ? { patternProperties: changedPatterns } : {}),
   };
 }
 
@@ -236,16 +240,16 @@ export function mappedSchema(
   if (mapsOnlyNull(operation)) return branch;
   const { values } = operation;
   const types = typesOf(branch);
-  const known = valuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
-  if (types?.some((type) => type === 'object' || type === 'array') ?? known === undefined)
+  const listedValues = valuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
+  if (types?.some((type) => type === 'object' || type === 'array') ?? listedValues === undefined)
     return report(`map needs single values, and this is ${kindInWords([branch])}.`, 'Name another field.');
-  if (known === undefined) {
+  if (listedValues === undefined) {
     const remedy = 'List the values in the contract as an enum, or remove map.';
     const message = 'The contract does not list the values. A value that map does not name cannot be adapted.';
     report(message, remedy, true);
     return valuesSchema([...values].flatMap(([key, value]) => (key === 'null' ? [] : [value])));
   }
-  const keys = known.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
+  const keys = listedValues.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
   const unmapped = keys.filter((key) => !values.has(key));
   if (unmapped.length > 0) {
     const message = `The contract has ${unmapped.length === 1 ? 'the value' : 'the values'} ${unmapped.join(', ')}, which map does not name.`;

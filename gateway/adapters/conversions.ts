@@ -15,14 +15,14 @@ export function numberOf(text: string): JsonValue | undefined {
   return String(value) === text ? value : JSON.rawJSON(text);
 }
 
-/** By conversion: returns the converted value, or undefined for a value that cannot be converted. */
+/** Key: the name of a conversion. Value: the function that converts. It returns undefined for a value that cannot be converted. */
 export const conversionOf: Readonly<
   Record<Conversion['to'], (value: JsonValue, digits: number) => JsonValue | undefined>
 > = {
   number: (value) => {
     if (typeof value !== 'string') return numberText(value) === undefined ? undefined : value;
     const decimal = decimalOf(value);
-    return decimal && numberOf(written(decimal));
+    return decimal && numberOf(textOfDecimal(decimal));
   },
   integer: (value) => {
     const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
@@ -36,14 +36,14 @@ export const conversionOf: Readonly<
     return value === 'true' ? true : value === 'false' ? false : undefined;
   },
   decimal_string: (value, digits) => {
-    const short = typeof value === 'number' ? paddedDecimal(String(value), digits) : undefined;
-    if (short !== undefined) return short;
+    const padded = typeof value === 'number' ? paddedDecimal(String(value), digits) : undefined;
+    if (padded !== undefined) return padded;
     const decimal = decimalOf(typeof value === 'string' ? value : (numberText(value) ?? ''));
     return decimal && fixedDecimal(decimal, digits);
   },
   date: (value) => momentOf(value)?.toISOString().slice(0, 10),
   date_time: (value) => {
-    if (typeof value === 'string' && hasTime.test(value)) return momentOf(value) && value;
+    if (typeof value === 'string' && dateTimeText.test(value)) return momentOf(value) && value;
     return momentOf(value)?.toISOString().replace('.000Z', 'Z');
   },
   epoch_seconds: (value) => {
@@ -52,14 +52,14 @@ export const conversionOf: Readonly<
   },
 };
 
-/** A number without its exponent. */
+/** The text of a number without an exponent. */
 function plainText(text: string | undefined): string | undefined {
   if (text === undefined || !/e/i.test(text)) return text;
   const decimal = decimalOf(text);
-  return decimal && written(decimal);
+  return decimal && textOfDecimal(decimal);
 }
 
-function written({ sign, whole, fraction }: Decimal): string {
+function textOfDecimal({ sign, whole, fraction }: Decimal): string {
   return `${sign}${whole}${fraction && `.${fraction}`}`;
 }
 
@@ -71,27 +71,27 @@ function paddedDecimal(text: string, digits: number): string | undefined {
   return `${text}${point === -1 ? '.' : ''}${'000000000000000'.slice(0, digits - decimals)}`;
 }
 
-const hasTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
-const isDate = /^\d{4}-\d\d-\d\d$/;
+const dateTimeText = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
+const dateText = /^\d{4}-\d\d-\d\d$/;
 
 /** The moment of an RFC 3339 text or of a number of seconds. A date is midnight UTC. */
 function momentOf(value: JsonValue): Date | undefined {
   const seconds = numberText(value);
-  const isText = typeof value === 'string' && (hasTime.test(value) || isDate.test(value));
+  const isText = typeof value === 'string' && (dateTimeText.test(value) || dateText.test(value));
   if (!isText && seconds === undefined) return undefined;
   const moment = new Date(isText ? value : Number(seconds) * 1000);
   const year = moment.getUTCFullYear();
   if (Number.isNaN(year) || year < 0 || year > 9999) return undefined;
   // Date accepts 2026-02-30 as a day of March.
-  return isText && isDate.test(value) && moment.toISOString().slice(0, 10) !== value ? undefined : moment;
+  return isText && dateText.test(value) && moment.toISOString().slice(0, 10) !== value ? undefined : moment;
 }
 
 export function isDateText(text: string): boolean {
-  return isDate.test(text) && momentOf(text) !== undefined;
+  return dateText.test(text) && momentOf(text) !== undefined;
 }
 
 export function isDateTimeText(text: string): boolean {
-  return hasTime.test(text) && momentOf(text) !== undefined;
+  return dateTimeText.test(text) && momentOf(text) !== undefined;
 }
 
 interface Decimal {

@@ -21,7 +21,8 @@ export const textFormats: Readonly<Record<string, (text: string) => boolean>> = 
   uuid: (text) => uuid.test(text),
 };
 
-const largestOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
+/** Key: a format. Value: the largest number of this format. */
+const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 const numberFormats: ReadonlySet<unknown> = new Set(['int32', 'int64', 'float', 'double', 'decimal', 'number']);
 
 /** Marks schemas of converted values. Comparisons ignore keywords that begin with `x-`. */
@@ -33,7 +34,7 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
 
 /**
  * The schema, in which constants, listed values and converted values have the format of `expected` if all of them match this
- * format. Without it, a constant date would differ from the date that the contract describes. `named`: the schemas that
+ * format. Without the format, a constant date would differ from the date that the contract describes. `named`: the schemas that
  * `expected` refers to.
  */
 export function withFormats(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
@@ -42,8 +43,10 @@ export function withFormats(schema: SubSchema, expected: SubSchema, named: Named
   // `find` returns the part of a target that describes the same values as `part`.
   const withFormatsOfPart = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
     targets.reduce((result: SubSchema, target) => {
-      const other = find(target);
-      return typeof other === 'object' && other !== null ? withFormats(result, other as PlainSchema, named) : result;
+      const targetPart = find(target);
+      return typeof targetPart === 'object' && targetPart !== null
+        ? withFormats(result, targetPart as PlainSchema, named)
+        : result;
     }, part);
   const result: Record<string, unknown> = { ...schema };
   for (const key of ['anyOf', 'oneOf', 'allOf'])
@@ -69,15 +72,15 @@ function branchesOrNone(schema: PlainSchema, named: NamedSchemas): PlainSchema[]
   }
 }
 
-/** Whether all values of a schema match a format, because it lists them or because they are converted. */
+/** Whether all values of a schema are known to match a format. This can only be known of listed values and of converted values. */
 function hasFormat(schema: PlainSchema, format: unknown): boolean {
   if (typeof format !== 'string') return false;
-  const largest = largestOf[format] ?? Number.POSITIVE_INFINITY;
-  const isWithin = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= largest;
+  const largestValue = largestValueOf[format] ?? Number.POSITIVE_INFINITY;
+  const isWithin = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= largestValue;
   const values = valuesOf(schema)?.filter((value) => value !== null);
   if (values) {
-    const check = textFormats[format];
-    return values.every((value) => (typeof value === 'string' ? (check?.(value) ?? true) : isWithin(value)));
+    const matchesFormat = textFormats[format];
+    return values.every((value) => (typeof value === 'string' ? (matchesFormat?.(value) ?? true) : isWithin(value)));
   }
   if (schema[convertedKeyword] !== true || !numberFormats.has(format)) return false;
   const isText = typesOf(schema)?.includes('string') ?? false;

@@ -24,22 +24,22 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
   const given = [...received].map(([name, { value }]) => [name, Array.isArray(value) ? [...value] : value] as const);
   const after = transform(Object.fromEntries(given)) as JsonMembers;
   const parts = Object.entries(after).flatMap(([name, value]) => {
-    const [known, form] = [received.get(name), forms.other.get(`query ${name}`)];
+    const [before, form] = [received.get(name), forms.other.get(`query ${name}`)];
     const texts = textsOf(value, `the parameter ${name} of the query`);
-    if (known && isWrittenAlike(known, value, form) && isSame(known.texts, texts)) return known.raws;
-    const rawName = known?.rawName ?? encodeURIComponent(name);
+    if (before && isWrittenAlike(before, value, form) && isSame(before.texts, texts)) return before.raws;
+    const rawName = before?.rawName ?? encodeURIComponent(name);
     return writtenValues(texts, form, spelling).map((text) => `${rawName}=${text}`);
   });
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
 /**
- * Whether both versions write the parameter in the same way, so that its bytes can be kept. Without a form they are kept, too,
- * because the contract may not describe the parameter.
+ * Whether both versions write the parameter in the same way, so that its bytes can be kept. Without a form, its bytes are also
+ * kept, because the contract may not describe the parameter.
  */
-function isWrittenAlike(known: ReceivedParameter, value: JsonValue, form: ParameterForm | undefined): boolean {
-  if (Array.isArray(known.value) !== Array.isArray(value)) return false;
-  return known.form?.separator === undefined || known.form.separator === form?.separator;
+function isWrittenAlike(before: ReceivedParameter, value: JsonValue, form: ParameterForm | undefined): boolean {
+  if (Array.isArray(before.value) !== Array.isArray(value)) return false;
+  return before.form?.separator === undefined || before.form.separator === form?.separator;
 }
 
 /** The values of the query parameters by name. */
@@ -47,7 +47,7 @@ export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<
   return new Map([...receivedIn(query, forms, new Map())].map(([name, { value }]) => [name, value]));
 }
 
-/** Adds the received bytes of each decoded text to `spelling`. */
+/** The parameters by name. Adds to `spelling`: the key is a decoded text, and the value is the text as received. */
 function receivedIn(
   query: string,
   forms: ParameterForms['own'],
@@ -183,7 +183,7 @@ export function writtenValues(
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((one, at) => one === b[at]);
+  return a.length === b.length && a.every((one, index) => one === b[index]);
 }
 
 export function formDecoded(text: string): string {

@@ -16,8 +16,9 @@ import { withFormats } from './formats.ts';
 
 export type ParameterPlace = 'path' | 'query';
 
-/** The parameters of an operation by place and name, and the named schemas that their schemas refer to. */
+/** The parameters of an operation, and the named schemas that their schemas refer to. */
 export interface ParameterParts {
+  /** Key: place and name, such as `query limit`. */
   readonly parameters: ReadonlyMap<string, PlainPart>;
   readonly named: NamedSchemas;
 }
@@ -39,12 +40,12 @@ export function parameterObject(
     properties.set(name, { type: 'string' });
     required.push(name);
   }
-  const own = [...parameters.values()].filter((part) => part['in'] === where);
-  for (const [index, { schema, name: written, in: _in, required: isRequired, ...rest }] of own.entries()) {
+  const parts = [...parameters.values()].filter((part) => part['in'] === where);
+  for (const [index, { schema, name: written, in: _in, required: isRequired, ...otherKeys }] of parts.entries()) {
     // A contract may use other names than the template: templates that differ only in parameter names are the same route.
     const name =
       where === 'path' && !names.includes(String(written)) ? (names[index] ?? String(written)) : String(written);
-    const property: PlainSchema = { ...(typeof schema === 'object' ? schema : {}), 'x-parameter': rest };
+    const property: PlainSchema = { ...(typeof schema === 'object' ? schema : {}), 'x-parameter': otherKeys };
     const form = formOf(property, where, named);
     // An empty list is not sent.
     const isList = typeof form === 'object' && form.separator !== undefined && property['type'] === 'array';
@@ -60,8 +61,9 @@ export function parametersOfPath(template: string): string[] {
 }
 
 /**
- * The parameters of a `parameterObject` after `operations`. A parameter that is always sent gets the default of the other version,
- * because defaults do not matter then. A parameter that an operation changes is written as the other version expects it.
+ * The parameters of a `parameterObject` after `operations`. A parameter that is always sent gets the default of the other version:
+ * its default is never used, and must not count as a difference. A parameter that an operation changes is written as the other
+ * version expects it.
  */
 export function parametersIn(
   schema: SubSchema,
@@ -72,23 +74,24 @@ export function parametersIn(
   if (typeof schema === 'boolean') return [...other.parameters.values()].filter((part) => part['in'] === where);
   const rewritten = rewrittenBy(operations);
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
-    const known = typeof property === 'object' ? property : {};
-    const rest = xParameterOf(known);
+    const propertySchema = typeof property === 'object' ? property : {};
+    const parameterKeys = xParameterOf(propertySchema);
     const isSent = requiredOf(schema).includes(name);
-    if ('content' in rest) return { ...rest, name, in: where, required: isSent };
-    const { 'x-parameter': _parameter, default: ownDefault, ...values } = known;
-    const { schema: described, ...otherParameter } = other.parameters.get(`${where} ${name}`) ?? {};
-    const otherSchema = typeof described === 'object' && described !== null ? (described as PlainSchema) : {};
+    if ('content' in parameterKeys) return { ...parameterKeys, name, in: where, required: isSent };
+    const { 'x-parameter': _parameter, default: ownDefault, ...valueSchema } = propertySchema;
+    const { schema: writtenSchema, ...otherParameter } = other.parameters.get(`${where} ${name}`) ?? {};
+    const otherSchema =
+      typeof writtenSchema === 'object' && writtenSchema !== null ? (writtenSchema as PlainSchema) : {};
     const usedDefault = isSent ? otherSchema['default'] : ownDefault;
-    const isReadable = [
-      formOf(known, where, own.named),
+    const areBothReadable = [
+      formOf(propertySchema, where, own.named),
       formOf({ ...otherSchema, 'x-parameter': otherParameter }, where, other.named),
     ].every((form) => typeof form === 'object');
     const { style, explode } = otherParameter;
-    const withOtherFormats = withFormats(values, otherSchema, other.named) as PlainSchema;
+    const withOtherFormats = withFormats(valueSchema, otherSchema, other.named) as PlainSchema;
     return {
-      ...rest,
-      ...(rewritten.has(name) && isReadable ? { style, explode } : {}),
+      ...parameterKeys,
+      ...(rewritten.has(name) && areBothReadable ? { style, explode } : {}),
       name,
       in: where,
       required: isSent,
@@ -144,19 +147,19 @@ export function formOf(
   named: NamedSchemas,
 ): ParameterForm | 'opaque' | 'parts' {
   if (typeof schema === 'boolean') return { separator: undefined, type: 'text' };
-  const { 'x-parameter': _parameter, ...values } = schema;
-  const { content, style: written, explode: isWritten } = xParameterOf(schema);
-  const style = typeof written === 'string' ? written : where === 'query' ? 'form' : 'simple';
-  const explode = typeof isWritten === 'boolean' ? isWritten : style === 'form';
-  const kinds = typesIn(values, named);
+  const { 'x-parameter': _parameter, ...valueSchema } = schema;
+  const { content, style: writtenStyle, explode: writtenExplode } = xParameterOf(schema);
+  const style = typeof writtenStyle === 'string' ? writtenStyle : where === 'query' ? 'form' : 'simple';
+  const explode = typeof writtenExplode === 'boolean' ? writtenExplode : style === 'form';
+  const kinds = typesIn(valueSchema, named);
   if (content !== undefined || !kinds) return 'opaque';
   const { types, items } = kinds;
   if (types.has('object')) return style === 'deepObject' || (style === 'form' && explode) ? 'parts' : 'opaque';
   if (/^(?:label|matrix|deepObject)$/.test(style)) return 'opaque';
   if (!types.has('array')) return { separator: undefined, type: typeOfText(types) };
   const separator = where === 'path' ? ',' : explode ? '&' : separatorOf[style];
-  const isOnlyList = types.size === 1 && !items.has('array') && !items.has('object');
-  return isOnlyList && separator !== undefined ? { separator, type: typeOfText(items) } : 'opaque';
+  const isListOfScalars = types.size === 1 && !items.has('array') && !items.has('object');
+  return isListOfScalars && separator !== undefined ? { separator, type: typeOfText(items) } : 'opaque';
 }
 
 /** The types of the values except null, and the types of the items of arrays. Undefined: the schema has too many alternatives. */

@@ -101,13 +101,14 @@ export function adaptedResponses(
       const expected = contentOf(entryFor(own, status));
       const content = Object.entries(contentOf(response)).map(([type, media]) => {
         if (!mayBeJson(type)) return [type, media] as const;
-        const to = expected[type] ?? Object.entries(expected).find(([other]) => mayBeJson(other))?.[1];
+        const expectedMedia =
+          expected[type] ?? Object.entries(expected).find(([otherType]) => mayBeJson(otherType))?.[1];
         const passage: Passage = {
           place: placeOf(status),
           what: `response ${status}`,
           from: schemaOf(media) ?? {},
           operations,
-          to: schemaOf(to),
+          to: schemaOf(expectedMedia),
           direction: 'response',
         };
         return [type, { ...media, schema: apply(passage) }] as const;
@@ -135,7 +136,9 @@ export function adaptedRequest(
     };
     return parametersIn(apply(passage), where, { own, other }, passage.operations);
   });
-  const unchanged = [...own.parameters].filter(([key]) => /^(?:header|cookie) /.test(key)).map(([, part]) => part);
+  const headersAndCookies = [...own.parameters]
+    .filter(([key]) => /^(?:header|cookie) /.test(key))
+    .map(([, part]) => part);
   const { body } = own;
   const expected = contentOf(other.body);
   const content = Object.entries(contentOf(body)).map(([type, media]) => {
@@ -151,7 +154,7 @@ export function adaptedRequest(
     return [type, { ...media, schema: apply(passage) }] as const;
   });
   const requestBody = body === undefined ? {} : { requestBody: { ...body, content: fromEntries(content) } };
-  return { ...own.security, parameters: [...parameters, ...unchanged], ...requestBody, responses: {} };
+  return { ...own.security, parameters: [...parameters, ...headersAndCookies], ...requestBody, responses: {} };
 }
 
 export interface RequestParts extends ParameterParts {
@@ -161,8 +164,8 @@ export interface RequestParts extends ParameterParts {
 }
 
 export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
-  const { security: ofApi } = side.root;
-  const { security = ofApi } = route.operation.value as { readonly security?: unknown };
+  const { security: apiSecurity } = side.root;
+  const { security = apiSecurity } = route.operation.value as { readonly security?: unknown };
   const bundle = side.bundles.request;
   return {
     parameters: parametersOf(route, bundle),

@@ -24,7 +24,8 @@ const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(3
 const digit = printable.filter((character) => /\d/.test(character));
 const word = printable.filter((character) => /\w/.test(character));
 const except = (set: readonly string[]): string[] => printable.filter((character) => !set.includes(character));
-const classes: Readonly<Record<string, readonly string[]>> = {
+/** Key: the letter after the backslash. Value: the characters that the class contains. */
+const characterClasses: Readonly<Record<string, readonly string[]>> = {
   d: digit,
   D: except(digit),
   w: word,
@@ -32,7 +33,7 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   s: [' '],
   S: except([' ']),
 };
-const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', 0: '\0' };
+const controlCharacters: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', 0: '\0' };
 // How often `*`, `+` and `{2,}` repeat a part at most, in addition to the required times.
 const mostExtraRepeats = 3;
 
@@ -83,8 +84,9 @@ class PatternParser {
   #escaped(): readonly string[] {
     const name = this.#text[this.#at] ?? '';
     this.#at += 1;
-    const known = classes[name] ?? (controls[name] === undefined ? undefined : [controls[name]]);
-    if (known) return known;
+    const characters =
+      characterClasses[name] ?? (controlCharacters[name] === undefined ? undefined : [controlCharacters[name]]);
+    if (characters) return characters;
     if (name === '' || /[\w]/.test(name)) throw new Unsupported();
     return [name];
   }
@@ -122,8 +124,8 @@ class PatternParser {
     if (whole === '') return part;
     this.#at += whole.length;
     const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0;
-    const isOpen = sign === undefined ? comma !== undefined && most === '' : sign !== '?';
-    const max = isOpen ? min + mostExtraRepeats : sign === '?' ? 1 : Number(comma === undefined ? least : most);
+    const hasNoMaximum = sign === undefined ? comma !== undefined && most === '' : sign !== '?';
+    const max = hasNoMaximum ? min + mostExtraRepeats : sign === '?' ? 1 : Number(comma === undefined ? least : most);
     return { kind: 'repeat', part, min, max };
   }
 }
@@ -183,8 +185,8 @@ export function textsFor(pattern: string): string[] | undefined {
   const texts = sources.map((source) => textFor(pattern, source)).filter((text) => text !== undefined);
   if (texts.length === 0) return undefined;
   const [first = ''] = texts;
-  const around = [`x${first}`, `${first}x`].filter((text) => regExpOf(pattern)?.test(text));
-  return [...new Set([...texts, ...around])];
+  const surrounded = [`x${first}`, `${first}x`].filter((text) => regExpOf(pattern)?.test(text));
+  return [...new Set([...texts, ...surrounded])];
 }
 
 /**

@@ -38,11 +38,11 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
   const defs: Record<string, unknown> = {};
   const routes = adapter.routes.flatMap((route): [string, PreparedRoute][] => {
     if ('gone' in route) return [];
-    const [found, theirs] = [own.find(route), other.find(route.to)];
-    if (!found || !theirs) return [];
+    const [ownRoute, otherRoute] = [own.find(route), other.find(route.to)];
+    if (!ownRoute || !otherRoute) return [];
     const name = `${route.method} ${route.path}`;
-    const declared = responsesIn(found, own);
-    const { accept } = negotiationOf(route, { own: declared, others: responsesIn(theirs, other) });
+    const declared = responsesIn(ownRoute, own);
+    const { accept } = negotiationOf(route, { own: declared, others: responsesIn(otherRoute, other) });
     const responses = [...declared].map(([status, response]) => {
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
       const schemas = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
@@ -54,7 +54,7 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
       });
       return [status, new Map(schemas)] as const;
     });
-    const parameters = formsOf(route, requestPartsOf(found, own), requestPartsOf(theirs, other));
+    const parameters = formsOf(route, requestPartsOf(ownRoute, own), requestPartsOf(otherRoute, other));
     return [[name, { responses: new Map(responses), parameters, accept }]];
   });
   const names = Object.keys(defs);
@@ -80,29 +80,32 @@ export function negotiationOf(
   const statuses = [...new Set([...others.keys(), ...rows.keys()])].filter(
     (status) => typesOf(others, status).length > 0,
   );
+  // Undefined: the bodies of the status are passed on unchanged.
   const rowFor = (status: string): readonly unknown[] | undefined => {
     // The row `default` is not used for redirects.
     const isPassedOn = status.startsWith('3') && !rows.has(status) && !rows.has('3XX');
     const row = isPassedOn ? undefined : entryFor(rows, status);
     return row?.length === 0 && !typesOf(own, status).some(mayBeJson) ? undefined : row;
   };
-  const changed = statuses.filter((status) => rowFor(status) !== undefined);
+  const changedStatuses = statuses.filter((status) => rowFor(status) !== undefined);
   const successes = statuses.filter((status) => status.startsWith('2'));
-  const isNegotiated = changed.length > 0 && successes.every((status) => changed.includes(status));
-  const jsonTypes = changed.flatMap((status) => {
+  const replacesAccept = changedStatuses.length > 0 && successes.every((status) => changedStatuses.includes(status));
+  const jsonTypes = changedStatuses.flatMap((status) => {
     const types = typesOf(others, status).filter(mayBeJson);
     const shared = types.filter((type) => typesOf(own, status).includes(type));
     return (shared.length > 0 ? shared : types).map((type) =>
       type.includes('*') ? 'application/json' : bareType(type),
     );
   });
-  const unadaptable = changed.flatMap((status) => {
+  const unadaptable = changedStatuses.flatMap((status) => {
     const types = typesOf(others, status);
-    const isAvoided = isNegotiated && types.some(mayBeJson);
-    const remaining = types.filter((type) => !mayBeJson(type) && !(isAvoided && !typesOf(own, status).includes(type)));
+    const canBeAvoided = replacesAccept && types.some(mayBeJson);
+    const remaining = types.filter(
+      (type) => !mayBeJson(type) && !(canBeAvoided && !typesOf(own, status).includes(type)),
+    );
     return remaining.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
   });
-  return { accept: isNegotiated && jsonTypes.length > 0 ? [...new Set(jsonTypes)] : undefined, unadaptable };
+  return { accept: replacesAccept && jsonTypes.length > 0 ? [...new Set(jsonTypes)] : undefined, unadaptable };
 }
 
 /** A media type without parameters. */

@@ -43,11 +43,11 @@ export interface RequestToCheck {
 /** The faults of one route, without those that a comparison of both contracts shows. */
 export function requestFaults(request: RequestToCheck): RequestFault[] {
   const { route, own } = request;
-  const ofParameters = (['path', 'query'] as const).flatMap((where) => {
+  const parameterFaults = (['path', 'query'] as const).flatMap((where) => {
     const forms = formsByName(parameterObject(own, where, route.path), where, own.named);
     return operationFaults(route.request[where], where, forms);
   });
-  return [...bodyFaults(request), ...pathFaults(request), ...ofParameters];
+  return [...bodyFaults(request), ...pathFaults(request), ...parameterFaults];
 }
 
 function bodyFaults({ route, at, own, names }: RequestToCheck): RequestFault[] {
@@ -68,10 +68,10 @@ function bodyFaults({ route, at, own, names }: RequestToCheck): RequestFault[] {
 /** Every path parameter of one version needs a counterpart in the path of the other version. */
 function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] {
   const place = [...at, 'request', 'path'];
-  const given = sent.filter((part) => part['in'] === 'path').map(({ name }) => String(name));
-  const wanted = parametersOfPath(route.to.path);
-  const missing = wanted.filter((name) => !given.includes(name));
-  const unused = given.filter((name) => !wanted.includes(name));
+  const sentNames = sent.filter((part) => part['in'] === 'path').map(({ name }) => String(name));
+  const wantedNames = parametersOfPath(route.to.path);
+  const missing = wantedNames.filter((name) => !sentNames.includes(name));
+  const unused = sentNames.filter((name) => !wantedNames.includes(name));
   if (missing.length > 0) {
     const [source] = unused;
     return missing.map((name) => {
@@ -91,8 +91,8 @@ function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] 
 
 type Form = ReturnType<typeof formOf>;
 
-function formsByName(from: PlainSchema, where: ParameterPlace, named: NamedSchemas): Map<string, Form> {
-  return new Map(Object.entries(propertiesOf(from)).map(([name, schema]) => [name, formOf(schema, where, named)]));
+function formsByName(object: PlainSchema, where: ParameterPlace, named: NamedSchemas): Map<string, Form> {
+  return new Map(Object.entries(propertiesOf(object)).map(([name, schema]) => [name, formOf(schema, where, named)]));
 }
 
 const kindsOnWholeParameters: ReadonlySet<Operation['kind']> = new Set(['rename', 'move', 'drop', 'const']);
@@ -141,9 +141,13 @@ function valueFaults(
     if (operation.kind === 'each') return valueFaults(operation.operations, where, fault);
     if (operation.kind !== 'const' && operation.kind !== 'default' && operation.kind !== 'map') return [];
     const values = operation.kind === 'map' ? [...operation.values.values()] : [operation.value];
-    const wrong = values.find((value) => isUnwritable(value, where));
-    if (wrong === undefined) return [];
-    const words = Array.isArray(wrong) ? 'This list' : wrong === '' ? 'An empty text' : JSON.stringify(wrong);
+    const unwritable = values.find((value) => isUnwritable(value, where));
+    if (unwritable === undefined) return [];
+    const words = Array.isArray(unwritable)
+      ? 'This list'
+      : unwritable === ''
+        ? 'An empty text'
+        : JSON.stringify(unwritable);
     const text = where === 'path' ? 'a text other than "", "." and ".."' : 'a text';
     const remedy = `Write ${text}, a number, a boolean or a list of them.`;
     return fault(`${words} cannot be written in a ${where}.`, remedy);
@@ -167,15 +171,15 @@ function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
 export function writingFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
   const { route, own, other, validators, samples } = request;
   if (route.request[where].length === 0) return undefined;
-  const from = parameterObject(own, where, route.path);
+  const schema = parameterObject(own, where, route.path);
   const forms = formsOf(route, own, other);
   const compiled = new CompiledRoute(route, forms);
   const sampler = new SchemaSampler(own.named, 1, 'request');
   for (let count = 0; count < samples; count += 1) {
-    const value = sampler.next(from, (['least', 'most'] as const)[count]);
-    if (value === undefined || !validators.own.isValid(from, value)) continue;
+    const value = sampler.next(schema, (['least', 'most'] as const)[count]);
+    if (value === undefined || !validators.own.isValid(schema, value)) continue;
     const written = pathOrQueryWith(value as JsonMembers, {
-      from,
+      schema,
       where,
       template: route.path,
       named: own.named,
@@ -230,7 +234,7 @@ function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator:
     const items = [value].flat().map((one) => (typeof one === 'string' ? meaningOf(one, { type }) : one));
     return Array.isArray(value) ? items : (items[0] ?? null);
   });
-  // A number with more digits than a double has is an object until it is written.
+  // A number whose text is kept is an object (`JSON.rawJSON`). Writing it as JSON and parsing the JSON makes it a number.
   return readings.some((reading) => validator.isValid(schema, JSON.parse(JSON.stringify(reading))));
 }
 
@@ -238,30 +242,30 @@ function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator:
 function pathOrQueryWith(
   values: JsonMembers,
   {
-    from,
+    schema,
     where,
     template,
     named,
     forms,
   }: {
-    readonly from: PlainSchema;
+    readonly schema: PlainSchema;
     readonly where: ParameterPlace;
     readonly template: string;
     readonly named: NamedSchemas;
     readonly forms: ParameterForms;
   },
 ): string | undefined {
-  const kinds = formsByName(from, where, named);
+  const formByName = formsByName(schema, where, named);
   const texts = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(values)) {
     // Operations do not read the other parameters, so any text can stand for them.
-    const isRead = typeof kinds.get(name) === 'object';
+    const isRead = typeof formByName.get(name) === 'object';
     const items = isRead ? [value].flat().flatMap((one) => (one === null ? [] : [textOf(one)])) : ['x'];
     const written = writtenOrNone(items, forms.own.get(`${where} ${name}`));
     if (written === undefined) return undefined;
     texts.set(name, written);
   }
-  if (requiredOf(from).some((name) => !texts.get(name)?.length)) return undefined;
+  if (requiredOf(schema).some((name) => !texts.get(name)?.length)) return undefined;
   if (where === 'path') {
     const isImpossible = [...texts.values()].some(([text = '']) => isNoSegment(text));
     return isImpossible

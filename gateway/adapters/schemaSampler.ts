@@ -19,15 +19,15 @@ import { pick, type Random, randomFrom, regExpOf, textFor } from './patternTexts
 /** The values of a schema cannot be generated, for example because of recursion without an end or an unsupported pattern. */
 class Unsampled extends Error {}
 
-const deepest = 12;
+const maxDepth = 12;
 // Below this depth, optional fields and items are left out, so that recursive values end.
-const sparseFrom = 5;
+const sparseDepth = 5;
 // They are also left out once a value has this many parts, except near its root.
-const mostParts = 200;
+const maxParts = 200;
 // The largest values of schemas without a limit.
-const longText = 2000;
+const longTextLength = 2000;
 const largeNumber = 1e9;
-const largestOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
+const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 
 /** Generates values of schemas. The same seed gives the same values. */
 export class SchemaSampler {
@@ -36,8 +36,8 @@ export class SchemaSampler {
   readonly #random: Random;
   readonly #absenceKeyword: 'readOnly' | 'writeOnly';
   #extreme: 'least' | 'most' | undefined;
-  /** The parts of the value so far. */
-  #parts = 0;
+  /** The number of parts of the value so far. */
+  #partCount = 0;
 
   /** Fields that are `readOnly` are left out of requests, and `writeOnly` ones out of responses. */
   constructor(named: NamedSchemas, seed: number, direction: 'request' | 'response') {
@@ -52,7 +52,7 @@ export class SchemaSampler {
    */
   next(schema: SubSchema, extreme?: 'least' | 'most'): JsonValue | undefined {
     this.#extreme = extreme;
-    this.#parts = 0;
+    this.#partCount = 0;
     try {
       return this.#value(schema, 0);
     } catch (error) {
@@ -62,7 +62,7 @@ export class SchemaSampler {
   }
 
   #isSparse(depth: number): boolean {
-    return depth > sparseFrom || (depth > 2 && this.#parts > mostParts);
+    return depth > sparseDepth || (depth > 2 && this.#partCount > maxParts);
   }
 
   #chance(share: number): boolean {
@@ -70,19 +70,24 @@ export class SchemaSampler {
   }
 
   #value(schema: SubSchema, depth: number): JsonValue {
-    if (depth > deepest) throw new Unsampled();
-    this.#parts += 1;
+    if (depth > maxDepth) throw new Unsampled();
+    this.#partCount += 1;
     const branches = this.#branches.get(schema) ?? branchesOf(schema, this.#named);
     this.#branches.set(schema, branches);
     if (branches.length === 0) throw new Unsampled();
-    const scalar = branches.filter((branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'));
-    const branch = pick(this.#isSparse(depth) && scalar.length > 0 ? scalar : branches, this.#random);
+    const scalars = branches.filter(
+      (branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'),
+    );
+    const branch = pick(this.#isSparse(depth) && scalars.length > 0 ? scalars : branches, this.#random);
     const values = valuesOf(branch);
     if (values?.length === 0) throw new Unsampled();
     if (values) return pick(values, this.#random) as JsonValue;
     const types = typesOf(branch) ?? ['string', 'integer', 'boolean'];
-    const own = types.filter((type) => type !== 'null');
-    const type = own.length === 0 || (types.includes('null') && this.#chance(0.2)) ? 'null' : pick(own, this.#random);
+    const nonNullTypes = types.filter((type) => type !== 'null');
+    const type =
+      nonNullTypes.length === 0 || (types.includes('null') && this.#chance(0.2))
+        ? 'null'
+        : pick(nonNullTypes, this.#random);
     switch (type) {
       case 'null':
         return null;
@@ -138,29 +143,29 @@ export class SchemaSampler {
 
   /** A number from `least` to `most`. The limits are more likely than other numbers. */
   #between(least: number, most: number): number {
-    const chance = this.#random();
-    if (this.#extreme === 'least' || (chance < 0.15 && !this.#extreme)) return least;
-    if (this.#extreme === 'most' || chance < 0.3) return most;
+    const random = this.#random();
+    if (this.#extreme === 'least' || (random < 0.15 && !this.#extreme)) return least;
+    if (this.#extreme === 'most' || random < 0.3) return most;
     return least + Math.floor(this.#random() * (most - least + 1));
   }
 
   #text(branch: PlainSchema): string {
     const { pattern, format } = branch;
     const least = Number(branch['minLength'] ?? 0);
-    const limit = Number(branch['maxLength'] ?? Number.POSITIVE_INFINITY);
+    const most = Number(branch['maxLength'] ?? Number.POSITIVE_INFINITY);
     if (typeof pattern === 'string') {
       for (let tries = 0; tries < 20; tries += 1) {
         const text = textFor(pattern, this.#random);
         if (text === undefined) continue;
         const padded = text.padEnd(least, 'x');
-        if (padded.length <= limit && regExpOf(pattern)?.test(padded)) return padded;
+        if (padded.length <= most && regExpOf(pattern)?.test(padded)) return padded;
       }
       throw new Unsampled();
     }
-    const known = typeof format === 'string' ? this.#formatted(format) : undefined;
-    if (known !== undefined && known.length >= least && known.length <= limit) return known;
-    const usual = least + (this.#extreme === 'most' ? longText : 12);
-    const length = this.#between(least, limit <= 10_000 ? limit : usual);
+    const formatted = typeof format === 'string' ? this.#formatted(format) : undefined;
+    if (formatted !== undefined && formatted.length >= least && formatted.length <= most) return formatted;
+    const usual = least + (this.#extreme === 'most' ? longTextLength : 12);
+    const length = this.#between(least, most <= 10_000 ? most : usual);
     const start = Array.from({ length: Math.min(length, 4) }, () => pick(letters, this.#random)).join('');
     return start + filler.slice(0, length - start.length).padEnd(length - start.length, filler);
   }
@@ -208,12 +213,12 @@ export class SchemaSampler {
       const isExcluded = typeof exclusive === 'number' && (steps * unit) / scale === exclusive;
       return isExcluded ? steps + (isLower ? 1 : -1) : steps;
     };
-    const largest = largestOf[String(branch['format'])];
-    const wide = Math.floor(((this.#extreme ? (largest ?? largeNumber) : 1000) * scale) / unit);
+    const largest = largestValueOf[String(branch['format'])];
+    const range = Math.floor(((this.#extreme ? (largest ?? largeNumber) : 1000) * scale) / unit);
     const low = limitOf('minimum', 'exclusiveMinimum', true);
     const high = limitOf('maximum', 'exclusiveMaximum', false);
-    const from = low ?? (high ?? 0) - wide;
-    const steps = this.#between(from, Math.max(from, high ?? Math.max(0, from) + wide));
+    const lowest = low ?? (high ?? 0) - range;
+    const steps = this.#between(lowest, Math.max(lowest, high ?? Math.max(0, lowest) + range));
     return Number(((steps * unit) / scale).toFixed(decimals));
   }
 }

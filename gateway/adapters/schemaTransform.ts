@@ -55,7 +55,7 @@ export class SchemaTransform {
   apply(schema: SubSchema, operations: readonly Operation[]): SubSchema {
     let result = schema;
     for (const operation of operations) {
-      const before = this.problems.length;
+      const problemCount = this.problems.length;
       try {
         result = this.#applyOne(result, operation);
       } catch (error) {
@@ -63,7 +63,7 @@ export class SchemaTransform {
         this.#fault(operation, 'The schema has too many alternatives to be followed.', 'Write gone: with the reason.');
       }
       // Operations after a faulty one are skipped: most of their faults would only follow from it.
-      if (this.problems.slice(before).some(({ isWarning }) => !isWarning)) return true;
+      if (this.problems.slice(problemCount).some(({ isWarning }) => !isWarning)) return true;
     }
     return result;
   }
@@ -125,7 +125,7 @@ export class SchemaTransform {
   ): SubSchema {
     const branches = branchesOf(schema, this.#named);
     const objects = branches.filter((branch) => hasType(branch, 'object'));
-    const before = this.problems.length;
+    const problemCount = this.problems.length;
     if (objects.length === 0) {
       const isArray = branches.some((branch) => hasType(branch, 'array'));
       const remedy = isArray ? 'Use each for the items of an array.' : 'Name a field of an object.';
@@ -141,14 +141,14 @@ export class SchemaTransform {
       if (changed !== branch && changed !== undefined) isFound = true;
       return changed ?? branch;
     });
-    if (isFound || this.problems.length > before) return joined(result);
-    const known = [...new Set(objects.flatMap((object) => Object.keys(propertiesOf(object))))];
-    const best = nearest(name, known);
-    const list = known.length === 0 ? 'It names no fields.' : `It has ${known.slice(0, 12).join(', ')}.`;
+    if (isFound || this.problems.length > problemCount) return joined(result);
+    const fieldNames = [...new Set(objects.flatMap((object) => Object.keys(propertiesOf(object))))];
+    const best = nearest(name, fieldNames);
+    const hint = fieldNames.length === 0 ? 'It names no fields.' : `It has ${fieldNames.slice(0, 12).join(', ')}.`;
     return this.#fault(
       operation,
       `The contract has no field ${name} here.`,
-      best === undefined ? list : `Did you mean ${best}?`,
+      best === undefined ? hint : `Did you mean ${best}?`,
     );
   }
 
@@ -158,15 +158,15 @@ export class SchemaTransform {
     operation: Operation & { readonly kind: 'const' | 'default' },
   ): PlainSchema {
     const { value } = operation;
-    const before = fieldOf(object, name);
-    if (before === undefined) return withField(object, name, constantSchema(value));
+    const existing = fieldOf(object, name);
+    if (existing === undefined) return withField(object, name, constantSchema(value));
     if (requiredOf(object).includes(name)) {
       const message = `${name} is always present, so its default is never used.`;
       this.problems.push({ operation, message, remedy: 'Remove it.', isWarning: true });
       return { ...object };
     }
-    const { readOnly: _readOnly, writeOnly: _writeOnly, ...known } = typeof before === 'object' ? before : {};
-    return withField(object, name, this.#including(typeof before === 'object' ? known : before, value));
+    const { readOnly: _readOnly, writeOnly: _writeOnly, ...keywords } = typeof existing === 'object' ? existing : {};
+    return withField(object, name, this.#including(typeof existing === 'object' ? keywords : existing, value));
   }
 
   /** The schema with one more valid value. */
@@ -181,13 +181,13 @@ export class SchemaTransform {
   #moved(schema: SubSchema, operation: Operation, to: Keys): SubSchema {
     const { at } = operation;
     if (operation.kind === 'rename') return this.#renamed(schema, operation, to.at(-1) ?? '');
-    const different = at.findIndex((key, index) => key !== to[index]);
-    const shared = Math.max(0, Math.min(different, at.length - 1, to.length - 1));
-    return this.#within(schema, at.slice(0, shared), operation, (parent) => {
-      const name = at[shared] ?? '';
+    const firstDifferent = at.findIndex((key, index) => key !== to[index]);
+    const depth = Math.max(0, Math.min(firstDifferent, at.length - 1, to.length - 1));
+    return this.#within(schema, at.slice(0, depth), operation, (parent) => {
+      const name = at[depth] ?? '';
       return this.#onObjects(parent, operation, name, (object) => {
         if (fieldOf(object, name) === undefined) return undefined;
-        const moved = this.#movedWithin(withoutNull(object) ?? object, at.slice(shared), to.slice(shared), operation);
+        const moved = this.#movedWithin(withoutNull(object) ?? object, at.slice(depth), to.slice(depth), operation);
         return allowsNull(object) ? joined([moved, { type: 'null' }]) : moved;
       });
     });
@@ -196,16 +196,16 @@ export class SchemaTransform {
   /** `at` and `to` have different first keys, or `to` has only one. */
   #movedWithin(schema: PlainSchema, at: Keys, to: Keys, operation: Operation): SubSchema {
     const name = at.at(-1) ?? '';
-    const found: SubSchema[] = [];
-    const taken = this.#within(schema, at.slice(0, -1), operation, (parent) =>
+    const foundFields: SubSchema[] = [];
+    const withoutSource = this.#within(schema, at.slice(0, -1), operation, (parent) =>
       this.#onObjects(parent, operation, name, (object) => {
         const field = fieldOf(object, name);
-        if (field !== undefined) found.push(field);
+        if (field !== undefined) foundFields.push(field);
         return withoutField(object, name);
       }),
     );
-    if (found.length === 0) return true;
-    return this.#placed(taken, to, joined(found), isAlwaysPresent(schema, at, this.#named), operation);
+    if (foundFields.length === 0) return true;
+    return this.#placed(withoutSource, to, joined(foundFields), isAlwaysPresent(schema, at, this.#named), operation);
   }
 
   #renamed(schema: SubSchema, operation: Operation, to: string): SubSchema {
@@ -220,7 +220,7 @@ export class SchemaTransform {
   }
 
   /** Puts a field into an object, which is created if it does not exist. */
-  #placed(schema: SubSchema, to: Keys, field: SubSchema, isAlways: boolean, operation: Operation): SubSchema {
+  #placed(schema: SubSchema, to: Keys, field: SubSchema, isRequired: boolean, operation: Operation): SubSchema {
     const [key = '', ...rest] = to;
     const branches = branchesOf(schema, this.#named);
     if (!branches.some((branch) => hasType(branch, 'object')))
@@ -232,15 +232,16 @@ export class SchemaTransform {
     return joined(
       branches.map((object) => {
         if (!hasType(object, 'object')) return object;
-        const known = fieldOf(object, key);
+        const existing = fieldOf(object, key);
         if (rest.length === 0) {
-          if (known !== undefined) return this.#reportTaken(operation, key);
-          return withField(object, key, field, isAlways);
+          if (existing !== undefined) return this.#reportTaken(operation, key);
+          return withField(object, key, field, isRequired);
         }
-        const isKept = requiredOf(object).includes(key);
+        const wasRequired = requiredOf(object).includes(key);
         const empty = { type: 'object', properties: {}, required: [] };
-        const target = known === undefined ? empty : isKept ? known : joined([known, empty]);
-        return withField(object, key, this.#placed(target, rest, field, isAlways, operation), isAlways || isKept);
+        const target = existing === undefined ? empty : wasRequired ? existing : joined([existing, empty]);
+        const placed = this.#placed(target, rest, field, isRequired, operation);
+        return withField(object, key, placed, isRequired || wasRequired);
       }),
     );
   }
@@ -264,9 +265,9 @@ export class SchemaTransform {
     const nullAfter = operation.kind === 'map' ? operation.values.get('null') : undefined;
     return joined(
       branchesOf(schema, this.#named).flatMap((branch) => {
-        const own = withoutNull(branch);
-        const result: SubSchema[] = own ? [this.#changeOf(operation)(own)] : [];
-        if (!own || allowsNull(branch))
+        const nonNull = withoutNull(branch);
+        const result: SubSchema[] = nonNull ? [this.#changeOf(operation)(nonNull)] : [];
+        if (!nonNull || allowsNull(branch))
           result.push(nullAfter === undefined ? { type: 'null' } : constantSchema(nullAfter));
         return result;
       }),

@@ -41,13 +41,13 @@ export function compileOperations(operations: readonly Operation[]): (value: Jso
 interface ObjectPlan {
   readonly kind: 'plan';
   readonly parent: Keys;
-  /** By the name of a field before the pass. */
+  /** Key: the name of a field before the pass. */
   readonly fields: Map<string, FieldPlan>;
   /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
   readonly names: Map<string, string>;
   /** Key: a name that a rename gives. Value: what is done with a field that already has this name before the pass. */
   readonly aliases: Map<string, Alias>;
-  /** Fields that are set after the pass. */
+  /** Fields that are set after the pass. Key: the name of the field. */
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
@@ -223,28 +223,28 @@ function moved(value: JsonValue, at: Keys, to: Keys): JsonValue {
 function within(keys: readonly string[], step: Step): Step {
   const [key, ...rest] = keys;
   if (key === undefined) return step;
-  const inner = within(rest, step);
+  const innerStep = within(rest, step);
   return (value) => {
     const child = isMembers(value) ? memberOf(value, key) : undefined;
     if (child === undefined || !isMembers(value)) return value;
-    const next = inner(child);
+    const next = innerStep(child);
     if (next !== undefined && next !== child) setMember(value, key, next);
     return value;
   };
 }
 
-/** Applies `inner` to each item of an array, or to each value of an object. Leaves null as it is. */
-function eachStep(inner: (value: JsonValue) => JsonValue, at: Keys): Step {
+/** Applies `changeItem` to each item of an array, or to each value of an object. Leaves null as it is. */
+function eachStep(changeItem: (value: JsonValue) => JsonValue, at: Keys): Step {
   return (value) => {
     if (value === null) return value;
     let key: string | number = 0;
     try {
       if (Array.isArray(value)) {
-        for (key = 0; key < value.length; key += 1) value[key] = inner(value[key] as JsonValue);
+        for (key = 0; key < value.length; key += 1) value[key] = changeItem(value[key] as JsonValue);
         return value;
       }
       if (isMembers(value)) {
-        for (key of Object.keys(value)) setMember(value, key, inner(memberOf(value, key) as JsonValue));
+        for (key of Object.keys(value)) setMember(value, key, changeItem(memberOf(value, key) as JsonValue));
         return value;
       }
     } catch (error) {
@@ -270,8 +270,8 @@ export function mapKey(value: JsonValue): string | undefined {
   const decimal = text === undefined ? undefined : decimalOf(text);
   if (!decimal) return text;
   const { sign, whole, fraction } = decimal;
-  const rest = fraction.replace(/0+$/, '');
-  const digits = rest === '' ? whole : `${whole}.${rest}`;
+  const decimals = fraction.replace(/0+$/, '');
+  const digits = decimals === '' ? whole : `${whole}.${decimals}`;
   return digits === '0' ? digits : sign + digits;
 }
 

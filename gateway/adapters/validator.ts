@@ -117,12 +117,12 @@ export function checkCodeOf($defs: Readonly<Record<string, unknown>>, names: rea
     const token = name.replaceAll('~', '~0').replaceAll('/', '~1');
     return [name, `${$id}#/$defs/${encodeURIComponent(token)}`] as const;
   });
-  const compiled = refs.filter(([, ref]) => {
+  const compilable = refs.filter(([, ref]) => {
     try {
       return ajv.getSchema(ref) !== undefined;
     } catch {
       return false;
     }
   });
-  return standaloneCode.default(ajv, Object.fromEntries(compiled));
+  return standaloneCode.default(ajv, Object.fromEntries(compilable));
 }

@@ -42,18 +42,18 @@ export async function verifyAdapters(result: ConfigResult, samples?: number): Pr
   const { snapshot, source } = result;
   if (!snapshot || !source) return result;
   const found = { faults: [] as Fault[], warnings: [...result.warnings] };
-  const prepared = new Map<string, Version>();
+  const versions = new Map<string, Version>();
   for (const version of snapshot.byMajor) {
     const { adapter } = version;
     if (!adapter) continue;
     const check = new AdapterCheck(version, adapter, snapshot, source, samples ?? samplesAtLoad(adapter.routes.length));
-    const complete = await check.run();
-    if (complete) prepared.set(version.name, { ...version, adapter: complete });
+    const preparedAdapter = await check.run();
+    if (preparedAdapter) versions.set(version.name, { ...version, adapter: preparedAdapter });
     found.faults.push(...check.faults);
     found.warnings.push(...check.warnings);
   }
   if (found.faults.length > 0) return { source, snapshot: undefined, faults: found.faults.sort(byPlace), warnings: [] };
-  return { source, snapshot: withVersions(snapshot, prepared), faults: [], warnings: found.warnings.sort(byPlace) };
+  return { source, snapshot: withVersions(snapshot, versions), faults: [], warnings: found.warnings.sort(byPlace) };
 }
 
 /** The check of one adapter. */
@@ -178,9 +178,9 @@ export class RouteCheck {
   run(): void {
     const { route, own, other, ownRoute, otherRoute, at } = this.#parts;
     const responses = { own: responsesIn(ownRoute, own), others: responsesIn(otherRoute, other) };
-    const answered = [...responses.others.keys()].map((status) => entryFor(route.responses, status));
+    const usedRows = [...responses.others.keys()].map((status) => entryFor(route.responses, status));
     for (const [status, operations] of route.responses) {
-      if (operations.length === 0 || answered.includes(operations) || entryFor(responses.others, status)) continue;
+      if (operations.length === 0 || usedRows.includes(operations) || entryFor(responses.others, status)) continue;
       const message = `${this.#names.other} declares no response ${status} for this route.`;
       this.#fault([...at, 'response', status], message, 'Remove the row, or correct its status.');
     }
@@ -213,10 +213,10 @@ export class RouteCheck {
       this.#compare(documents, 'response');
     }
     this.#hasFaults = false;
-    const requests = { own: requestPartsOf(ownRoute, own), other: requestPartsOf(otherRoute, other) };
-    const sent = adaptedRequest(route, requests, (part) => [...at, 'request', part], this.#applyFrom(own, other));
-    const request = {
-      ...requests,
+    const requestParts = { own: requestPartsOf(ownRoute, own), other: requestPartsOf(otherRoute, other) };
+    const sent = adaptedRequest(route, requestParts, (part) => [...at, 'request', part], this.#applyFrom(own, other));
+    const requestToCheck = {
+      ...requestParts,
       route,
       at,
       sent: sent.parameters,
@@ -224,14 +224,14 @@ export class RouteCheck {
       validators: { own: own.validators.request, other: other.validators.request },
       samples: this.#samples,
     };
-    for (const { place, message, remedy } of requestFaults(request)) this.#fault(place, message, remedy);
+    for (const { place, message, remedy } of requestFaults(requestToCheck)) this.#fault(place, message, remedy);
     if (this.#hasFaults) return;
     for (const where of ['path', 'query'] as const) {
-      const message = writingFault(request, where);
+      const message = writingFault(requestToCheck, where);
       if (message !== undefined)
         this.#sampleFaults.push({ place: [...at, 'request', where], direction: 'request', message });
     }
-    const { parameters, body, security } = requests.other;
+    const { parameters, body, security } = requestParts.other;
     const accepted = {
       ...security,
       parameters: [...parameters.values()],
@@ -274,16 +274,16 @@ export class RouteCheck {
   #compare([old, now]: readonly [old: Documents, now: Documents], direction: Passage['direction']): void {
     const { at } = this.#parts;
     const sampleFaults = this.#sampleFaults.filter((one) => one.direction === direction);
-    const faults = findingsOf(compareContracts(old, now, levelOf)).flatMap(
+    const differences = findingsOf(compareContracts(old, now, levelOf)).flatMap(
       (finding) => judgeDifference(finding, direction, this.#names) ?? [],
     );
-    for (const { message, remedy, isWarning, place } of faults) {
+    for (const { message, remedy, isWarning, place } of differences) {
       const where = direction === 'response' ? ['response', ...place] : ['request', ...place];
       if (isWarning) this.#report.add([...at, ...where], message, remedy, true);
       else this.#fault([...at, ...where], message, remedy);
     }
     // Generated values would only show the same faults again, less exactly.
-    if (faults.some(({ isWarning }) => !isWarning)) return;
+    if (differences.some(({ isWarning }) => !isWarning)) return;
     for (const { place, message } of sampleFaults)
       this.#fault(
         place,
