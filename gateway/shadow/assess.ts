@@ -71,12 +71,12 @@ export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   );
 }
 
-function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence {
-  const rows = all.filter(({ kind }) => kind !== 'control');
-  const controlRows = all.filter(({ kind }) => kind === 'control');
+function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvidence {
+  const rows = allRows.filter(({ kind }) => kind !== 'control');
+  const controlRows = allRows.filter(({ kind }) => kind === 'control');
   const evidence = new RouteRows(rows, controlRows);
   const pairRows = rows.filter(isPairRow);
-  const reasons = Map.groupBy(
+  const rowsByReason = Map.groupBy(
     pairRows.filter(({ detail }) => detail !== 'body'),
     ({ detail }) => detail,
   );
@@ -86,7 +86,7 @@ function assessRoute(route: string, all: readonly EvidenceRow[]): RouteEvidence 
     pairs: sumPairs(pairRows),
     compared: sumPairs(pairRows.filter(({ detail }) => detail === 'body')),
     control: sumPairs(controlRows.filter(isPairRow)),
-    skipped: [...reasons].map(([reason, skipped]) => ({ reason, pairs: sumPairs(skipped) })),
+    skipped: [...rowsByReason].map(([reason, skipped]) => ({ reason, pairs: sumPairs(skipped) })),
     differences: differences.toSorted(
       (a, b) => classes.indexOf(a.class) - classes.indexOf(b.class) || b.count - a.count || compareText(a.path, b.path),
     ),
@@ -115,7 +115,7 @@ class RouteRows {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
     return rows.flatMap((counted) => {
       // A row about a violation counts only the pairs with the violation.
-      const row = { ...counted, pairs: this.#compared(counted) };
+      const row = { ...counted, pairs: this.#comparedPairs(counted) };
       const { what, declares, newMore } = row;
       const control = this.#control.get(propertyKeyOf(row));
       const isAlsoOld = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
@@ -171,15 +171,15 @@ class RouteRows {
       const row = { ...counted, pairs: this.#pairs };
       const { detail: status, newMore, oldMore, declares } = row;
       if (newMore === 0) return [];
-      const former = lessFrequent.filter((one) => one !== counted);
-      const detail = `${former.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
+      const formerStatuses = lessFrequent.filter((one) => one !== counted);
+      const detail = `${formerStatuses.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
       if (!isOneSided(row, 'newMore')) {
         const isInBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
         return [difference(row, ['status', detail], isInBoth ? noise : tooFew, newMore)];
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       const [before, after] = declares.split(' → ');
-      const isFormerUnlisted = former.some((one) => one.declares === 'optional → unlisted');
+      const isFormerUnlisted = formerStatuses.some((one) => one.declares === 'optional → unlisted');
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -198,10 +198,10 @@ class RouteRows {
     const found = this.#rows.flatMap((row) => {
       const { what, status, path, declares, pairs, oldShare } = row;
       if (what !== 'value' || !/^(?:required|optional) /.test(declares)) return [];
-      const nulls = this.#find(row, 'null')?.oldShare ?? 0;
+      const nullShare = this.#rowAt(row, 'null')?.oldShare ?? 0;
       if (pairs >= leastPairs && oldShare > 0) return [];
-      const never = path.endsWith('/*') ? 'always empty' : nulls > 0 ? 'always null' : 'never sent';
-      const why = pairs === 0 ? 'never reached' : oldShare === 0 ? never : `fewer than ${leastPairs} pairs`;
+      const whyNever = path.endsWith('/*') ? 'always empty' : nullShare > 0 ? 'always null' : 'never sent';
+      const why = pairs === 0 ? 'never reached' : oldShare === 0 ? whyNever : `fewer than ${leastPairs} pairs`;
       return [{ status, path, why }];
     });
     // What is below an unseen path is unseen for the same reason.
@@ -227,19 +227,19 @@ class RouteRows {
       return ['media', `${former.map(({ detail }) => detail).join(', ')} → ${row.detail}`];
     }
     if (row.path.endsWith('/*')) return ['empty', ''];
-    const nulls = this.#find(row, 'null');
+    const nullRow = this.#rowAt(row, 'null');
     const lost = row.oldShare - row.newShare;
-    return [nulls && nulls.newShare - nulls.oldShare > lost / 2 ? 'null' : 'absent', ''];
+    return [nullRow && nullRow.newShare - nullRow.oldShare > lost / 2 ? 'null' : 'absent', ''];
   }
 
   /** `string → number`, from the old types to the new one. Only `string` if all old values had this type. */
   #types(row: EvidenceRow): string {
     const types = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'type');
-    const former = types.filter(({ oldShare }) => oldShare > 0).map(({ detail }) => detail);
-    const now = row.what === 'type' ? row.detail : row.detail.slice('type '.length);
-    const others = former.filter((type) => type !== now);
-    if (former.length > 0 && others.length === 0) return now;
-    return `${others.join(', ') || 'no value'} → ${now}`;
+    const oldTypes = types.filter(({ oldShare }) => oldShare > 0).map(({ detail }) => detail);
+    const newType = row.what === 'type' ? row.detail : row.detail.slice('type '.length);
+    const otherOldTypes = oldTypes.filter((type) => type !== newType);
+    if (oldTypes.length > 0 && otherOldTypes.length === 0) return newType;
+    return `${otherOldTypes.join(', ') || 'no value'} → ${newType}`;
   }
 
   /** Whether two responses of the old version differ in the same direction. */
@@ -271,13 +271,13 @@ class RouteRows {
   }
 
   /** The pairs whose bodies were compared. For `syntax`, also the pairs with a body that is not JSON. */
-  #compared({ status, pairs, what }: EvidenceRow): number {
+  #comparedPairs({ status, pairs, what }: EvidenceRow): number {
     const bodies =
       this.#byPath.get(`${status} `)?.find((row) => row.what === 'pair' && row.detail === 'body')?.pairs ?? 0;
     return what === 'syntax' ? bodies + pairs : bodies;
   }
 
-  #find({ status, path }: EvidenceRow, what: string): EvidenceRow | undefined {
+  #rowAt({ status, path }: EvidenceRow, what: string): EvidenceRow | undefined {
     return this.#byPath.get(`${status} ${path}`)?.find((row) => row.what === what);
   }
 }

@@ -9,7 +9,7 @@ import { addObservation, compareShapes, declaredAt, type Observation } from './s
 const mostPaths = 500;
 // Combinations of a route and its statuses. For further ones, nothing below the root of the body is compared.
 const mostResponses = 5_000;
-// Of one body.
+// Violations of one body by one contract. Further ones are ignored.
 const mostViolations = 2_000;
 
 /** The paths of the bodies of one route and status. */
@@ -76,7 +76,7 @@ export class ResponseComparer {
   listedPaths(pair: ResponsePair): BodyPath[] {
     const [oldListed, newListed] = this.#listedResponses(pair, pair.new);
     const { root } = this.#bodiesOf(pair, oldListed.schema, newListed.schema);
-    return below(root);
+    return descendantsOf(root);
   }
 
   #compareStatus(pair: ResponsePair, newResponse: ComparedResponse, into: Observation[]): void {
@@ -103,8 +103,8 @@ export class ResponseComparer {
 
   /** Whether the new contract requires a parameter that clients of the old version need not send. */
   #requiresMoreParameters({ method, template, toTemplate }: ResponsePair): boolean {
-    const known = this.#old.requiredParameters(method, template);
-    return [...this.#new.requiredParameters(method, toTemplate)].some((name) => !known.has(name));
+    const oldRequired = this.#old.requiredParameters(method, template);
+    return [...this.#new.requiredParameters(method, toTemplate)].some((name) => !oldRequired.has(name));
   }
 
   #compareMedia({ old, ...pair }: ResponsePair, newResponse: ComparedResponse, into: Observation[]): void {
@@ -141,8 +141,8 @@ export class ResponseComparer {
     newSchema?: Located,
   ): ComparedBodies {
     const key = `${method} ${template} ${old.status} ${newResponse?.status} ${schema === undefined} ${newSchema === undefined}`;
-    const known = this.#bodies.get(key);
-    if (known) return known;
+    const existing = this.#bodies.get(key);
+    if (existing) return existing;
     const budget = { left: this.#bodies.size < mostResponses ? mostPaths : 0, isExceeded: false };
     const [before, after] = [meaningIn(this.#old, schema), meaningIn(this.#new, newSchema)];
     const bodies = { root: BodyPath.root(before, after, budget), budget };
@@ -152,8 +152,9 @@ export class ResponseComparer {
   }
 
   /**
-   * What each body violates in the contract of its version, and what both violate in the old contract. Both bodies of a `control`
-   * pair are of the old version.
+   * `invalid`: what each body violates in the contract of its version. Both bodies of a `control` pair are of the old version.
+   * `changed`: what both bodies violate in the old contract, in which unlisted fields are accepted here. `narrowed`: where the new
+   * contract does not accept the type of a value.
    */
   #compareContracts(
     { kind, old: { status } }: ResponsePair,
@@ -183,14 +184,18 @@ export class ResponseComparer {
     const changed = [violationsOf('open', true, before), violationsOf('open', true, after)] as const;
     const isCompared = kind === 'shadow' || kind === 'adapter';
     const narrowed = [...(isCompared ? violationsOf('strict', false, before) : [])].filter(([, { rule }]) =>
-      isOfType(rule),
+      isTypeRule(rule),
     );
     const invalidPaths = new Set([...invalid[1].values()].map(({ path }) => path));
     for (const [key, { path }] of changed[1]) if (invalidPaths.has(path)) changed[1].delete(key);
     for (const [what, ofOld, ofNew] of [
       ['invalid', ...invalid],
       ['changed', ...changed],
-      ['narrowed', new Map(narrowed), new Map([...invalid[1]].filter(([, { rule }]) => isCompared && isOfType(rule)))],
+      [
+        'narrowed',
+        new Map(narrowed),
+        new Map([...invalid[1]].filter(([, { rule }]) => isCompared && isTypeRule(rule))),
+      ],
     ] as const) {
       for (const [key, { path, rule }] of new Map([...ofOld, ...ofNew])) {
         const shares = { old: shareOf(ofOld.get(key), before), new: shareOf(ofNew.get(key), after) };
@@ -207,7 +212,7 @@ interface PlacedViolation {
   readonly count: number;
 }
 
-function isOfType(rule: string): boolean {
+function isTypeRule(rule: string): boolean {
   return rule.startsWith('type ');
 }
 
@@ -242,8 +247,8 @@ function countOwners(pointer: string, body: unknown): number {
   return Math.max(1, values.length);
 }
 
-function below(path: BodyPath): BodyPath[] {
-  return [...path.children].flatMap((child) => [child, ...below(child)]);
+function descendantsOf(path: BodyPath): BodyPath[] {
+  return [...path.children].flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
 /** The statuses for a request that the contract does not allow. */

@@ -7,8 +7,8 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 import type { ComparedResponse } from './sample.ts';
 import type { CopyAddress } from './shadowBatch.ts';
 
-// Shorter than the idle time after which backends close connections.
-const idleMs = 2_000;
+// After this time an idle connection is closed, before the backend closes it.
+const idleConnectionMs = 2_000;
 const https = process.getBuiltinModule('node:https');
 
 /**
@@ -42,10 +42,10 @@ export class CopySender {
     const { servername, verify, ca } = tls;
     this.#limits = limits;
     this.#agents = {
-      http: new http.Agent({ keepAlive: true, timeout: idleMs }),
+      http: new http.Agent({ keepAlive: true, timeout: idleConnectionMs }),
       https: new https.Agent({
         keepAlive: true,
-        timeout: idleMs,
+        timeout: idleConnectionMs,
         rejectUnauthorized: verify,
         ...(servername !== undefined && { servername }),
         ...(ca !== undefined && { ca: contentOf(ca) }),
@@ -156,7 +156,7 @@ export async function decodedBody(
   // Content-Encoding lists the codings in the order in which they were applied (RFC 9110 §8.4), so decode the last one first.
   for (const name of codings.map((one) => one.trim()).reverse()) {
     if (name === '' || name === 'identity') continue;
-    if (!isKnown(name)) return 'coding';
+    if (!isKnownCoding(name)) return 'coding';
     try {
       result = await decoders[name](result, { maxOutputLength: mostBytes });
     } catch (error) {
@@ -166,6 +166,6 @@ export async function decodedBody(
   return result;
 }
 
-function isKnown(name: string): name is keyof typeof decoders {
+function isKnownCoding(name: string): name is keyof typeof decoders {
   return Object.hasOwn(decoders, name);
 }

@@ -34,18 +34,18 @@ export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): numb
 }
 
 /**
- * The sign test: whether more pairs differ in `direction` than chance explains. If both directions were equally probable, so many pairs
- * or more would differ in it with a probability of at most `limit`.
+ * The sign test: whether more pairs differ in `direction` than chance explains. True if so many would differ in `direction` with a
+ * probability of at most `limit`, if both directions were equally probable.
  */
 export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = improbable): boolean {
-  const count = row.oldMore + row.newMore;
-  const less = count - row[direction];
-  if (less >= row[direction]) return false;
-  // log of the sum of binomial(count, k) for k up to `less`, relative to 2^count.
-  let term = -count * Math.LN2;
+  const differing = row.oldMore + row.newMore;
+  const opposite = differing - row[direction];
+  if (opposite >= row[direction]) return false;
+  // log of the sum of binomial(differing, k) for k up to `opposite`, relative to 2^differing.
+  let term = -differing * Math.LN2;
   let total = Math.exp(term);
-  for (let k = 1; k <= less && total <= limit; k += 1) {
-    term += Math.log(count - k + 1) - Math.log(k);
+  for (let k = 1; k <= opposite && total <= limit; k += 1) {
+    term += Math.log(differing - k + 1) - Math.log(k);
     total += Math.exp(term);
   }
   return total <= limit;
@@ -65,8 +65,8 @@ export function propertyKeyOf({ status, path, what, detail }: EvidenceRow): stri
 }
 
 /** Identifies the evidence of two contracts and an adapter. A change of one of them starts new evidence. Digests: of the contract files. */
-export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapter = ''): string {
-  const parts = [comparisonMethod, digest ?? '', toDigest ?? '', adapter];
+export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapterHash = ''): string {
+  const parts = [comparisonMethod, digest ?? '', toDigest ?? '', adapterHash];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 

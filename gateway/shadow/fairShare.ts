@@ -24,7 +24,7 @@ interface FairShareSettings {
  * sends nearly all requests gets the samples that remain.
  */
 export class FairShare {
-  readonly #sample: number;
+  readonly #sampledShare: number;
   readonly #rate: number;
   readonly #mostPerSecond: number;
   readonly #random: () => number;
@@ -39,13 +39,13 @@ export class FairShare {
   readonly #lookUpRate: number;
   #refilledAt = Number.NaN;
   #periodEndsAt = Number.NaN;
-  /** The samples of this period by entry. */
+  /** Entry → its samples in this period. */
   readonly #taken = new Map<string, number>();
-  #total = 0;
+  #totalTaken = 0;
 
   /** `random`: from 0 to 1. Tests replace it. */
   constructor({ sample, rate }: FairShareSettings, random: () => number = Math.random) {
-    this.#sample = sample;
+    this.#sampledShare = sample;
     this.#rate = rate;
     this.#mostPerSecond = Math.max(2, rate);
     this.#byRate = this.#mostPerSecond;
@@ -58,7 +58,7 @@ export class FairShare {
   /** Counts a request. @returns whether `take` may sample it. `now`: monotonic ms */
   admits(now: number): boolean {
     // At random, because a client may repeat a sequence of requests, and a fixed interval could select the same one each time.
-    if (this.#random() < this.#sample) this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
+    if (this.#random() < this.#sampledShare) this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
     if (this.#byShare < 1) return false;
     this.#refill(now);
     if (this.#byRate < 1) return false;
@@ -74,10 +74,10 @@ export class FairShare {
     const taken = this.#taken.get(entry) ?? 0;
     // Slightly more than the real number, so that the first entry also counts as average and cannot take the reserve.
     const entries = this.#taken.size + 0.1;
-    const hasItsShare = taken * entries > this.#total;
-    if (hasItsShare && this.#isReserved()) return false;
+    const hasItsShare = taken * entries > this.#totalTaken;
+    if (hasItsShare && this.#isOnlyReserveLeft()) return false;
     this.#taken.set(entry, taken + 1);
-    this.#total += 1;
+    this.#totalTaken += 1;
     this.#byShare -= 1;
     this.#byRate -= 1;
     return true;
@@ -93,10 +93,10 @@ export class FairShare {
   }
 
   /** Whether only the reserve is left. If all requests are to be sampled (`sample` is 1), the share of requests has no reserve. */
-  #isReserved(): boolean {
-    const ofShare = (mostSavedUp / 2) * (1 - this.#sample);
-    const ofRate = this.#mostPerSecond / 4;
-    return this.#byShare < 1 + ofShare || this.#byRate < Math.min(this.#mostPerSecond, 1 + ofRate);
+  #isOnlyReserveLeft(): boolean {
+    const reservedOfShare = (mostSavedUp / 2) * (1 - this.#sampledShare);
+    const reservedOfRate = this.#mostPerSecond / 4;
+    return this.#byShare < 1 + reservedOfShare || this.#byRate < Math.min(this.#mostPerSecond, 1 + reservedOfRate);
   }
 
   #refill(now: number): void {
@@ -107,7 +107,7 @@ export class FairShare {
     if (now < this.#periodEndsAt) return;
     this.#periodEndsAt = now + periodMs;
     this.#taken.clear();
-    this.#total = 0;
+    this.#totalTaken = 0;
   }
 
   #entryOf(client: string, route: string): string {

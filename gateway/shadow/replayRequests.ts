@@ -44,19 +44,19 @@ export class ReplayedContract {
   }
 
   routeOf(method: string, template: string | undefined): Route | undefined {
-    const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
-    return names.map((name) => this.#routes.get(`route ${name} ${template}`)).find((route) => route !== undefined);
+    const methods = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
+    return methods.map((one) => this.#routes.get(`route ${one} ${template}`)).find((route) => route !== undefined);
   }
 
   /** The parameters of a route at one place, by name. Those of the operation override those of its path. */
   parametersOf(route: Route | undefined, place: ParameterPlace): Map<string, Located> {
     const { documents } = this;
     if (route === undefined || documents === undefined) return new Map();
-    const all = [documents.resolve(route.item), route.operation].flatMap((holder) =>
+    const parameters = [documents.resolve(route.item), route.operation].flatMap((holder) =>
       itemsOf(below(holder, 'parameters')).map((one) => documents.resolve(one)),
     );
-    const named = all.filter((one) => below(one, 'in').value === place);
-    return new Map(named.map((one) => [String(below(one, 'name').value), one]));
+    const placed = parameters.filter((one) => below(one, 'in').value === place);
+    return new Map(placed.map((one) => [String(below(one, 'name').value), one]));
   }
 
   /** The values that the contract has for a parameter: the examples, or else the default, or else the allowed values. */
@@ -64,24 +64,27 @@ export class ReplayedContract {
     const { documents } = this;
     if (documents === undefined) return [];
     const holders = [parameter, ...entriesOf(below(parameter, 'content')).map(([, media]) => media)];
-    const own = holders.flatMap((holder) => [
+    const ownExamples = holders.flatMap((holder) => [
       below(holder, 'example').value,
       ...entriesOf(below(holder, 'examples')).map(([, one]) => below(documents.resolve(one), 'value').value),
     ]);
-    const schema = this.#schemaOf(parameter);
-    const parts = schema.flatMap((one) => this.#schemas?.of(one).parts.map(({ map }) => map) ?? []);
-    const inSchema = parts.flatMap((map) => [map['example'], ...(isList(map['examples']) ? map['examples'] : [])]);
-    const fixed = parts.flatMap((map) => [map['default'], map['const']]);
-    const values = schema.flatMap((one) => [...(this.#schemas?.of(one).view.values?.values() ?? [])]);
-    const lists = [[...own, ...inSchema], fixed, values.map(({ value }) => value)];
+    const schemas = this.#schemaOf(parameter);
+    const schemaParts = schemas.flatMap((one) => this.#schemas?.of(one).parts.map(({ map }) => map) ?? []);
+    const schemaExamples = schemaParts.flatMap((map) => [
+      map['example'],
+      ...(isList(map['examples']) ? map['examples'] : []),
+    ]);
+    const defaults = schemaParts.flatMap((map) => [map['default'], map['const']]);
+    const allowedValues = schemas.flatMap((one) => [...(this.#schemas?.of(one).view.values?.values() ?? [])]);
+    const candidates = [[...ownExamples, ...schemaExamples], defaults, allowedValues.map(({ value }) => value)];
     return (
-      lists
+      candidates
         .map((list) => list.filter((value) => value !== undefined && value !== null))
         .find((list) => list.length > 0) ?? []
     );
   }
 
-  /** Generates values for the schema of a parameter, or for `type` if there is no schema. Undefined: none can be generated. */
+  /** Returns a function that generates values for the schema of a parameter, or for `type` without a schema; undefined: none is possible. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemaOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
@@ -106,14 +109,14 @@ export class ReplayedContract {
 /** Prefers short words and small numbers, because a backend accepts them more probably than random text and large numbers. */
 function withSimpleValues(schema: PlainSchema, type: ParameterType): PlainSchema {
   const isTyped = ['$ref', 'type', 'enum', 'const', 'allOf', 'oneOf', 'anyOf'].some((key) => key in schema);
-  const own: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };
-  const isFree = !['pattern', 'format', 'enum', 'const', 'minLength', 'maxLength'].some((key) => key in own);
-  if (own['type'] === 'string' && isFree) return { ...own, pattern: '^[a-z]{3,6}$' };
-  const isNumber = own['type'] === 'integer' || own['type'] === 'number';
+  const typed: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };
+  const isUnrestricted = !['pattern', 'format', 'enum', 'const', 'minLength', 'maxLength'].some((key) => key in typed);
+  if (typed['type'] === 'string' && isUnrestricted) return { ...typed, pattern: '^[a-z]{3,6}$' };
+  const isNumber = typed['type'] === 'integer' || typed['type'] === 'number';
   const isUnlimited = !['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'enum', 'const'].some(
-    (key) => key in own,
+    (key) => key in typed,
   );
-  return isNumber && isUnlimited ? { ...own, minimum: 1, maximum: 9 } : own;
+  return isNumber && isUnlimited ? { ...typed, minimum: 1, maximum: 9 } : typed;
 }
 
 /** One request, as it is sent to both versions. */
@@ -121,19 +124,19 @@ export interface ReplayedRequest {
   readonly method: 'GET' | 'HEAD';
   /** The path of the contract of the old version, as in reports. */
   readonly template: string;
-  /** Undefined: the contract of the new version does not have it. */
+  /** Undefined: the contract of the new version does not have the path. */
   readonly toTemplate: string | undefined;
   /** The path and the query, below the base path of the server's URL. */
   readonly oldTarget: string;
   readonly newTarget: string;
-  /** Whether the version is added to the URL of a server that does not end with it. */
+  /** Whether the version is added to the URL of a server, if the URL does not end with it. */
   readonly isVersioned: RecordedRequest['isVersioned'];
   readonly fields: readonly HeaderField[];
 }
 
 export type HeaderField = readonly [name: string, value: string];
 
-/** Makes the request of one entry of a file. If the contract has several values, each round uses other ones. */
+/** Makes the request of one entry of a file. If a parameter has several values, each round uses the next one. */
 export type RequestMaker = (round: number) => ReplayedRequest;
 
 /** A route that was not compared completely, with a reason. */
@@ -153,10 +156,11 @@ export interface ReplayedVersions {
 export function requestMaker(request: RecordedRequest, versions: ReplayedVersions): RequestMaker | UncomparedRoute {
   const { method, path, to, isVersioned } = request;
   const { old } = versions;
-  const nameOf = (one: string): string => old.templateOf(one) ?? (path.includes('{') ? path : foldPath(path));
-  const route = `${method} ${nameOf(path)}`;
+  const templateFor = (one: string): string => old.templateOf(one) ?? (path.includes('{') ? path : foldPath(path));
+  const route = `${method} ${templateFor(path)}`;
   if (to === null) return { route, why: 'it has no counterpart in the new version' };
-  const inPath = new Map<string, Values>();
+  /** Name of a path parameter → its values. */
+  const valuesInPath = new Map<string, Values>();
   for (const parameter of request.pathParameters) {
     const values = pathValues(parameter, request, versions);
     if (values === undefined)
@@ -164,31 +168,34 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
         route,
         why: `the path parameter {${parameter.name}} has no value: write it in the file, or an example in the contract`,
       };
-    inPath.set(parameter.name, values);
+    valuesInPath.set(parameter.name, values);
   }
   const operation = old.routeOf(method, old.templateOf(path));
-  const [inQuery, inHeader] = [old.parametersOf(operation, 'query'), old.parametersOf(operation, 'header')];
-  const query = withRequired(request.query, inQuery).map((one): [string, Values] => [
+  const [declaredQuery, declaredHeaders] = [
+    old.parametersOf(operation, 'query'),
+    old.parametersOf(operation, 'header'),
+  ];
+  const query = withRequired(request.query, declaredQuery).map((one): [string, Values] => [
     one.name,
-    valuesFor(one, old, inQuery.get(one.name), true),
+    valuesFor(one, old, declaredQuery.get(one.name), true),
   ]);
-  const headers = withRequired(request.headers, inHeader).map((one): [string, Values] => [
+  const headers = withRequired(request.headers, declaredHeaders).map((one): [string, Values] => [
     one.name,
-    valuesFor(one, old, findHeader(inHeader, one.name), false),
+    valuesFor(one, old, findHeader(declaredHeaders, one.name), false),
   ]);
   const requestOf = (round: number): ReplayedRequest | undefined => {
-    const concrete = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
-      encoded(inPath.get(name)?.(round)[0] ?? ''),
+    const oldPath = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
+      encoded(valuesInPath.get(name)?.(round)[0] ?? ''),
     );
-    const newPath = to === undefined ? versions.moved(concrete) : translatePath(concrete, path, to);
+    const newPath = to === undefined ? versions.moved(oldPath) : translatePath(oldPath, path, to);
     if (newPath === undefined) return undefined;
     const pairs = query.flatMap(([name, values]) => values(round).map((value) => `${encoded(name)}=${encoded(value)}`));
     const search = pairs.length === 0 ? '' : `?${pairs.join('&')}`;
     return {
       method,
-      template: nameOf(concrete),
+      template: templateFor(oldPath),
       toTemplate: versions.new.templateOf(newPath),
-      oldTarget: concrete + search,
+      oldTarget: oldPath + search,
       newTarget: newPath + search,
       isVersioned,
       fields: headers.flatMap(([name, values]) => {
@@ -197,20 +204,20 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
       }),
     };
   };
-  const first = requestOf(0);
-  if (first === undefined) return { route, why: 'it has no counterpart in the new version' };
+  const firstRequest = requestOf(0);
+  if (firstRequest === undefined) return { route, why: 'it has no counterpart in the new version' };
   // The new version would refuse a request without a parameter that its contract requires.
-  const inNewQuery = versions.new.parametersOf(versions.new.routeOf(method, first.toTemplate), 'query');
+  const newDeclaredQuery = versions.new.parametersOf(versions.new.routeOf(method, firstRequest.toTemplate), 'query');
   const [missing] = withRequired(
     query.map(([name]) => named(name)),
-    inNewQuery,
+    newDeclaredQuery,
   ).slice(query.length);
   if (missing !== undefined)
     return {
       route,
       why: `the new version requires the query parameter ${missing.name}, and the request does not have it`,
     };
-  return (round) => requestOf(round) ?? first;
+  return (round) => requestOf(round) ?? firstRequest;
 }
 
 /** The values of a parameter in one round. Empty: the parameter is not sent. */
@@ -230,12 +237,15 @@ function pathValues(
   ] as const) {
     const template = written === undefined ? undefined : contract.templateOf(written);
     if (template === undefined || written === undefined) continue;
-    const [own] = valuesOf(written, template).find(([, value]) => value === `{${name}}`) ?? [];
+    const [ownName] = valuesOf(written, template).find(([, value]) => value === `{${name}}`) ?? [];
     const parameter =
-      own === undefined ? undefined : contract.parametersOf(contract.routeOf(method, template), 'path').get(own);
-    const texts = parameter ? contract.examplesOf(parameter).filter(isScalar).map(String) : [];
-    const usable = texts.filter((text) => !/^\.{0,2}$/.test(text));
-    if (usable.length > 0) return (round) => [usable[round % usable.length] as string];
+      ownName === undefined
+        ? undefined
+        : contract.parametersOf(contract.routeOf(method, template), 'path').get(ownName);
+    const examples = parameter ? contract.examplesOf(parameter).filter(isScalar).map(String) : [];
+    // An empty segment, `.` or `..` would change the path.
+    const usableExamples = examples.filter((text) => !/^\.{0,2}$/.test(text));
+    if (usableExamples.length > 0) return (round) => [usableExamples[round % usableExamples.length] as string];
   }
   return undefined;
 }

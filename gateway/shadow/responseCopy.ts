@@ -11,7 +11,7 @@ export interface TakenResponse {
 }
 
 // A response that takes longer is not compared. The copy would be sent too late after the request, and fewer samples could be taken.
-const longestOpenMs = 5_000;
+const longestResponseMs = 5_000;
 // Answers to range requests and conditional requests (RFC 9110 §13, §14). A copy requests the whole response.
 const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 
@@ -26,7 +26,7 @@ export class ResponseCopy implements ResponseObserver {
   #isComplete = false;
   /** Monotonic ms. */
   readonly #clock: () => number;
-  readonly #since: number;
+  readonly #startedAt: number;
 
   /** `onEnd`: called once. */
   constructor(
@@ -36,7 +36,7 @@ export class ResponseCopy implements ResponseObserver {
     onEnd: (taken: TakenResponse | ShadowDrop) => void,
   ) {
     this.#clock = clock;
-    this.#since = clock();
+    this.#startedAt = clock();
     this.#isHead = method === 'HEAD';
     this.#mostBytes = mostBytes;
     this.#onEnd = onEnd;
@@ -44,7 +44,7 @@ export class ResponseCopy implements ResponseObserver {
 
   /** Ends the copy of a response that takes too long. @returns whether the response took too long */
   endIfSlow(): boolean {
-    if (this.#clock() - this.#since <= longestOpenMs) return false;
+    if (this.#clock() - this.#startedAt <= longestResponseMs) return false;
     this.#end('slow');
     return true;
   }

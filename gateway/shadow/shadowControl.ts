@@ -56,12 +56,13 @@ export class ShadowControl {
   #keys: ReadonlySet<string> = new Set();
   readonly #stopped: StoppedComparisons;
   #broken: readonly string[] = [];
-  /** By version, kind and outcome. */
+  /** `v1 shadow compared` → the number of copies of this version and kind with this outcome. */
   readonly #copies = new Map<string, number>();
-  /** By version and reason. */
+  /** `v1 late` → the number of samples of this version that were dropped for this reason. */
   readonly #dropped = new Map<string, number>();
   #untakenBytes = 0;
-  #lastNumber = 0;
+  #lastCommandNumber = 0;
+  /** The number of a command that the thread has not confirmed → what ends the wait for it. */
   readonly #unconfirmed = new Map<number, () => void>();
   #isClosed = false;
 
@@ -98,15 +99,15 @@ export class ShadowControl {
     const version = this.#options.source.current.versions.get(name);
     const key = version && keyOf(kind, version);
     const status = version && (kind === 'shadow' ? this.#statusOf(version) : this.#driftOf(version));
-    const what = `the ${comparisonNames[kind]} of /${name}`;
-    const nothing = (reason: string): ComparisonStop => ({ kind: 'nothing', reason: `${reason}.` });
-    if (key === undefined || status === undefined) return nothing(`/${name} has no ${comparisonNames[kind]}`);
-    if (status.state === 'over') return nothing(`T${what.slice(1)} is over`);
-    if (status.state === 'stopped') return nothing(`T${what.slice(1)} was stopped before`);
+    const comparison = `the ${comparisonNames[kind]} of /${name}`;
+    const nothingToStop = (reason: string): ComparisonStop => ({ kind: 'nothing', reason: `${reason}.` });
+    if (key === undefined || status === undefined) return nothingToStop(`/${name} has no ${comparisonNames[kind]}`);
+    if (status.state === 'over') return nothingToStop(`T${comparison.slice(1)} is over`);
+    if (status.state === 'stopped') return nothingToStop(`T${comparison.slice(1)} was stopped before`);
     this.#stopped.add(key);
     this.#publishStops();
     await this.#confirmStop();
-    this.#options.notice(`${what} is stopped`);
+    this.#options.notice(`${comparison} is stopped`);
     return { kind: 'stopped', status: { ...status, state: 'stopped' }, isStored: this.#stopped.save() };
   }
 
@@ -133,12 +134,12 @@ export class ShadowControl {
     const state = this.#stateOf(shadowKey(version), shadow);
     const copies: Record<string, Record<string, number>> = {};
     for (const [key, count] of this.#copies) {
-      const [of, kind = '', outcome = ''] = key.split(' ');
-      if (of === name && kind !== 'drift') copies[kind] = { ...copies[kind], [outcome]: count };
+      const [owner, kind = '', outcome = ''] = key.split(' ');
+      if (owner === name && kind !== 'drift') copies[kind] = { ...copies[kind], [outcome]: count };
     }
     const dropped = [...this.#dropped].flatMap(([key, count]) => {
-      const [of, reason = ''] = key.split(' ');
-      return of === name ? [[reason, count] as const] : [];
+      const [owner, reason = ''] = key.split(' ');
+      return owner === name ? [[reason, count] as const] : [];
     });
     return {
       version: name,
@@ -201,11 +202,11 @@ export class ShadowControl {
 
   /** @returns the number of the command */
   #configureThread(snapshot: Snapshot | undefined): number {
-    this.#lastNumber += 1;
+    this.#lastCommandNumber += 1;
     const stopped = this.#stopped.keys;
     const plain = snapshot && toPlain(snapshot);
-    this.#post({ kind: 'configure', number: this.#lastNumber, snapshot: plain, stopped });
-    return this.#lastNumber;
+    this.#post({ kind: 'configure', number: this.#lastCommandNumber, snapshot: plain, stopped });
+    return this.#lastCommandNumber;
   }
 
   #start(): void {

@@ -11,7 +11,7 @@ const mostWaiting = 32;
 const longestWaitMs = 10_000;
 // How often copies are looked for that have waited too long.
 const lateCheckMs = 1_000;
-// Timers fire some milliseconds late. The copies that were delayed by this time are then sent at once.
+// Timers fire some milliseconds late. Copies that are late by at most this time are sent at once, so that the rate is kept.
 const catchUpMs = 50;
 // Combinations of a client and a route. If there are more, all are forgotten.
 const mostClientRoutes = 1024;
@@ -58,11 +58,11 @@ export class ShadowQueue {
   };
   #waiting: Copy[] = [];
   #inFlight = 0;
-  /** Monotonic ms. */
-  #nextAt = 0;
+  /** When the next copy may be sent, monotonic ms. */
+  #nextCopyAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** By client and route: the copies that were sent. */
+  /** Client and route, see `clientRouteOf` → the number of copies that were sent. */
   readonly #sent = new Map<string, number>();
 
   constructor(version: Version, { versions }: Snapshot, settings: ShadowSettings, sink: ShadowSink) {
@@ -86,21 +86,21 @@ export class ShadowQueue {
       this.#sink.drop(typeof body === 'string' ? body : 'changed');
       return;
     }
-    const copied = { sample, old: { status, contentType, body }, since: performance.now() };
+    const common = { sample, old: { status, contentType, body }, since: performance.now() };
     const adapted = this.#adaptedRequest(sample);
     // One copy is enough for both comparisons if the adapter requests the same path.
     const isSamePath = sample.hasCounterpart && adapted?.path === sample.to.path;
     if (sample.hasCounterpart) {
       const adaptedBy = isSamePath ? adapted?.route : undefined;
-      this.#enqueue({ kind: 'shadow', address: sample.to, isComparedUnadapted: true, adaptedBy, ...copied });
+      this.#enqueue({ kind: 'shadow', address: sample.to, isComparedUnadapted: true, adaptedBy, ...common });
     }
     if (adapted && !isSamePath) {
       const address = { ...sample.to, path: adapted.path };
-      this.#enqueue({ kind: 'shadow', address, isComparedUnadapted: false, adaptedBy: adapted.route, ...copied });
+      this.#enqueue({ kind: 'shadow', address, isComparedUnadapted: false, adaptedBy: adapted.route, ...common });
     }
     if (!sample.hasCounterpart && !adapted) this.#sink.drop('no-counterpart');
     if (control)
-      this.#enqueue({ kind: 'control', address: control, isComparedUnadapted: true, adaptedBy: undefined, ...copied });
+      this.#enqueue({ kind: 'control', address: control, isComparedUnadapted: true, adaptedBy: undefined, ...common });
     this.#run();
   }
 
@@ -144,10 +144,10 @@ export class ShadowQueue {
   #enqueue(copy: Copy): void {
     this.#waiting.push(copy);
     if (this.#waiting.length <= mostWaiting) return;
-    const groups = Map.groupBy(this.#waiting, clientRouteOf);
-    const [most = []] = [...groups.values()].sort((a, b) => b.length - a.length);
-    const last = most.at(-1) ?? copy;
-    this.#waiting.splice(this.#waiting.lastIndexOf(last), 1);
+    const byClientRoute = Map.groupBy(this.#waiting, clientRouteOf);
+    const [largestGroup = []] = [...byClientRoute.values()].sort((a, b) => b.length - a.length);
+    const newest = largestGroup.at(-1) ?? copy;
+    this.#waiting.splice(this.#waiting.lastIndexOf(newest), 1);
     this.#sink.drop('queue');
   }
 
@@ -155,15 +155,15 @@ export class ShadowQueue {
     clearTimeout(this.#timer);
     const now = performance.now();
     this.#dropUnusable(now);
-    while (this.#inFlight < this.#settings.inFlight && this.#waiting.length > 0 && now >= this.#nextAt) {
+    while (this.#inFlight < this.#settings.inFlight && this.#waiting.length > 0 && now >= this.#nextCopyAt) {
       const copy = this.#takeNext();
       if (this.#breakers[copy.kind].allows(now)) {
-        this.#nextAt = Math.max(this.#nextAt, now - catchUpMs) + 1000 / this.#settings.rate;
+        this.#nextCopyAt = Math.max(this.#nextCopyAt, now - catchUpMs) + 1000 / this.#settings.rate;
         void this.#send(copy);
       } else this.#sink.drop('breaker');
     }
     if (this.#waiting.length === 0) return;
-    const pause = now < this.#nextAt ? this.#nextAt - now : lateCheckMs;
+    const pause = now < this.#nextCopyAt ? this.#nextCopyAt - now : lateCheckMs;
     this.#timer = setTimeout(() => this.#run(), Math.min(lateCheckMs, pause));
   }
 

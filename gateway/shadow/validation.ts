@@ -12,7 +12,7 @@ export interface Violation {
   readonly rule: string;
 }
 
-// A nested choice multiplies the work of finding the alternative that was meant.
+// Choices that are nested deeper are reported as one violation, because each level multiplies the work of finding the best alternative.
 const deepestChoice = 6;
 
 /** Validates bodies against the schemas of the responses of one contract. Each schema is compiled when it is first needed. */
@@ -32,7 +32,7 @@ export class ResponseValidator {
   constructor(documents: Documents, { isOpen }: { readonly isOpen: boolean }) {
     this.#schemas = new JsonSchemas(documents, { isOpen });
     addFormats.default(this.#ajv);
-    for (const [name, pattern] of Object.entries(instants)) {
+    for (const [name, pattern] of Object.entries(instantPatterns)) {
       const { validate } = addFormats.default.get(name as 'time') as { readonly validate: (text: string) => boolean };
       this.#ajv.addFormat(name, (text: string) => pattern.test(text) && validate(text));
     }
@@ -62,14 +62,14 @@ export class ResponseValidator {
         continue;
       }
       const alternatives = error.schema.map((one) => this.#nameIn(one));
-      const found = alternatives.map((name) => this.#rawErrors(name, error.data));
-      index -= found.reduce((sum, { length }) => sum + length, 0);
-      const [best] = found
+      const errorLists = alternatives.map((name) => this.#rawErrors(name, error.data));
+      index -= errorLists.reduce((sum, { length }) => sum + length, 0);
+      const [best] = errorLists
         .filter((list) => list.length > 0)
         .toSorted((a, b) => distance(a) - distance(b) || a.length - b.length);
-      const inner = best && depth < deepestChoice ? this.#withoutAlternatives(best, depth + 1) : [];
-      if (inner.length === 0) kept.push(error);
-      for (const one of inner) kept.push({ ...one, instancePath: error.instancePath + one.instancePath });
+      const bestErrors = best && depth < deepestChoice ? this.#withoutAlternatives(best, depth + 1) : [];
+      if (bestErrors.length === 0) kept.push(error);
+      for (const one of bestErrors) kept.push({ ...one, instancePath: error.instancePath + one.instancePath });
     }
     return kept;
   }
@@ -89,8 +89,8 @@ export class ResponseValidator {
   /** Drops the errors of the last validation, which contain values of the body. */
   forget(): void {
     const { refs, schemas } = this.#ajv;
-    const all = [...Object.values(refs), ...Object.values(schemas)];
-    for (const one of [...all, ...Object.values(schemas['contract']?.refs ?? {})])
+    const validators = [...Object.values(refs), ...Object.values(schemas)];
+    for (const one of [...validators, ...Object.values(schemas['contract']?.refs ?? {})])
       if (typeof one === 'object' && 'validate' in one && typeof one.validate === 'function')
         one.validate.errors = null;
   }
@@ -114,7 +114,7 @@ export class ResponseValidator {
 }
 
 // RFC 3339 §5.6. The library also accepts a space instead of the `T`, and offsets such as `+0100`. Many parsers of dates do not.
-const instants = {
+const instantPatterns = {
   'date-time': /^[^t]*t[^t]*(?:z|[+-]\d\d:\d\d)$/i,
   time: /(?:z|[+-]\d\d:\d\d)$/i,
 } as const;
@@ -135,8 +135,10 @@ function distance(errors: readonly ErrorObject[]): number {
 function keysOf({ instancePath, keyword, params }: ErrorObject): string[] {
   const keys = instancePath.split('/').slice(1).map(unescaped);
   const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
-  const [last] = [missingProperty, additionalProperty, unevaluatedProperty].filter((key) => typeof key === 'string');
-  return last === undefined || keyword === 'dependentRequired' ? keys : [...keys, last];
+  const [property] = [missingProperty, additionalProperty, unevaluatedProperty].filter(
+    (key) => typeof key === 'string',
+  );
+  return property === undefined || keyword === 'dependentRequired' ? keys : [...keys, property];
 }
 
 function unescaped(key: string): string {

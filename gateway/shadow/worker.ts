@@ -49,9 +49,9 @@ export type ShadowReport =
   | { readonly kind: 'evidence'; readonly rows: readonly EvidenceRow[] }
   | { readonly kind: 'configured'; readonly number: number };
 
-const reportMs = 100;
-// The ledger adds the rows of one message in one transaction.
-const evidenceMs = 2_000;
+const reportDelayMs = 100;
+// Evidence is collected for this long, because the ledger adds the rows of one message in one transaction.
+const evidenceDelayMs = 2_000;
 
 try {
   // Requests take precedence if both threads share a core. Only Linux has a priority per thread.
@@ -73,18 +73,19 @@ interface RunningShadow {
 interface RunningDrift {
   /** Changes when the settings or the contract change. */
   readonly identity: string;
-  /** The largest body. */
+  /** The size of the largest body that is compared. */
   readonly mostBytes: number;
   readonly collector: Promise<EvidenceCollector>;
 }
 
 let current: PlainSnapshot | undefined;
-/** By version. */
+/** Version → its shadow. */
 const running = new Map<string, RunningShadow>();
-/** By version. */
+/** Version → the comparison with its contract. */
 const drifts = new Map<string, RunningDrift>();
+/** `copies v1 shadow compared` or `dropped v1 late` → how often it has happened since the last report. */
 const counts = new Map<string, number>();
-let timer: NodeJS.Timeout | undefined;
+let reportTimer: NodeJS.Timeout | undefined;
 let takenBytes = 0;
 let evidenceTimer: NodeJS.Timeout | undefined;
 
@@ -120,7 +121,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
       const key = settings && shadowKey(version);
       if (settings === undefined || key === undefined || stopped.has(key)) return [];
       const to = snapshot.versions.get(settings.to);
-      const used = [version, to].map((one) => [
+      const usedSettings = [version, to].map((one) => [
         one?.tls,
         one?.prefix,
         one?.moved.entries(),
@@ -128,7 +129,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
         one?.adapter?.mode,
         one?.adapter?.prepared?.hash,
       ]);
-      return [[version.name, { version, settings, identity: `${key} ${JSON.stringify(used)}` }] as const];
+      return [[version.name, { version, settings, identity: `${key} ${JSON.stringify(usedSettings)}` }] as const];
     }),
   );
   for (const [name, { identity, queue }] of running) {
@@ -146,9 +147,9 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
     const collectors = [EvidenceCollector.open({ version: name, to, hash, ...files })];
     if (version.adapter?.mode === 'shadow' && version.adapter.from === to) {
       // Adapted responses have to satisfy the contract of the version itself.
-      const adapted = evidenceHash(contract?.digest, toContract?.digest, version.adapter.prepared?.hash);
-      const own = { contract: contract?.file, toContract: contract?.file };
-      collectors.push(EvidenceCollector.open({ version: name, to: name, hash: adapted, ...own }));
+      const adaptedHash = evidenceHash(contract?.digest, toContract?.digest, version.adapter.prepared?.hash);
+      const ownFiles = { contract: contract?.file, toContract: contract?.file };
+      collectors.push(EvidenceCollector.open({ version: name, to: name, hash: adaptedHash, ...ownFiles }));
     }
     // `compare` handles a rejection, for each pair.
     for (const collector of collectors) collector.catch(() => {});
@@ -174,12 +175,12 @@ function configureDrift({ byMajor }: Snapshot, stopped: ReadonlySet<string>): vo
     const key = driftKey(version);
     if (stopped.has(key)) continue;
     const identity = `${key} ${contract.digest}`;
-    const known = before.get(name);
+    const runningDrift = before.get(name);
     const hash = evidenceHash(contract.digest, contract.digest);
     const files = { contract: contract.file, toContract: contract.file };
     const collector =
-      known?.identity === identity
-        ? known.collector
+      runningDrift?.identity === identity
+        ? runningDrift.collector
         : EvidenceCollector.open({ version: name, to: name, hash, ...files });
     // `compare` handles a rejection, for each response.
     collector.catch(() => {});
@@ -208,15 +209,15 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
   } catch {
     count(`dropped ${version} defect`);
   }
-  if (evidenceTimer === undefined) evidenceTimer = setTimeout(() => void passEvidence(), evidenceMs);
+  if (evidenceTimer === undefined) evidenceTimer = setTimeout(() => void passEvidence(), evidenceDelayMs);
 }
 
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
   // A shadow that ends while this function waits is included.
-  const open = [...running.values()].flatMap(({ collectors }) => collectors);
-  open.push(...[...drifts.values()].map(({ collector }) => collector));
-  for (const collector of open) {
+  const collectors = [...running.values()].flatMap((shadow) => shadow.collectors);
+  collectors.push(...[...drifts.values()].map(({ collector }) => collector));
+  for (const collector of collectors) {
     const rows = await collector.then((one) => one.take()).catch(() => []);
     if (rows.length > 0) post({ kind: 'evidence', rows });
   }
@@ -228,11 +229,11 @@ function count(key: string): void {
 }
 
 function reportSoon(): void {
-  if (timer === undefined) timer = setTimeout(report, reportMs);
+  if (reportTimer === undefined) reportTimer = setTimeout(report, reportDelayMs);
 }
 
 function report(): void {
-  timer = undefined;
+  reportTimer = undefined;
   const rows = [...counts].map(([key, value]) => [key.split(' '), value] as const);
   counts.clear();
   const broken = [...running].filter(([, { queue }]) => queue.isBroken).map(([name]) => name);
@@ -249,7 +250,7 @@ function report(): void {
   });
   takenBytes = 0;
   // Reports again later, so that the end of the failures is reported, too.
-  if (broken.length > 0) timer = setTimeout(report, 1000).unref();
+  if (broken.length > 0) reportTimer = setTimeout(report, 1000).unref();
 }
 
 function post(message: ShadowReport): void {
