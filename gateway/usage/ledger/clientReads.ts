@@ -8,12 +8,12 @@ const maxRoutesPerClient = 5;
 
 /** Where a statement finds the clients of a version, or the clients of some routes of a version. */
 interface ClientTables {
-  /** The table of sums per hour and per day. */
-  readonly sums: 'client' | 'pair';
-  /** The column of that table with the client. */
-  readonly item: 'item' | 'client';
-  /** A condition that selects the routes. */
-  readonly only: string;
+  /** The name of the tables of sums, without the length of the span: `client_day`, `pair_day`. */
+  readonly sumTable: 'client' | 'pair';
+  /** The column of these tables with the client. */
+  readonly clientColumn: 'item' | 'client';
+  /** A condition that selects the routes: `AND …`; '' for all routes. */
+  readonly routeCondition: string;
   /** The table or subquery with `version`, `client`, `first`, `last` and `used`. */
   readonly seen: string;
 }
@@ -48,22 +48,22 @@ export class ClientReads {
   /** `firstFrom`: only clients that were first seen at this time or later. */
   async sums(version: string, spans: readonly Spans[], firstFrom?: number): Promise<NamedSums[]> {
     if (spans.length === 0) return [];
-    const { sums: table, item, only, seen } = await this.#tables();
-    const id = await this.#reads.idOf(version);
+    const { sumTable, clientColumn, routeCondition, seen } = await this.#tables();
+    const versionId = await this.#reads.idOf(version);
     const outcomes = (await this.#reads.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
-    const isNew = `AND ${item} IN (SELECT client FROM ${seen} AS seen WHERE version = ? AND first >= ?)`;
-    const [newOnly, since] = firstFrom === undefined ? ['', []] : [isNew, [id, firstFrom]];
+    const isNew = `AND ${clientColumn} IN (SELECT client FROM ${seen} AS seen WHERE version = ? AND first >= ?)`;
+    const [newOnly, since] = firstFrom === undefined ? ['', []] : [isNew, [versionId, firstFrom]];
     const parts = spans.map(
-      ({ length }) => `SELECT ${item} AS id, requests, errors, served, ${outcomes},
+      ({ length }) => `SELECT ${clientColumn} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
-        FROM ${table}_${length} WHERE version = ? AND span BETWEEN ? AND ? ${only} ${newOnly}`,
+        FROM ${sumTable}_${length} WHERE version = ? AND span BETWEEN ? AND ? ${routeCondition} ${newOnly}`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
     return this.#database.all(
       `SELECT sums.*, name FROM (${sums}) AS sums JOIN clients USING (id) ORDER BY id`,
-      spans.flatMap(({ from, to }) => [id, from, to, ...since]),
+      spans.flatMap(({ from, to }) => [versionId, from, to, ...since]),
     );
   }
 
@@ -76,11 +76,11 @@ export class ClientReads {
     // A ledger of an earlier release lacks these tables until the gateway has migrated it.
     if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
     const { isInList } = this.#database;
-    const { only } = await this.#tables();
-    const id = await this.#reads.idOf(version);
+    const { routeCondition } = await this.#tables();
+    const versionId = await this.#reads.idOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
-        WHERE version = ? AND span ${isInList} AND client ${isInList} ${only}`,
+        WHERE version = ? AND span ${isInList} AND client ${isInList} ${routeCondition}`,
     );
     const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY client, route`;
@@ -88,10 +88,10 @@ export class ClientReads {
     const rows = await this.#database.all<RouteOfClient & { id: number }>(
       `SELECT client AS id, name AS route, requests, last FROM (${ranked}) AS ranked JOIN routes ON routes.id = route
         WHERE rank <= ${maxRoutesPerClient} ORDER BY client, rank`,
-      spans.flatMap((one) => [id, listOf(one), clients]),
+      spans.flatMap((one) => [versionId, listOf(one), clients]),
     );
     const byClient = Map.groupBy(rows, ({ id }) => id);
-    return new Map([...byClient].map(([id, own]) => [id, own.map(({ id: _id, ...route }) => route)]));
+    return new Map([...byClient].map(([id, routes]) => [id, routes.map(({ id: _id, ...route }) => route)]));
   }
 
   /** See `UsageQueries.acceptedUse`. */
@@ -99,7 +99,7 @@ export class ClientReads {
     const { isInList } = this.#database;
     const versions = await this.#reads.idsOf(undefined);
     const spans = await this.daysAndHours(since);
-    const [accepted] = await this.#database.all<{ id: number }>(
+    const [acceptedClient] = await this.#database.all<{ id: number }>(
       `SELECT client AS id FROM version_client WHERE version ${isInList} AND accepted > 0
         AND client = (SELECT id FROM clients WHERE name = ?) LIMIT 1`,
       [versions, client],
@@ -118,16 +118,16 @@ export class ClientReads {
         : await this.#database.all<AcceptedUse>(
             `SELECT versions.name AS version, routes.name AS route, requests, last FROM (${sums}) AS sums
               JOIN versions ON versions.id = version JOIN routes ON routes.id = route ORDER BY requests DESC, routes.name`,
-            spans.flatMap((one) => [versions, listOf(one), accepted?.id ?? 0]),
+            spans.flatMap((one) => [versions, listOf(one), acceptedClient?.id ?? 0]),
           );
-    return accepted && rows;
+    return acceptedClient && rows;
   }
 
   /** The number of routes that each client has called since `since`, by the id of the client. */
   async routeCounts(version: string, since: number): Promise<Map<number, number>> {
-    const { only } = await this.#tables();
+    const { routeCondition } = await this.#tables();
     const rows = await this.#database.all<{ client: number; routes: number }>(
-      `SELECT client, COUNT(route) AS routes FROM route_client WHERE version = ? AND last >= ? ${only} GROUP BY client`,
+      `SELECT client, COUNT(route) AS routes FROM route_client WHERE version = ? AND last >= ? ${routeCondition} GROUP BY client`,
       [await this.#reads.idOf(version), since],
     );
     return new Map(rows.map(({ client, routes }) => [client, routes]));
@@ -136,29 +136,29 @@ export class ClientReads {
   /** The requests of these clients by day, oldest first. */
   async series(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
     const { isInList } = this.#database;
-    const named = await this.#database.all<{ id: number; name: string }>(
+    const namedClients = await this.#database.all<{ id: number; name: string }>(
       `SELECT id, name FROM clients WHERE name ${isInList}`,
       [clients],
     );
     const { begin, end } = await this.#reads.recordedPeriod();
     const from = spanAt('day', Math.max(since, begin, Number(await this.#reads.meta('kept_from'))));
     const to = spanAt('day', end) - 1;
-    if (named.length === 0 || from > to) return [];
-    const names = new Map(named.map(({ id, name }) => [id, name]));
-    const { sums: table, item, only } = await this.#tables();
+    if (namedClients.length === 0 || from > to) return [];
+    const nameById = new Map(namedClients.map(({ id, name }) => [id, name]));
+    const { sumTable, clientColumn, routeCondition } = await this.#tables();
     const failing = (await this.#reads.hasOutcomes()) ? 'SUM(failing)' : '0';
     const rows = await this.#database.all<SeriesPoint & { item: number }>(
-      `SELECT ${item} AS item, ${startOf('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${table}_day
-        WHERE version = ? AND span ${isInList} AND ${item} ${isInList} ${only} GROUP BY span, ${item} ORDER BY span, ${item}`,
-      [await this.#reads.idOf(version), listOf({ from, to }), [...names.keys()]],
+      `SELECT ${clientColumn} AS item, ${startOf('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${sumTable}_day
+        WHERE version = ? AND span ${isInList} AND ${clientColumn} ${isInList} ${routeCondition} GROUP BY span, ${clientColumn} ORDER BY span, ${clientColumn}`,
+      [await this.#reads.idOf(version), listOf({ from, to }), [...nameById.keys()]],
     );
-    return rows.map(({ item, ...point }) => ({ ...point, version, client: names.get(item) ?? '' }));
+    return rows.map(({ item, ...point }) => ({ ...point, version, client: nameById.get(item) ?? '' }));
   }
 
   /** The last use of each version, without these clients. */
   async lastUsed(withoutClients: readonly number[]): Promise<ReadonlyMap<string, number>> {
     const { seen } = await this.#tables();
-    const used = await this.#used();
+    const used = await this.#usedColumn();
     const rows = await this.#database.all<{ version: string; used_at: number }>(
       `SELECT name AS version, MAX(${used}) AS used_at FROM ${seen} AS seen JOIN versions ON versions.id = version
         WHERE NOT (client ${this.#database.isInList}) GROUP BY name HAVING MAX(${used}) > 0`,
@@ -170,7 +170,7 @@ export class ClientReads {
   /** The first request and the last use of each client that used the version, by the id of the client. */
   async uses(version: string): Promise<Map<number, { readonly first: number; readonly used: number }>> {
     const { seen } = await this.#tables();
-    const used = await this.#used();
+    const used = await this.#usedColumn();
     const rows = await this.#database.all<{ client: number; first: number; used: number }>(
       `SELECT client, first, ${used} AS used FROM ${seen} AS seen WHERE version = ? AND ${used} > 0`,
       [await this.#reads.idOf(version)],
@@ -182,16 +182,16 @@ export class ClientReads {
   async past(version: string, until: number) {
     // In a ledger of an earlier release, clients whose requests all failed cannot be recognized.
     if (!(await this.#reads.hasOutcomes())) return [];
-    const { sums: table, item, only, seen } = await this.#tables();
-    const id = await this.#reads.idOf(version);
+    const { sumTable, clientColumn, routeCondition, seen } = await this.#tables();
+    const versionId = await this.#reads.idOf(version);
     const past = `FROM ${seen} AS seen WHERE version = ? AND used > 0 AND used < ?`;
-    const sums = `SELECT ${item} AS item, SUM(requests - failing) AS requests FROM ${table}_${table === 'pair' ? 'day' : 'block'}
-      WHERE version = ? AND ${item} IN (SELECT client ${past}) ${only} GROUP BY ${item}`;
+    const sums = `SELECT ${clientColumn} AS item, SUM(requests - failing) AS requests FROM ${sumTable}_${sumTable === 'pair' ? 'day' : 'block'}
+      WHERE version = ? AND ${clientColumn} IN (SELECT client ${past}) ${routeCondition} GROUP BY ${clientColumn}`;
     return this.#database.all<{ id: number; client: string; first: number; last: number; requests: number }>(
       `SELECT id, name AS client, first, used AS last, COALESCE(requests, 0) AS requests
         FROM (SELECT * ${past}) AS past JOIN clients ON clients.id = client LEFT JOIN (${sums}) AS sums ON item = client
         ORDER BY used DESC, id`,
-      [id, until, id, id, until],
+      [versionId, until, versionId, versionId, until],
     );
   }
 
@@ -202,37 +202,38 @@ export class ClientReads {
    */
   async daysOfUse(version: string, clients: readonly number[]): Promise<readonly DayOfClients[]> {
     if (clients.length === 0) return [];
-    const { sums: table, item, only } = await this.#tables();
-    const used = `${table}_day WHERE version = ? AND ${item} ${this.#database.isInList} ${only}
+    const { sumTable, clientColumn, routeCondition } = await this.#tables();
+    const daysWithUse = `${sumTable}_day WHERE version = ? AND ${clientColumn} ${this.#database.isInList} ${routeCondition}
       AND (failing = 0 OR requests > failing)`;
     // A client may use several routes on one day.
-    const grouped = `(SELECT span, client AS item, MIN(first) AS first, MAX(last) AS last FROM ${used} GROUP BY span, client) AS days`;
-    const days = table === 'pair' ? grouped : used;
+    const grouped = `(SELECT span, client AS item, MIN(first) AS first, MAX(last) AS last FROM ${daysWithUse} GROUP BY span, client) AS days`;
+    const clientsOfDays = sumTable === 'pair' ? grouped : daysWithUse;
     return this.#database.all(
-      `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM ${days} GROUP BY span ORDER BY span`,
+      `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM ${clientsOfDays} GROUP BY span ORDER BY span`,
       [await this.#reads.idOf(version), clients],
     );
   }
 
   async #tables(): Promise<ClientTables> {
-    if (this.routes === undefined) return { sums: 'client', item: 'item', only: '', seen: 'version_client' };
+    if (this.routes === undefined)
+      return { sumTable: 'client', clientColumn: 'item', routeCondition: '', seen: 'version_client' };
     const { isInList } = this.#database;
     const rows = await this.#database.all<{ id: number }>(`SELECT id FROM routes WHERE name ${isInList} ORDER BY id`, [
       this.routes,
     ]);
     // No route has the id 0.
-    const only = `AND route IN (${[0, ...rows.map(({ id }) => id)].join(', ')})`;
+    const routeCondition = `AND route IN (${[0, ...rows.map(({ id }) => id)].join(', ')})`;
     // In rows of an earlier release `first` and `used` are NULL: the earliest and the latest possible time stand for them.
     const seen = `(SELECT route_client.version, route_client.client, MAX(route_client.last) AS last,
         MIN(COALESCE(route_client.first, version_client.first, route_client.last)) AS first,
         MAX(COALESCE(route_client.used, route_client.last)) AS used
       FROM route_client LEFT JOIN version_client
         ON version_client.version = route_client.version AND version_client.client = route_client.client
-      WHERE TRUE ${only} GROUP BY route_client.version, route_client.client)`;
-    return { sums: 'pair', item: 'client', only, seen };
+      WHERE TRUE ${routeCondition} GROUP BY route_client.version, route_client.client)`;
+    return { sumTable: 'pair', clientColumn: 'client', routeCondition, seen };
   }
 
-  async #used(): Promise<string> {
+  async #usedColumn(): Promise<string> {
     return this.routes !== undefined || (await this.#reads.hasOutcomes()) ? 'used' : 'last';
   }
 }

@@ -9,7 +9,7 @@ const firstSchemaVersion = 8;
 /** The most rows of one version. Above it, a property that is new is recorded only if `makeRoom` finds room for it. */
 export const mostEvidenceRows = 20_000;
 // After a change of a contract, the evidence of the former one can still be read.
-const formerHashes = 1;
+const keptFormerHashes = 1;
 
 /**
  * Adds rows of one version. For each kind, keeps the evidence of the latest contracts and of the previous ones. If the version has
@@ -17,30 +17,30 @@ const formerHashes = 1;
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
   const key = 'version = ? AND target = ? AND kind = ?';
-  const isKnown = database.prepare(`SELECT 1 FROM evidence WHERE ${key} AND hash = ? LIMIT 1`);
+  const findHash = database.prepare(`SELECT 1 FROM evidence WHERE ${key} AND hash = ? LIMIT 1`);
   const deleteFormer = database.prepare(`DELETE FROM evidence WHERE ${key} AND hash <> ? AND hash NOT IN (
     SELECT hash FROM evidence WHERE ${key} AND hash <> ? GROUP BY hash ORDER BY MAX(last) DESC LIMIT ?)`);
   for (const [one] of Map.groupBy(rows, ({ to, kind, hash }) => `${to} ${kind} ${hash}`).values()) {
-    if (one === undefined || isKnown.get(version, one.to, one.kind, one.hash)) continue;
-    const which = [version, one.to, one.kind] as const;
-    deleteFormer.run(...which, one.hash, ...which, one.hash, formerHashes);
+    if (one === undefined || findHash.get(version, one.to, one.kind, one.hash)) continue;
+    const comparison = [version, one.to, one.kind] as const;
+    deleteFormer.run(...comparison, one.hash, ...comparison, one.hash, keptFormerHashes);
   }
   const add = database.prepare(`INSERT INTO evidence (${columns}) VALUES (${columns.replace(/\w+/g, '?')})
     ON CONFLICT DO UPDATE SET ${addUpEvidence}`);
-  const has = database.prepare(
+  const findProperty = database.prepare(
     `SELECT 1 FROM evidence WHERE ${key} AND hash = ? AND route = ? AND status = ? AND path = ? AND what = ? AND detail = ?`,
   );
   const propertyOf = (one: EvidenceRow) => [one.route, one.status, one.path, one.what, one.detail] as const;
   const isNew = (one: EvidenceRow): boolean =>
-    has.get(version, one.to, one.kind, one.hash, ...propertyOf(one)) === undefined;
-  let left = mostEvidenceRows - countRows(database, version);
-  const isTight = left < rows.length;
-  if (isTight) left = makeRoom(database, version, rows, rows.filter(isNew).length);
+    findProperty.get(version, one.to, one.kind, one.hash, ...propertyOf(one)) === undefined;
+  let rowsLeft = mostEvidenceRows - countRows(database, version);
+  const mayExceedLimit = rowsLeft < rows.length;
+  if (mayExceedLimit) rowsLeft = makeRoom(database, version, rows, rows.filter(isNew).length);
   for (const one of rows) {
     // At the limit, known rows are still counted.
-    if (isTight && isNew(one)) {
-      if (left <= 0) continue;
-      left -= 1;
+    if (mayExceedLimit && isNew(one)) {
+      if (rowsLeft <= 0) continue;
+      rowsLeft -= 1;
     }
     const counts = [one.pairs, one.oldMore, one.newMore, one.oldShare, one.newShare, one.first, one.last];
     add.run(version, one.to, one.hash, one.kind, ...propertyOf(one), one.declares, ...counts);
@@ -62,40 +62,40 @@ interface EvidenceGroup {
  * as the largest one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
-  const left = (): number => mostEvidenceRows - countRows(database, version);
+  const rowsLeft = (): number => mostEvidenceRows - countRows(database, version);
   const keyOf = (target: string, hash: string): string => `${target} ${hash}`;
-  const added = new Set(rows.map(({ to, hash }) => keyOf(to, hash)));
+  const addedKeys = new Set(rows.map(({ to, hash }) => keyOf(to, hash)));
   const groups: readonly EvidenceGroup[] = database
     .prepare(`SELECT target, hash, COALESCE(MAX(NULLIF(kind, 'control')), '') AS kind, COUNT(*) AS count FROM evidence
       WHERE version = ? GROUP BY target, hash ORDER BY MAX(last) DESC`)
     .all(version) as (Record<string, SQLOutputValue> & EvidenceGroup)[];
-  const isAdded = ({ target, hash }: EvidenceGroup): boolean => added.has(keyOf(target, hash));
+  const isAdded = ({ target, hash }: EvidenceGroup): boolean => addedKeys.has(keyOf(target, hash));
   const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
   const latest = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
   const isFormer = (one: EvidenceGroup): boolean => !isAdded(one) && (!latest.has(one) || kindsAdded.has(one.kind));
   for (const { target, hash } of groups.filter(isFormer).toReversed()) {
-    if (left() >= needed) break;
+    if (rowsLeft() >= needed) break;
     database.prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ?').run(version, target, hash);
   }
   const [largest] = groups.filter((one) => !isFormer(one) && !isAdded(one)).toSorted((a, b) => b.count - a.count);
-  if (largest === undefined) return left();
-  const own = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
-  const [missing, most] = [needed - left(), (largest.count - own) / 2];
-  const which = [version, largest.target, largest.hash] as const;
+  if (largest === undefined) return rowsLeft();
+  const addedCount = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
+  const [toDelete, mostToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
+  const largestKey = [version, largest.target, largest.hash] as const;
   const routes = database
     .prepare(`SELECT route, COUNT(*) AS count FROM evidence WHERE version = ? AND target = ? AND hash = ?
       GROUP BY route ORDER BY MAX(last), route`)
-    .all(...which);
+    .all(...largestKey);
   let deleted = 0;
   for (const { route = null, count } of routes) {
-    if (deleted >= missing) break;
-    if (deleted + Number(count) > most) continue;
+    if (deleted >= toDelete) break;
+    if (deleted + Number(count) > mostToDelete) continue;
     database
       .prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ? AND route = ?')
-      .run(...which, route);
+      .run(...largestKey, route);
     deleted += Number(count);
   }
-  return left();
+  return rowsLeft();
 }
 
 function countRows(database: DatabaseSync, version: string): number {

@@ -5,7 +5,7 @@ export interface LedgerFailure {
   /** For people, without the file's name. */
   readonly reason: string;
   /** True if the file is unusable and has to be replaced. */
-  readonly corrupt: boolean;
+  readonly isCorrupt: boolean;
 }
 
 // The primary result codes of https://www.sqlite.org/rescode.html that the state of a file can cause.
@@ -38,13 +38,13 @@ export class DamagedFileError extends Error {
 }
 
 export function failureOf(error: unknown): LedgerFailure {
-  if (error instanceof DamagedFileError) return { reason: error.message, corrupt: true };
+  if (error instanceof DamagedFileError) return { reason: error.message, isCorrupt: true };
   const primary = primaryCode(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = error instanceof Error ? error.message : String(error);
-  const otherwise = error instanceof UnsuitableFileError ? `it ${message}` : message;
-  const reason = reasons.get(primary ?? 0) ?? systemReasons[code] ?? otherwise;
-  return { reason, corrupt: primary === 11 || primary === 26 };
+  const fallback = error instanceof UnsuitableFileError ? `it ${message}` : message;
+  const reason = reasons.get(primary ?? 0) ?? systemReasons[code] ?? fallback;
+  return { reason, isCorrupt: primary === 11 || primary === 26 };
 }
 
 /** The lowest byte of an extended result code of SQLite; undefined: another error. */

@@ -62,8 +62,8 @@ export function claimLedger(file: string): LedgerClaim | undefined {
     if (primaryCode(error) === busyCode) return undefined;
     return { release: () => {} };
   }
-  const held = database;
-  return { release: () => held.close() };
+  const lockDatabase = database;
+  return { release: () => lockDatabase.close() };
 }
 
 /** Opens a ledger that another thread or process may be writing. @throws Error whose message is the reason */
@@ -117,8 +117,8 @@ export function damageIn(file: string, run: number, seen: number): string | unde
     return Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
   } catch (error) {
     if (error instanceof UnsupportedLedgerError) return error.message;
-    const { reason, corrupt } = failureOf(error);
-    if (corrupt) return reason;
+    const { reason, isCorrupt } = failureOf(error);
+    if (isCorrupt) return reason;
     throw error;
   } finally {
     database?.close();

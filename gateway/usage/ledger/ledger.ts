@@ -186,10 +186,10 @@ export class Ledger implements WritableLedger {
     }
   }
 
-  #onFailure({ reason, corrupt }: LedgerFailure): void {
+  #onFailure({ reason, isCorrupt }: LedgerFailure): void {
     const { store } = this.settings;
     this.problem = `${store} cannot be written: ${reason}.  Counts are kept in memory until it can be.`;
-    if (!corrupt) return;
+    if (!isCorrupt) return;
     this.#closeStore();
     const result = renameDamaged(store, this.#clock.now());
     this.#wasRenamed = 'renamed' in result;

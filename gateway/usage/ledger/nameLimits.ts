@@ -15,12 +15,13 @@ const othersOf: Readonly<Record<LimitedSubject, string>> = { client: otherClient
 // Folding is expensive. While batches are added, names are folded only when they exceed the limit by this factor.
 const leeway = 1.25;
 
-interface Day {
+/** The names of clients, or of routes, of one version on one day. */
+interface DayNames {
   readonly subject: LimitedSubject;
   readonly version: number;
   readonly day: number;
-  /** An upper bound of the number of names. */
-  names: number;
+  /** An upper bound of their number. */
+  count: number;
 }
 
 /**
@@ -33,7 +34,7 @@ export class NameFolding {
   readonly #database: DatabaseSync;
   readonly #idOf: (subject: 'version' | LimitedSubject, name: string) => number;
   /** The days that have been written to. */
-  readonly #days = new Map<string, Day>();
+  readonly #days = new Map<string, DayNames>();
 
   constructor(database: DatabaseSync, idOf: (subject: 'version' | LimitedSubject, name: string) => number) {
     this.#database = database;
@@ -51,23 +52,23 @@ export class NameFolding {
     for (const { version, hour } of sums) {
       const [id, day] = [this.#idOf('version', version), spanAt('day', hour)];
       const key = `${subject} ${id} ${day}`;
-      const known = this.#days.get(key);
-      if (known) known.names += 1;
-      else this.#days.set(key, { subject, version: id, day, names: this.#count(subject, id, day) });
+      const dayNames = this.#days.get(key);
+      if (dayNames) dayNames.count += 1;
+      else this.#days.set(key, { subject, version: id, day, count: this.#count(subject, id, day) });
     }
   }
 
   /** Folds the names of days that exceed the limits by the leeway. @returns true if it folded any */
   foldExcess(limits: NameLimits): boolean {
-    let folded = false;
-    for (const one of this.#days.values()) {
-      const max = limits[one.subject] * leeway + 1;
-      if (one.names > max) one.names = this.#count(one.subject, one.version, one.day);
-      if (one.names <= max) continue;
-      this.#fold(one, limits);
-      folded = true;
+    let hasFolded = false;
+    for (const dayNames of this.#days.values()) {
+      const max = limits[dayNames.subject] * leeway + 1;
+      if (dayNames.count > max) dayNames.count = this.#count(dayNames.subject, dayNames.version, dayNames.day);
+      if (dayNames.count <= max) continue;
+      this.#fold(dayNames, limits);
+      hasFolded = true;
     }
-    return folded;
+    return hasFolded;
   }
 
   /** Folds without leeway, for the day of `now` (epoch ms) and the day before. */
@@ -77,8 +78,8 @@ export class NameFolding {
     for (const { id } of versions) {
       for (const subject of ['client', 'route'] as const) {
         for (const day of [today - 1, today]) {
-          const names = this.#count(subject, Number(id), day);
-          if (names > limits[subject] + 1) this.#fold({ subject, version: Number(id), day, names }, limits);
+          const count = this.#count(subject, Number(id), day);
+          if (count > limits[subject] + 1) this.#fold({ subject, version: Number(id), day, count }, limits);
         }
       }
     }
@@ -89,12 +90,12 @@ export class NameFolding {
     this.#days.clear();
   }
 
-  #fold(one: Day, limits: NameLimits): void {
-    const { subject, version, day } = one;
+  #fold(dayNames: DayNames, limits: NameLimits): void {
+    const { subject, version, day } = dayNames;
     const into = this.#idOf(subject, othersOf[subject]);
     const requests = fold(this.#database, { subject, version, day, into, keep: limits[subject] });
     if (subject === 'client') this.#folded += requests;
-    one.names = this.#count(subject, version, day);
+    dayNames.count = this.#count(subject, version, day);
   }
 
   #count(subject: LimitedSubject, version: number, day: number): number {
@@ -155,11 +156,11 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     );
     run(`DELETE FROM ${subject}_${length} ${where} AND item IN folded`, [version, from, to]);
     const [client, route] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
-    const partner = subject === 'client' ? 'route' : 'client';
+    const otherSubject = subject === 'client' ? 'route' : 'client';
     run(
       `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last),
           SUM(served), SUM(failing), SUM(refused)
-        FROM pair_${length} ${where} AND ${subject} IN folded GROUP BY version, span, ${partner} ${addUp}`,
+        FROM pair_${length} ${where} AND ${subject} IN folded GROUP BY version, span, ${otherSubject} ${addUp}`,
       [into, version, from, to],
     );
     run(`DELETE FROM pair_${length} ${where} AND ${subject} IN folded`, [version, from, to]);
@@ -192,11 +193,11 @@ function foldBlock(run: Run, subject: LimitedSubject, version: number, day: numb
       ${addUp}`,
     [block, into, offset, offset, version, day],
   );
-  const less = ['requests', 'errors', 'served', 'failing', 'refused']
+  const subtractDay = ['requests', 'errors', 'served', 'failing', 'refused']
     .map((column) => `${column} = block.${column} - day.${column}`)
     .join(', ');
   run(
-    `UPDATE ${subject}_block AS block SET ${less} FROM ${subject}_day AS day
+    `UPDATE ${subject}_block AS block SET ${subtractDay} FROM ${subject}_day AS day
       WHERE block.version = ? AND block.span = ? AND block.item IN folded
         AND day.version = block.version AND day.span = ? AND day.item = block.item`,
     [version, block, day],
@@ -217,8 +218,8 @@ function daysOf(block: number): [first: number, last: number] {
 }
 
 /** The last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
-function usedAt(length: number, sum: 'MAX' | '' = ''): string {
-  return `${sum}(CASE WHEN failing = 0 OR requests > failing THEN span * ${length} + last ELSE 0 END)`;
+function usedAt(lengthMs: number, aggregate: 'MAX' | '' = ''): string {
+  return `${aggregate}(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengthMs} + last ELSE 0 END)`;
 }
 
 /** If a brownout refused a folded client on this day, all requests that it refused to this client are added to `into`. */

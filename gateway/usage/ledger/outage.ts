@@ -22,8 +22,8 @@ export class WaitingRows {
   keep(batch: UsageBatch): number {
     let requests = 0;
     for (const row of batch) {
-      const known = this.#rows.get(keyOf(row));
-      if (known) addCounts(known, row);
+      const waitingRow = this.#rows.get(keyOf(row));
+      if (waitingRow) addCounts(waitingRow, row);
       else if (this.#rows.size < this.#max) this.#rows.set(keyOf(row), { ...row });
       else requests += this.#fold(row);
     }
@@ -43,8 +43,8 @@ export class WaitingRows {
 
   #fold(row: UsageRow): number {
     const folded = { ...row, client: otherClients, route: otherRoute };
-    const known = this.#rows.get(keyOf(folded));
-    if (known) addCounts(known, folded);
+    const waitingRow = this.#rows.get(keyOf(folded));
+    if (waitingRow) addCounts(waitingRow, folded);
     else this.#rows.set(keyOf(folded), folded);
     return isSingleClient(row) ? row.requests : 0;
   }

@@ -44,18 +44,13 @@ export interface RunTimes {
 /** A run as values for SQLite: null in place of undefined. */
 type StoredRun = { readonly [Key in keyof RunTimes]: RunTimes[Key] | null };
 
-const counts = ['requests', 'errors', 'served', 'failing', 'refused', 'first', 'last', 'used', 'accepted'] as const;
-const columns = ['version', 'client', 'route', 'hour', 'brownout', ...counts];
-const addUp = `${counts
-  .slice(0, 5)
-  .map((count) => `${count} = ${count} + excluded.${count}`)
-  .join(', ')},
+const addedColumns = ['requests', 'errors', 'served', 'failing', 'refused'] as const;
+const countColumns = [...addedColumns, 'first', 'last', 'used', 'accepted'] as const;
+const columns = ['version', 'client', 'route', 'hour', 'brownout', ...countColumns];
+const addUp = `${addedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')},
   first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used),
   accepted = MAX(accepted, excluded.accepted)`;
-const sums = `${counts
-  .slice(0, 5)
-  .map((count) => `SUM(${count})`)
-  .join(', ')}, MIN(first), MAX(last), MAX(used), MAX(accepted)`;
+const sumColumns = `${addedColumns.map((column) => `SUM(${column})`).join(', ')}, MIN(first), MAX(last), MAX(used), MAX(accepted)`;
 const sizeOfBatch = `SELECT COUNT(*), COALESCE(SUM(2 * (LENGTH(version) + LENGTH(client) + LENGTH(route)) + ${bytesPerRow}), 0)
   FROM outbox_rows AS r WHERE r.epoch = b.epoch AND r.seq = b.seq`;
 
@@ -64,7 +59,7 @@ export class Outbox {
   readonly instance: string;
   readonly epoch: number;
   readonly #database: DatabaseSync;
-  readonly #add: StatementSync;
+  readonly #addRow: StatementSync;
   #folded = 0;
 
   /** Begins a run. `instance`: the id of this gateway, if the file has none. */
@@ -77,20 +72,20 @@ export class Outbox {
     this.epoch = Math.max(now * 1_000, Number(meta('epoch') ?? 0)) + randomInt(1, 1_000_000);
     const values = [this.instance, this.epoch];
     this.#run(`INSERT OR REPLACE INTO meta VALUES ('instance', ?), ('epoch', ?), ('seq', 0)`, ...values);
-    this.#add = database.prepare(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')})
+    this.#addRow = database.prepare(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')})
       VALUES (?, ?, ${columns.map(() => '?').join(', ')}) ON CONFLICT DO UPDATE SET ${addUp}`);
   }
 
   /** Adds rows. Without rows, the store learns that the gateway ran. `spool`: the bytes that may wait. */
   append(batch: UsageBatch, run: RunTimes, salt: string, spool: number): void {
-    let rest = batch;
+    let remainingRows = batch;
     do {
-      const rows = rest.slice(0, maxRowsPerBatch);
+      const rows = remainingRows.slice(0, maxRowsPerBatch);
       // A closed batch is the usual case while the store answers. To add a row to the table takes several times as long.
       if (this.#get('SELECT 1 FROM outbox LIMIT 1') === undefined) this.#addClosed(rows, run, salt);
       else this.#addOpen(rows, run, salt);
-      rest = rest.slice(maxRowsPerBatch);
-    } while (rest.length > 0);
+      remainingRows = remainingRows.slice(maxRowsPerBatch);
+    } while (remainingRows.length > 0);
     this.#closeOldest();
     while (this.#bytes() > spool && this.#fold());
   }
@@ -140,7 +135,8 @@ export class Outbox {
     const seq = this.#openBatch(run, salt);
     for (const row of rows) {
       const names = [row.version, row.client, row.route].map(storable);
-      this.#add.run(this.epoch, seq, ...names, row.hour, row.brownout ?? 0, ...counts.map((count) => row[count]));
+      const counts = countColumns.map((column) => row[column]);
+      this.#addRow.run(this.epoch, seq, ...names, row.hour, row.brownout ?? 0, ...counts);
     }
     this.#measure(this.epoch, seq, seq);
   }
@@ -151,41 +147,41 @@ export class Outbox {
 
   /** The batch that takes new rows, and that records the run up to now. @returns its number */
   #openBatch({ began, seen, restarted = null }: StoredRun, salt: string): number {
-    const last = this.#get(
+    const newest = this.#get(
       `SELECT seq, size, salt, rows IS NULL AS open FROM outbox WHERE epoch = ? ORDER BY seq DESC LIMIT 1`,
       this.epoch,
     );
-    if (last?.['open'] === 1 && Number(last['size']) < maxRowsPerBatch && last['salt'] === salt) {
-      const seq = Number(last['seq']);
+    if (newest?.['open'] === 1 && Number(newest['size']) < maxRowsPerBatch && newest['salt'] === salt) {
+      const seq = Number(newest['seq']);
       this.#run(
         `UPDATE outbox SET began = ?, seen = ?, restarted = COALESCE(?, restarted) WHERE epoch = ? AND seq = ?`,
         ...[began, seen, restarted, this.epoch, seq],
       );
       return seq;
     }
-    const next = this.#nextSeq();
+    const newSeq = this.#nextSeq();
     this.#run(
       'INSERT INTO outbox (epoch, seq, began, seen, restarted, salt, since) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ...[this.epoch, next, began, seen, restarted, salt, seen],
+      ...[this.epoch, newSeq, began, seen, restarted, salt, seen],
     );
-    return next;
+    return newSeq;
   }
 
   /** Closes the oldest batch, so that it can be sent. */
   #closeOldest(): void {
     const oldest = this.#get('SELECT epoch, seq, rows IS NULL AS open FROM outbox ORDER BY epoch, seq LIMIT 1');
     if (oldest?.['open'] !== 1) return;
-    const batch = [Number(oldest['epoch']), Number(oldest['seq'])];
-    const object = (names: readonly string[]): string =>
+    const batchKey = [Number(oldest['epoch']), Number(oldest['seq'])];
+    const jsonObject = (names: readonly string[]): string =>
       `json_object(${names.map((column) => `'${column}', ${column}`).join(', ')})`;
     const withoutBrownout = columns.filter((column) => column !== 'brownout');
     this.#run(
       `UPDATE outbox AS b SET rows = (SELECT json_group_array(
-          json(CASE WHEN brownout = 0 THEN ${object(withoutBrownout)} ELSE ${object(columns)} END)) FROM outbox_rows AS r
+          json(CASE WHEN brownout = 0 THEN ${jsonObject(withoutBrownout)} ELSE ${jsonObject(columns)} END)) FROM outbox_rows AS r
         WHERE r.epoch = b.epoch AND r.seq = b.seq) WHERE epoch = ? AND seq = ?`,
-      ...batch,
+      ...batchKey,
     );
-    this.#run('DELETE FROM outbox_rows WHERE epoch = ? AND seq = ?', ...batch);
+    this.#run('DELETE FROM outbox_rows WHERE epoch = ? AND seq = ?', ...batchKey);
   }
 
   #bytes(): number {
@@ -200,38 +196,38 @@ export class Outbox {
   #fold(): boolean {
     const oldestHourWith = (column: string): string =>
       `SELECT epoch, hour FROM outbox_rows WHERE ${column} <> ? ORDER BY epoch, hour LIMIT 1`;
-    const byClient = this.#get(oldestHourWith('route'), otherRoute);
-    const hour = byClient ?? this.#get(oldestHourWith('client'), otherClients);
+    const hourWithRoutes = this.#get(oldestHourWith('route'), otherRoute);
+    const hour = hourWithRoutes ?? this.#get(oldestHourWith('client'), otherClients);
     if (hour === undefined) return false;
     const where = 'WHERE epoch = ? AND hour = ?';
-    const key = [Number(hour['epoch']), Number(hour['hour'])] as const;
-    const { first, last } =
-      this.#get(`SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox_rows ${where}`, ...key) ?? {};
-    const [client, foldedColumn] = byClient ? ['client', 'route'] : [`'${otherClients}'`, 'client'];
+    const hourKey = [Number(hour['epoch']), Number(hour['hour'])] as const;
+    const { first: firstSeq, last: lastSeq } =
+      this.#get(`SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox_rows ${where}`, ...hourKey) ?? {};
+    const [clientSql, foldedColumn] = hourWithRoutes ? ['client', 'route'] : [`'${otherClients}'`, 'client'];
     this.#folded += Number(
       this.#get(
         `SELECT SUM(requests) AS sum FROM outbox_rows ${where} AND ${foldedColumn} <> ?`,
-        ...[...key, byClient ? otherRoute : otherClients],
+        ...[...hourKey, hourWithRoutes ? otherRoute : otherClients],
       )?.['sum'],
     );
     // The sum joins the first of these batches, so that no row waits longer than before.
     this.#database.exec('DROP TABLE IF EXISTS temp.folded');
     this.#run(
-      `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${client}, '${otherRoute}', hour, brownout, ${sums}
-        FROM outbox_rows ${where} GROUP BY version, ${client}, brownout`,
-      ...key,
+      `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${clientSql}, '${otherRoute}', hour, brownout, ${sumColumns}
+        FROM outbox_rows ${where} GROUP BY version, ${clientSql}, brownout`,
+      ...hourKey,
     );
-    this.#run(`DELETE FROM outbox_rows ${where}`, ...key);
+    this.#run(`DELETE FROM outbox_rows ${where}`, ...hourKey);
     this.#database.exec(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')}) SELECT * FROM temp.folded`);
-    this.#measure(key[0], Number(first), Number(last));
+    this.#measure(hourKey[0], Number(firstSeq), Number(lastSeq));
     return true;
   }
 
-  /** Updates the size of the batches from `first` to `last`. */
-  #measure(epoch: number, first: number, last: number): void {
+  /** Updates the size of the batches from `firstSeq` to `lastSeq`. */
+  #measure(epoch: number, firstSeq: number, lastSeq: number): void {
     this.#run(
       `UPDATE outbox AS b SET (size, bytes) = (${sizeOfBatch}) WHERE epoch = ? AND seq BETWEEN ? AND ? AND rows IS NULL`,
-      ...[epoch, first, last],
+      ...[epoch, firstSeq, lastSeq],
     );
   }
 

@@ -4,6 +4,7 @@
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 
+/** In ms. */
 export const lengths = { hour: hourMs, day: dayMs, block: 30 * dayMs } as const;
 
 /** How long the requests of clients and routes are kept per hour. After that, they are kept per day. */
@@ -35,25 +36,29 @@ export function spansOf(
   shortest: 'hour' | 'day' = 'hour',
   longest: 'day' | 'block' = 'block',
 ): Spans[] {
-  const all: readonly Length[] = ['hour', 'day', 'block'];
-  const usable = all.slice(all.indexOf(shortest), all.indexOf(longest) + 1);
+  const allLengths: readonly Length[] = ['hour', 'day', 'block'];
+  const usable = allLengths.slice(allLengths.indexOf(shortest), allLengths.indexOf(longest) + 1);
   const [smallest = shortest] = usable;
   let from = spanAt(smallest, since) * lengths[smallest];
   let to = Math.ceil(until / lengths[smallest]) * lengths[smallest];
   const spans: Spans[] = [];
   for (const [index, length] of usable.entries()) {
-    const next = usable[index + 1];
-    const ms = lengths[length];
-    const innerFrom = next === undefined ? from : Math.ceil(from / lengths[next]) * lengths[next];
-    const innerTo = next === undefined ? from : Math.floor(to / lengths[next]) * lengths[next];
+    const nextLength = usable[index + 1];
+    const lengthMs = lengths[length];
+    // The part of the time that longer spans cover.
+    const longerFrom = nextLength === undefined ? from : Math.ceil(from / lengths[nextLength]) * lengths[nextLength];
+    const longerTo = nextLength === undefined ? from : Math.floor(to / lengths[nextLength]) * lengths[nextLength];
     // No longer span fits between the two ends, so they are one range.
-    if (innerFrom >= innerTo) {
-      spans.push({ length, from: from / ms, to: to / ms - 1 });
+    if (longerFrom >= longerTo) {
+      spans.push({ length, from: from / lengthMs, to: to / lengthMs - 1 });
       break;
     }
-    spans.push({ length, from: from / ms, to: innerFrom / ms - 1 }, { length, from: innerTo / ms, to: to / ms - 1 });
-    from = innerFrom;
-    to = innerTo;
+    spans.push(
+      { length, from: from / lengthMs, to: longerFrom / lengthMs - 1 },
+      { length, from: longerTo / lengthMs, to: to / lengthMs - 1 },
+    );
+    from = longerFrom;
+    to = longerTo;
   }
   return spans.filter((one) => one.from <= one.to);
 }

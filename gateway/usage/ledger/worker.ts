@@ -20,15 +20,15 @@ const ledger = Ledger.open(settings, {
   onNotice: (line) => post({ kind: 'notice', line }),
 });
 // A previous thread of this session may have written batches and ended before it reported them.
-const [lastSession, lastNumber] = ledger.mark.split(' ');
-const written = lastSession === session ? Number(lastNumber) : 0;
+const [markedSession, markedNumber] = ledger.mark.split(' ');
+const writtenNumber = markedSession === session ? Number(markedNumber) : 0;
 report(0);
 
 parentPort?.on('message', (command: LedgerCommand) => {
   if (command.kind === 'write') {
     // Without rows there is nothing that a later thread could write twice.
     const mark = command.batch.length > 0 ? `${session} ${command.number}` : undefined;
-    if (command.number > written) ledger.add(command.batch, mark);
+    if (command.number > writtenNumber) ledger.add(command.batch, mark);
   } else if (command.kind === 'configure') ledger.configure(command.settings);
   else if (command.kind === 'sent') ledger.removeSent(command.epoch, command.seq);
   else if (command.kind === 'adoptSalt') ledger.adoptSalt(command.salt);
