@@ -7,7 +7,7 @@ import { type LogLevel, logLine, prettyLine, type ShownSettings, shownBy } from 
 const defaultRetryMs = 5000;
 
 interface Output {
-  readonly lines: LogOutput;
+  readonly log: LogOutput;
   readonly isPretty: boolean;
 }
 
@@ -41,10 +41,10 @@ export class AccessLog implements Recorder {
     const { sample } = this.#settings;
     const isSuccessful = status < 400 && problem === undefined && fault === undefined;
     if (isSuccessful && sample < 1 && Math.random() >= sample) return;
-    const { lines, isPretty } = this.#output;
+    const { log, isPretty } = this.#output;
     const line = logLine(exchange, isSuccessful ? 'info' : failureLevel(exchange), this.#shown, client);
-    if (isPretty) lines.writeText(prettyLine(line, lines.isTerminal));
-    else lines.write(line);
+    if (isPretty) log.writeText(prettyLine(line, log.isTerminal));
+    else log.write(line);
   }
 
   /** Applies the settings of another snapshot. A file that stays the same stays open. */
@@ -55,26 +55,26 @@ export class AccessLog implements Recorder {
     if (JSON.stringify([settings.access, settings.format]) === before) return;
     const old = this.#output;
     this.#output = this.#open();
-    await old?.lines.close();
+    await old?.log.close();
   }
 
   /** Opens the file again, after it was renamed. */
   async reopen(): Promise<void> {
-    await this.#output?.lines.reopen();
+    await this.#output?.log.reopen();
   }
 
   /** Resolves when all lines are written. Exchanges recorded later are ignored. */
   async close(): Promise<void> {
     const last = this.#output;
     this.#output = undefined;
-    await last?.lines.close();
+    await last?.log.close();
   }
 
   #open(): Output | undefined {
     const { access, format } = this.#settings;
     if (access === 'off') return undefined;
-    const lines = new LogOutput(access, this.#notice, this.#dropped, this.#retryMs);
-    return { lines, isPretty: format === 'pretty' || (format === 'auto' && lines.isTerminal) };
+    const log = new LogOutput(access, this.#notice, this.#dropped, this.#retryMs);
+    return { log, isPretty: format === 'pretty' || (format === 'auto' && log.isTerminal) };
   }
 }
 
@@ -89,59 +89,59 @@ class LogOutput {
   readonly #notice: (line: string) => void;
   readonly #dropped: DroppedLines;
   readonly #timer: NodeJS.Timeout;
-  #lines: LineBuffer | undefined;
+  #buffer: LineBuffer | undefined;
   #hasFailed = false;
 
   constructor(to: LogDestination, notice: (line: string) => void, dropped: DroppedLines, retryMs: number) {
     this.#destination = to;
     this.#notice = notice;
     this.#dropped = dropped;
-    this.#lines = this.#open();
+    this.#buffer = this.#open();
     this.#timer = setInterval(() => this.#reopenIfNeeded(), retryMs).unref();
   }
 
   get isTerminal(): boolean {
-    return this.#lines?.isTerminal ?? false;
+    return this.#buffer?.isTerminal ?? false;
   }
 
   /** `line` is ASCII. */
   write(line: string): void {
-    if (this.#lines) this.#lines.write(line);
+    if (this.#buffer) this.#buffer.write(line);
     else this.#dropped.lines += 1;
   }
 
   /** Writes text with any characters, without buffering. */
   writeText(text: string): void {
-    if (this.#lines) this.#lines.writeText(text);
+    if (this.#buffer) this.#buffer.writeText(text);
     else this.#dropped.lines += 1;
   }
 
   async reopen(): Promise<void> {
-    const old = this.#lines;
-    this.#hasFailed ||= old?.isFailing === true;
-    this.#lines = this.#open();
-    await old?.close();
+    const oldBuffer = this.#buffer;
+    this.#hasFailed ||= oldBuffer?.isFailing === true;
+    this.#buffer = this.#open();
+    await oldBuffer?.close();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#lines?.close();
+    await this.#buffer?.close();
   }
 
   #reopenIfNeeded(): void {
-    if (this.#lines?.isFileInPlace) return;
-    if (this.#lines && !this.#lines.isFailing)
+    if (this.#buffer?.isFileInPlace) return;
+    if (this.#buffer && !this.#buffer.isFailing)
       this.#notice('the access log file was removed or replaced: it is opened again');
     void this.reopen();
   }
 
   #open(): LineBuffer | undefined {
     try {
-      const lines = new LineBuffer(this.#destination, this.#notice, this.#dropped);
+      const buffer = new LineBuffer(this.#destination, this.#notice, this.#dropped);
       if (this.#hasFailed)
         this.#notice(`the access log is open again: ${this.#dropped.lines} lines were dropped so far`);
       this.#hasFailed = false;
-      return lines;
+      return buffer;
     } catch (error) {
       if (!this.#hasFailed)
         this.#notice(`the access log cannot be opened and will be retried: ${(error as Error).message}`);

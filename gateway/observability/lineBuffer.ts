@@ -16,15 +16,15 @@ export interface DroppedLines {
 
 // One system call for each line would cost more than building the line.
 const flushMs = 1000;
-const maxWrite = 64 * 1024;
+const maxWriteBytes = 64 * 1024;
 // Several processes write to one pipe. Only writes up to this size are atomic (POSIX PIPE_BUF).
-const maxSharedWrite = 4096;
+const maxSharedWriteBytes = 4096;
 const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0 } = constants;
 // Without O_NONBLOCK, opening a named pipe that has no reader would block the event loop.
-const append = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
+const appendFlags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
 // Memory for a reader that is too slow; beyond it, lines are dropped.
-const maxBuffered = 16 * 1024 * 1024;
-const closeMs = 1000;
+const maxBufferedBytes = 16 * 1024 * 1024;
+const maxCloseMs = 1000;
 
 /** Collects ASCII lines for a file or stream. Each write contains one or more complete lines. */
 export class LineBuffer {
@@ -34,14 +34,14 @@ export class LineBuffer {
   readonly #destination: LogDestination;
   readonly #fd: number;
   readonly #stream: InstanceType<typeof sonicBoom.SonicBoom>;
-  readonly #size: number;
+  readonly #maxWriteBytes: number;
   readonly #timer: NodeJS.Timeout;
   readonly #dropped: DroppedLines;
   readonly #unwritten = new UnwrittenLines();
   // Bytes instead of strings: the garbage collector would copy each waiting string several times.
   #pending: Buffer;
-  #used = 0;
-  #lines = 0;
+  #pendingBytes = 0;
+  #pendingLines = 0;
   #isDropping = false;
   #isReaderGone = false;
   #isExiting = false;
@@ -52,13 +52,13 @@ export class LineBuffer {
     this.#fd = open(to);
     this.#dropped = dropped;
     this.isTerminal = isatty(this.#fd);
-    this.#size = cluster.isWorker ? maxSharedWrite : maxWrite;
-    this.#pending = Buffer.allocUnsafeSlow(this.#size);
+    this.#maxWriteBytes = cluster.isWorker ? maxSharedWriteBytes : maxWriteBytes;
+    this.#pending = Buffer.allocUnsafeSlow(this.#maxWriteBytes);
     this.#stream = new sonicBoom.SonicBoom({
       fd: this.#fd,
       contentMode: 'buffer',
-      maxLength: maxBuffered,
-      maxWrite: this.#size,
+      maxLength: maxBufferedBytes,
+      maxWrite: this.#maxWriteBytes,
       // EAGAIN: a pipe is full. At exit, waiting for its reader would keep the process from ending.
       retryEAGAIN: () => !this.#isExiting,
     });
@@ -106,23 +106,23 @@ export class LineBuffer {
 
   /** `line` is ASCII. */
   write(line: string): void {
-    if (this.#used + line.length > this.#size) this.flush();
-    if (line.length > this.#size) {
+    if (this.#pendingBytes + line.length > this.#maxWriteBytes) this.flush();
+    if (line.length > this.#maxWriteBytes) {
       this.#send(Buffer.from(line, 'latin1'), 1);
     } else {
-      this.#used += this.#pending.write(line, this.#used, 'latin1');
-      this.#lines += 1;
+      this.#pendingBytes += this.#pending.write(line, this.#pendingBytes, 'latin1');
+      this.#pendingLines += 1;
     }
     // A terminal shows each line at once.
     if (this.isTerminal) this.flush();
   }
 
   flush(): void {
-    if (this.#used === 0) return;
-    this.#send(this.#pending.subarray(0, this.#used), this.#lines);
-    this.#pending = Buffer.allocUnsafeSlow(this.#size);
-    this.#used = 0;
-    this.#lines = 0;
+    if (this.#pendingBytes === 0) return;
+    this.#send(this.#pending.subarray(0, this.#pendingBytes), this.#pendingLines);
+    this.#pending = Buffer.allocUnsafeSlow(this.#maxWriteBytes);
+    this.#pendingBytes = 0;
+    this.#pendingLines = 0;
   }
 
   #send(bytes: Buffer, lines: number): void {
@@ -146,7 +146,7 @@ export class LineBuffer {
     }
     const closed = new Promise<void>((resolve) => this.#stream.once('close', () => resolve()));
     this.#stream.end();
-    await Promise.race([closed, sleep(closeMs, undefined, { ref: false })]);
+    await Promise.race([closed, sleep(maxCloseMs, undefined, { ref: false })]);
     this.#dropped.lines += this.#unwritten.removeAll();
     // No write is pending that could still succeed; this only closes the descriptor.
     if (this.isFailing) this.#stream.destroy();
@@ -168,7 +168,7 @@ function open(to: LogDestination): number {
   if (to === 'stdout') return 1;
   if (to === 'stderr') return 2;
   makeFolder(dirname(to.file));
-  return openSync(to.file, append, 0o640);
+  return openSync(to.file, appendFlags, 0o640);
 }
 
 /** Counts the lines that were sent and are not yet written. The stream writes them in order, some bytes at a time. */

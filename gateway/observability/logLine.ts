@@ -27,12 +27,12 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const shownPath = ordinaryPath.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
   const answer = answerOf(exchange.status, exchange.problem, exchange.target);
-  const wait = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
+  const upstreamTime = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
   const sizes = sizesOf(exchange.bytesIn, exchange.bytesOut, exchange.retries);
   const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
   const protocol = exchange.http2 ? ',"protocol":"HTTP/2"' : '';
   const ids = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
-  return `${start}${ids}${version}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${wait}${sizes}${protocol}${failure}}\n`;
+  return `${start}${ids}${version}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${upstreamTime}${sizes}${protocol}${failure}}\n`;
 }
 
 /**

@@ -16,7 +16,7 @@ export class Metrics implements Recorder {
   }
 
   switched(version: string): void {
-    this.#countsOf(version).upgrades += 1;
+    this.#countsOf(version).openUpgrades += 1;
   }
 
   /** All metrics of this process as plain data, memory and event loop included. */
@@ -62,7 +62,7 @@ export class Metrics implements Recorder {
         'version_gateway_adapter_failures_total',
         rows.flatMap(({ version, counts }) => labelled(version, 'route', counts.adapterFailures)),
       ),
-      perVersion('version_gateway_upgrades_open', ({ upgrades }) => upgrades),
+      perVersion('version_gateway_upgrades_open', ({ openUpgrades }) => openUpgrades),
     ];
   }
 
@@ -103,12 +103,12 @@ class VersionCounts {
   readonly failures = { client: 0, gateway: 0, target: 0 };
   readonly problems = new Map<string, number>();
   readonly restricted = new Map<string, number>();
-  /** By route of the adapter, because a client cannot invent one. */
+  /** Route of the adapter → number of failures. A client cannot invent such a route. */
   readonly adapterFailures = new Map<string, number>();
   bytesIn = 0;
   bytesOut = 0;
   retries = 0;
-  upgrades = 0;
+  openUpgrades = 0;
   // One table by stage, method and class, so that no key has to be built for each request.
   readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
 
@@ -117,7 +117,7 @@ class VersionCounts {
     const at = tableIndex(exchange);
     this.#requests[at] = (this.#requests[at] as number) + 1;
     // The duration of a tunnel or event stream says nothing about the latency of requests.
-    if (status === 101) this.upgrades -= 1;
+    if (status === 101) this.openUpgrades -= 1;
     else if (!streamed) this.duration.add(exchange.duration);
     if (upstream !== undefined) this.upstream.add(upstream);
     this.bytesIn += exchange.bytesIn;
@@ -132,7 +132,7 @@ class VersionCounts {
     }
   }
 
-  /** By stage, method and class, without zeros. */
+  /** The number of requests by stage, method and class, without zeros. */
   requests(version: string): MetricSample[] {
     const samples: MetricSample[] = [];
     for (const [at, value] of this.#requests.entries()) {

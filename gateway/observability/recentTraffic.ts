@@ -68,8 +68,8 @@ export class TrafficSamples {
     if (hasDecreased(next, this.#samples.at(-1))) this.#samples.length = 0;
     this.#samples.push(next);
     const firstRecent = this.#samples.findIndex(({ at }) => next.at - at <= windowMs);
-    const keptOlder = next.at - (this.#samples[firstRecent]?.at ?? next.at) < minWindowMs ? 1 : 0;
-    this.#samples.splice(0, Math.max(0, firstRecent - keptOlder));
+    const olderKept = next.at - (this.#samples[firstRecent]?.at ?? next.at) < minWindowMs ? 1 : 0;
+    this.#samples.splice(0, Math.max(0, firstRecent - olderKept));
   }
 
   /** Undefined until there are two samples. */
@@ -91,10 +91,10 @@ export function requestsIn({ workers, absent = [] }: ServingReport, version: str
 }
 
 function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Counts> {
-  const found = new Map<string, { requests: number; errors: number; buckets: Map<number, number> }>();
+  const countsByVersion = new Map<string, { requests: number; errors: number; buckets: Map<number, number> }>();
   const countsFor = (version: string) => {
-    const known = found.get(version) ?? { requests: 0, errors: 0, buckets: new Map<number, number>() };
-    found.set(version, known);
+    const known = countsByVersion.get(version) ?? { requests: 0, errors: 0, buckets: new Map<number, number>() };
+    countsByVersion.set(version, known);
     return known;
   };
   const samplesOf = (name: string): MetricSample[] =>
@@ -110,7 +110,7 @@ function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Coun
     const bound = labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']);
     buckets.set(bound, (buckets.get(bound) ?? 0) + value);
   }
-  return found;
+  return countsByVersion;
 }
 
 /** Whether the requests of any version are fewer than in the last sample. */
@@ -137,9 +137,9 @@ function trafficOf(version: string, now: Counts, before: Counts | undefined, spa
 
 /** Like histogram_quantile() of Prometheus: assumes an even distribution within each bucket. In ms. */
 function quantile(share: number, buckets: readonly { bound: number; count: number }[]): number | undefined {
-  const all = buckets.at(-1)?.count ?? 0;
-  if (all <= 0) return undefined;
-  const rank = share * all;
+  const total = buckets.at(-1)?.count ?? 0;
+  if (total <= 0) return undefined;
+  const rank = share * total;
   const at = buckets.findIndex(({ count }) => count >= rank);
   const { bound, count } = buckets[at] as { bound: number; count: number };
   const below = buckets[at - 1] ?? { bound: 0, count: 0 };

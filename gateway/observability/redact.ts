@@ -41,9 +41,9 @@ function redactPairs(text: string, separator: RegExp, names: SecretNames): strin
     .map((part) => {
       const at = part.search(/=|%(?:25)*3d/i);
       if (at === -1) return part;
-      const [name, rest] = [part.slice(0, at), part.slice(at)];
-      const [equals = '='] = /^(?:=|%(?:25)*3d)/i.exec(rest) ?? [];
-      return isSecret(name, names) || holdsSecret(rest.slice(equals.length)) ? `${name}${equals}***` : part;
+      const [name, equalsAndValue] = [part.slice(0, at), part.slice(at)];
+      const [equals = '='] = /^(?:=|%(?:25)*3d)/i.exec(equalsAndValue) ?? [];
+      return isSecret(name, names) || holdsSecret(equalsAndValue.slice(equals.length)) ? `${name}${equals}***` : part;
     })
     .join('');
 }

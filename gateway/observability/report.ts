@@ -5,7 +5,7 @@ export interface ServingReport {
   /** Every version that was configured since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
-  /** By version: the counts of calls that ended after this instant, epoch ms, may still be only in the memory of a process. */
+  /** Version → epoch ms. Calls that ended later may still be counted only in the memory of a process. */
   readonly unsent?: Readonly<Record<string, number>>;
   /** Metrics of processes that ended or do not answer. */
   readonly absent?: readonly (readonly MetricValues[])[] | undefined;
@@ -104,11 +104,11 @@ export function mergeReports(reports: readonly ServingReport[]): ServingReport {
 }
 
 /** The earliest instant of each version. */
-export function earliestOf(all: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
-  const found: Record<string, number> = {};
-  for (const one of all)
-    for (const [version, since] of Object.entries(one)) found[version] = Math.min(since, found[version] ?? since);
-  return found;
+export function earliestOf(instants: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const earliest: Record<string, number> = {};
+  for (const one of instants)
+    for (const [version, since] of Object.entries(one)) earliest[version] = Math.min(since, earliest[version] ?? since);
+  return earliest;
 }
 
 function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {

@@ -12,8 +12,8 @@ const overflowAttributes = { 'otel.metric.overflow': true };
 /** The durations of the requests with the same attributes, in seconds. */
 export interface DurationRow {
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
-  /** One more than there are bounds. */
-  readonly counts: number[];
+  /** The number of durations in each bucket. There is one more bucket than there are bounds. */
+  readonly bucketCounts: number[];
   count: number;
   sum: number;
   min: number;
@@ -53,8 +53,8 @@ export class DurationCounts {
   #rowOf(exchange: ExchangeRecord, route: string | undefined): DurationRow {
     const { method, status, stage, scheme } = exchange;
     const errorType = errorTypeOf(exchange);
-    let known = this.#byRoute.get(route);
-    for (const one of known ?? []) {
+    let sameRoute = this.#byRoute.get(route);
+    for (const one of sameRoute ?? []) {
       const isSame = one.status === status && one.method === method && one.stage === stage;
       if (isSame && one.scheme === scheme && one.errorType === errorType) return one.row;
     }
@@ -64,9 +64,9 @@ export class DurationCounts {
     }
     const row = emptyRow(attributesOf(exchange, route, errorType));
     this.#rows.push(row);
-    known ??= [];
-    known.push({ status, stage, method, scheme, errorType, row });
-    this.#byRoute.set(route, known);
+    sameRoute ??= [];
+    sameRoute.push({ status, stage, method, scheme, errorType, row });
+    this.#byRoute.set(route, sameRoute);
     return row;
   }
 }
@@ -78,7 +78,8 @@ export class DurationTotals {
   add(rows: readonly DurationRow[]): void {
     for (const row of rows) {
       const total = this.#totalFor(row.attributes);
-      for (const [at, count] of row.counts.entries()) total.counts[at] = (total.counts[at] as number) + count;
+      for (const [at, count] of row.bucketCounts.entries())
+        total.bucketCounts[at] = (total.bucketCounts[at] as number) + count;
       total.count += row.count;
       total.sum += row.sum;
       total.min = Math.min(total.min, row.min);
@@ -106,14 +107,14 @@ export class DurationTotals {
 }
 
 function emptyRow(attributes: DurationRow['attributes']): DurationRow {
-  const counts = new Array<number>(bucketBounds.length + 1).fill(0);
-  return { attributes, counts, count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: 0 };
+  const bucketCounts = new Array<number>(bucketBounds.length + 1).fill(0);
+  return { attributes, bucketCounts, count: 0, sum: 0, min: Number.POSITIVE_INFINITY, max: 0 };
 }
 
 function addDuration(row: DurationRow, seconds: number): void {
   let at = 0;
   while (at < bucketBounds.length && seconds > (bucketBounds[at] as number)) at += 1;
-  row.counts[at] = (row.counts[at] as number) + 1;
+  row.bucketCounts[at] = (row.bucketCounts[at] as number) + 1;
   row.count += 1;
   row.sum += seconds;
   if (seconds < row.min) row.min = seconds;

@@ -8,7 +8,7 @@ import { DurationCounts } from './durations.ts';
 /** Spans are passed on at this interval, or when at least `spansPerBatch` wait. */
 const spanIntervalMs = 1_000;
 const spansPerBatch = 256;
-/** While the sink is busy, more spans than this are dropped. */
+/** While the sink is busy, at most this many spans wait. Further spans are dropped. */
 const maxWaiting = 2_048;
 /** The longest text in a span. A client can send longer texts, and can have its requests sampled. */
 const maxText = 1_024;

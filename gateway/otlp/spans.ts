@@ -45,7 +45,7 @@ function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
       'network.protocol.version': span.httpVersion,
       'client.address': shownAddress(row.address, shown.address),
       'user_agent.original': row.userAgent,
-      ...ownAttributes(row),
+      ...gatewayAttributes(row),
       'version_gateway.client': row.client,
     }),
   };
@@ -70,7 +70,7 @@ function clientSpan(row: SpanRow, index: number, shown: Shown, origin: Origin): 
       'http.response.status_code': status,
       'network.protocol.version': status === undefined ? undefined : '1.1',
       'error.type': errorType,
-      ...ownAttributes(row),
+      ...gatewayAttributes(row),
     }),
   };
 }
@@ -106,9 +106,17 @@ function commonFields(
   };
 }
 
-/** `start` is in epoch ms. `begin` and `end` are in ms after `start`. */
-function timesOf(start: number, begin: number, end: number): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
-  return { startTime: hrTime(start + begin), endTime: hrTime(start + end), duration: hrTime(end - begin) };
+/** `exchangeAt`: the start of the exchange, epoch ms. The other two are in ms after it. */
+function timesOf(
+  exchangeAt: number,
+  beginAfter: number,
+  endAfter: number,
+): Pick<ReadableSpan, 'startTime' | 'endTime' | 'duration'> {
+  return {
+    startTime: hrTime(exchangeAt + beginAfter),
+    endTime: hrTime(exchangeAt + endAfter),
+    duration: hrTime(endAfter - beginAfter),
+  };
 }
 
 /** Seconds and nanoseconds, with the resolution of a microsecond. */
@@ -123,11 +131,14 @@ function statusOf(isError: boolean, cause: string | undefined): ReadableSpan['st
 }
 
 function methodAttributes({ method }: SpanRow): Attributes {
-  const known = methodAttribute(method);
-  return { 'http.request.method': known, 'http.request.method_original': known === '_OTHER' ? method : undefined };
+  const shownMethod = methodAttribute(method);
+  return {
+    'http.request.method': shownMethod,
+    'http.request.method_original': shownMethod === '_OTHER' ? method : undefined,
+  };
 }
 
-function ownAttributes({ version, stage, span: { successor } }: SpanRow): Attributes {
+function gatewayAttributes({ version, stage, span: { successor } }: SpanRow): Attributes {
   return {
     'version_gateway.version': version || undefined,
     'version_gateway.stage': stage,

@@ -49,9 +49,9 @@ const resource: Resource = resourceFromAttributes({
 }).merge(detectResources({ detectors: [envDetector] }));
 const waiting: SpanRow[] = [];
 const durations = new DurationTotals();
-let { settings, startedAt: collectedAt } = workerData as ExportStart;
-let traces = new OTLPTraceExporter({ url: `${settings.otlp}/v1/traces` });
-let metrics = new OTLPMetricExporter({ url: `${settings.otlp}/v1/metrics` });
+let { settings, startedAt: countedSince } = workerData as ExportStart;
+let traceExporter = new OTLPTraceExporter({ url: `${settings.otlp}/v1/traces` });
+let metricExporter = new OTLPMetricExporter({ url: `${settings.otlp}/v1/metrics` });
 /** Resolves when all waiting spans are exported or dropped. Undefined: no span waits. */
 let exporting: Promise<void> | undefined;
 let pauseMs = firstPauseMs;
@@ -77,8 +77,8 @@ function configure(next: ExportSettings): void {
   if (!hasMoved) return;
   pauseMs = firstPauseMs;
   pauseController.abort();
-  traces = new OTLPTraceExporter({ url: `${next.otlp}/v1/traces` });
-  metrics = new OTLPMetricExporter({ url: `${next.otlp}/v1/metrics` });
+  traceExporter = new OTLPTraceExporter({ url: `${next.otlp}/v1/traces` });
+  metricExporter = new OTLPMetricExporter({ url: `${next.otlp}/v1/metrics` });
 }
 
 function startExport(): void {
@@ -91,10 +91,10 @@ function startExport(): void {
 async function exportSpans(): Promise<void> {
   while (waiting.length > 0) {
     const rows = waiting.splice(0, batchSize);
-    const spans = rows.reduce((sum, row) => sum + spanCount(row), 0);
-    const all = rows.flatMap((row) => spansOf(row, settings.shown, { resource, scope }));
-    const reason = await failureOf(traces, all);
-    post({ kind: 'result', signal: 'spans', spans, reason });
+    const count = rows.reduce((sum, row) => sum + spanCount(row), 0);
+    const spans = rows.flatMap((row) => spansOf(row, settings.shown, { resource, scope }));
+    const reason = await failureOf(traceExporter, spans);
+    post({ kind: 'result', signal: 'spans', spans: count, reason });
     if (reason === undefined) pauseMs = firstPauseMs;
     else if (!isClosing) {
       pauseController = new AbortController();
@@ -108,14 +108,14 @@ async function exportMetrics(): Promise<void> {
   const { rows } = durations;
   if (!settings.metrics || rows.length === 0) return;
   const now = Date.now();
-  const startTime = hrTime(collectedAt);
-  const dataPoints = rows.map(({ attributes, counts, count, sum, min, max }) => {
-    const value = { buckets: { boundaries: bucketBounds, counts: [...counts] }, count, sum, min, max };
+  const startTime = hrTime(countedSince);
+  const dataPoints = rows.map(({ attributes, bucketCounts, count, sum, min, max }) => {
+    const value = { buckets: { boundaries: bucketBounds, counts: [...bucketCounts] }, count, sum, min, max };
     return { startTime, endTime: hrTime(now), attributes, value };
   });
   if (isDelta) {
     durations.clear();
-    collectedAt = now;
+    countedSince = now;
   }
   const histogram: ResourceMetrics['scopeMetrics'][number]['metrics'][number] = {
     descriptor: {
@@ -129,7 +129,7 @@ async function exportMetrics(): Promise<void> {
     dataPointType: 0,
     dataPoints,
   };
-  const reason = await failureOf(metrics, { resource, scopeMetrics: [{ scope, metrics: [histogram] }] });
+  const reason = await failureOf(metricExporter, { resource, scopeMetrics: [{ scope, metrics: [histogram] }] });
   post({ kind: 'result', signal: 'metrics', spans: 0, reason });
 }
 
@@ -163,11 +163,11 @@ function reasonOf(error: unknown): string {
 
 /** Passes on warnings of the packages, such as an invalid OTEL_* variable or spans that the collector has rejected. */
 function reportWarnings(): void {
-  const known = new Set<string>();
+  const reported = new Set<string>();
   const warn = (...parts: unknown[]): void => {
     const line = parts.map(String).join(' ');
-    if (known.has(line) || known.size >= 100) return;
-    known.add(line);
+    if (reported.has(line) || reported.size >= 100) return;
+    reported.add(line);
     post({ kind: 'notice', line });
   };
   const ignore = (): void => {};

@@ -104,7 +104,7 @@ describe('counting', () => {
     expect(more).toEqual([]);
     expect(row).toEqual({
       attributes,
-      counts: [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
+      bucketCounts: [2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1],
       count: 5,
       sum: expect.closeTo(20.0111),
       min: 0,
