@@ -82,9 +82,9 @@ export class Attempts {
 
   #beginRecord(span: ServerSpan): void {
     const { target, stats } = this.#outbound;
-    const ending = { endedAfter: undefined, status: undefined, failure: undefined, cause: undefined };
+    const notEnded = { endedAfter: undefined, status: undefined, failure: undefined, cause: undefined };
     const sentAfter = stats.sentAt - stats.begun;
-    this.#record = { id: attemptSpanId(span, this.#count), target: target.url, sentAfter, ...ending };
+    this.#record = { id: attemptSpanId(span, this.#count), target: target.url, sentAfter, ...notEnded };
     stats.attempts ??= [];
     stats.attempts.push(this.#record);
   }
@@ -121,8 +121,8 @@ export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted
   // All addresses of the host were tried. Waiting for the same target again would only double the timeout.
   if (kind === 'connect-timeout') return 'elsewhere';
   if (neverConnected(kind) || kind === 'untrusted') return 'anywhere';
-  const safe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-  if (kind !== 'lost' || connection.responseBegun || hasBody || !safe) return 'nowhere';
+  const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+  if (kind !== 'lost' || connection.responseBegun || hasBody || !isSafe) return 'nowhere';
   return connection.earlierExchanges > 0 ? 'free' : 'elsewhere';
 }
 

@@ -133,7 +133,7 @@ export class ClientResponse {
 }
 
 // A body up to this size is sent with its head, in one write.
-const maxWholeBody = 16 * 1024;
+const maxWholeBodyBytes = 16 * 1024;
 
 /** Adapts the response of a target and writes it to the client. It has the methods of `ClientResponse`. */
 export class AdaptingResponse {
@@ -172,33 +172,33 @@ export class AdaptingResponse {
   }
 
   sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
-    const plan = this.#adaptation.bodyOf(head);
-    if (plan === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
-    else if (plan === 'whole') {
-      const failure = this.#adaptation.countKept(body.length);
-      if (failure === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
-      else if (failure) this.#outbound.onFailure(failure);
+    const handling = this.#adaptation.bodyOf(head);
+    if (handling === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
+    else if (handling === 'whole') {
+      const outcome = this.#adaptation.countKept(body.length);
+      if (outcome === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
+      else if (outcome) this.#outbound.onFailure(outcome);
       else this.#adapt(head, body, bodyUnread);
-    } else this.#outbound.onFailure(plan);
+    } else this.#outbound.onFailure(handling);
   }
 
   start(head: ResponseHead, bodyUnread: boolean): void {
-    const plan = this.#adaptation.bodyOf(head);
-    if (plan === 'pass') this.#response.start(this.#adaptation.adaptHead(head), bodyUnread);
-    else if (plan === 'whole') {
+    const handling = this.#adaptation.bodyOf(head);
+    if (handling === 'pass') this.#response.start(this.#adaptation.adaptHead(head), bodyUnread);
+    else if (handling === 'whole') {
       this.#head = head;
       this.#bodyUnread = bodyUnread;
       this.#idleTimeout = this.#outbound.timeouts.idle;
-    } else this.#fail(plan);
+    } else this.#fail(handling);
   }
 
   write(chunk: Buffer): boolean {
     if (!this.#head) return this.#response.write(chunk);
-    const failure = this.#adaptation.countKept(chunk.length);
-    if (failure === 'pass') return this.#passOn(this.#head, chunk);
+    const outcome = this.#adaptation.countKept(chunk.length);
+    if (outcome === 'pass') return this.#passOn(this.#head, chunk);
     // Copied, because the next read may overwrite `chunk`.
-    if (!failure) this.#chunks.push(Buffer.from(chunk));
-    else this.#fail(failure);
+    if (!outcome) this.#chunks.push(Buffer.from(chunk));
+    else this.#fail(outcome);
     return true;
   }
 
@@ -246,13 +246,13 @@ export class AdaptingResponse {
       this.#outbound.onFailure(result);
       return;
     }
-    const adapted = this.#adaptation.adaptHead(head, result.length);
-    if (result.length <= maxWholeBody) {
+    const adaptedHead = this.#adaptation.adaptHead(head, result.length);
+    if (result.length <= maxWholeBodyBytes) {
       const text = typeof result === 'string' ? result : result.toString('latin1');
-      this.#response.sendComplete(adapted, text, bodyUnread);
+      this.#response.sendComplete(adaptedHead, text, bodyUnread);
       return;
     }
-    this.#response.start(adapted, bodyUnread);
+    this.#response.start(adaptedHead, bodyUnread);
     this.#response.write(typeof result === 'string' ? Buffer.from(result, 'latin1') : result);
     this.#response.end([]);
   }

@@ -7,8 +7,8 @@ let idCount = 0;
 const safeId = /^[\w.:=+/@-]{1,128}$/;
 
 /** For X-Request-Id: the client's id if it is safe in logs and header fields, else a new one. */
-export function requestIdFrom(given: string): string {
-  if (given !== '' && safeId.test(given)) return given;
+export function requestIdFrom(received: string): string {
+  if (received !== '' && safeId.test(received)) return received;
   idCount += 1;
   return idPrefix + idCount.toString(36);
 }
@@ -27,8 +27,8 @@ const tracesAtOnce = 128;
 const traceBytes = Buffer.from(sampledTrace.repeat(tracesAtOnce), 'latin1');
 const randomIds = Buffer.alloc(tracesAtOnce * 24);
 const hexDigits = Buffer.from('0123456789abcdef', 'latin1');
-let traces = '';
-let used = 0;
+let traceparents = '';
+let usedLength = 0;
 
 /** The span of one exchange, which the gateway exports. */
 export interface ServerSpan {
@@ -43,13 +43,13 @@ export interface ServerSpan {
  * The client's `traceparent` if it is valid, else that of a new trace. `sample`: the share of new traces that are marked as
  * sampled. Backends follow this flag (W3C Trace Context §3.2.2.5.1), and would trace nothing without it.
  */
-export function traceparentFrom(given: string | undefined, sample = 1): string {
+export function traceparentFrom(received: string | undefined, sample = 1): string {
   if (
-    given !== undefined &&
-    wellFormed.test(given) &&
-    (!given.startsWith('00') || given.length === lengthOfVersion00)
+    received !== undefined &&
+    wellFormed.test(received) &&
+    (!received.startsWith('00') || received.length === lengthOfVersion00)
   ) {
-    return given;
+    return received;
   }
   const sampled = newTrace();
   return sample >= 1 || isSampled(traceIdOf(sampled), sample) ? sampled : `${sampled.slice(0, -2)}00`;
@@ -66,20 +66,20 @@ function spanIdOf(traceparent: string): string {
 
 /**
  * The span to record for a valid `traceparent`; undefined if its trace is not sampled. The span of a new trace has the id in
- * its `traceparent`; else that id is its parent. `given`: as received from the client.
+ * its `traceparent`; else that id is its parent. `received`: the `traceparent` of the client.
  */
-export function serverSpanOf(traceparent: string, given: string | undefined): ServerSpan | undefined {
+export function serverSpanOf(traceparent: string, received: string | undefined): ServerSpan | undefined {
   const flags = Number.parseInt(traceparent.slice(53, 55), 16);
   if ((flags & sampledFlag) === 0) return undefined;
   const id = spanIdOf(traceparent);
-  if (traceparent !== given) return { id, parentId: undefined, flags: '01' };
+  if (traceparent !== received) return { id, parentId: undefined, flags: '01' };
   return { id: spanIdOf(newTrace()), parentId: id, flags: `0${flags & (sampledFlag | randomFlag)}` };
 }
 
 /** The id of the span of an attempt, counted from 1. It follows from the server span, so it need not be stored. */
 export function attemptSpanId({ id }: ServerSpan, attempt: number): string {
-  const last = (Number.parseInt(id.slice(14), 16) + attempt) & 0xff;
-  return id.slice(0, 14) + last.toString(16).padStart(2, '0');
+  const lastByte = (Number.parseInt(id.slice(14), 16) + attempt) & 0xff;
+  return id.slice(0, 14) + lastByte.toString(16).padStart(2, '0');
 }
 
 /** The `traceparent` that a target receives: its spans become children of the attempt. */
@@ -94,24 +94,24 @@ function isSampled(traceId: string, sample: number): boolean {
 
 /** The `traceparent` of a new trace that is sampled. */
 function newTrace(): string {
-  if (used === traces.length) makeTraces();
-  used += sampledTrace.length;
-  return traces.slice(used - sampledTrace.length, used);
+  if (usedLength === traceparents.length) makeTraces();
+  usedLength += sampledTrace.length;
+  return traceparents.slice(usedLength - sampledTrace.length, usedLength);
 }
 
 function makeTraces(): void {
   randomFillSync(randomIds);
-  let from = 0;
-  for (let trace = 0; trace < traceBytes.length; trace += sampledTrace.length) {
-    writeHex(from, 16, trace + 3);
-    writeHex(from + 16, 8, trace + 36);
-    from += 24;
+  let randomAt = 0;
+  for (let traceAt = 0; traceAt < traceBytes.length; traceAt += sampledTrace.length) {
+    writeHex(randomAt, 16, traceAt + 3);
+    writeHex(randomAt + 16, 8, traceAt + 36);
+    randomAt += 24;
   }
-  traces = traceBytes.toString('latin1');
-  used = 0;
+  traceparents = traceBytes.toString('latin1');
+  usedLength = 0;
 }
 
-/** Writes `count` random bytes as hexadecimal digits. */
+/** Writes `count` bytes of `randomIds`, beginning with index `from`, as hexadecimal digits to index `to` of `traceBytes`. */
 function writeHex(from: number, count: number, to: number): void {
   for (let at = 0; at < count; at += 1) {
     const byte = randomIds[from + at] as number;

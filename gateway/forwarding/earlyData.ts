@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { ResponseHead } from '../http1/responseHead.ts';
 
 // Bytes kept in memory before the protocol is switched; more stays in the kernel.
-const maxBytes = 64 * 1024;
+const maxEarlyBytes = 64 * 1024;
 
 /**
  * The bytes that a client sends after its upgrade request, before the response. The socket, or the stream of HTTP/2,
@@ -54,7 +54,7 @@ export class EarlyData {
   readonly #onData = (chunk: Buffer): void => {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
-    if (this.#size > maxBytes) this.#socket.pause();
+    if (this.#size > maxEarlyBytes) this.#socket.pause();
   };
 
   readonly #onEnd = (): void => {

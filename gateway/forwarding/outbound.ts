@@ -119,7 +119,7 @@ export interface Outbound {
   readonly wholeBody: string | undefined;
   /** Undefined for nearly all exchanges: the body is passed on as it is. */
   readonly adaptation: Adaptation | undefined;
-  /** The body has no Content-Length. */
+  /** The body is sent in chunks, because it has no Content-Length. */
   readonly hasChunkedBody: boolean;
   /** The largest request body, in bytes. */
   readonly bodyLimit: number;

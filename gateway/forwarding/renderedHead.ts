@@ -42,12 +42,12 @@ const linkField = `Link: ${linkMark}\r\n`;
  * Undefined if a field depends on the request.
  */
 export function renderHead(head: HeadWithRenderings, plan: ResponsePlan): RenderedHead | undefined {
-  const known = head[renderings];
-  if (known) for (const rendering of known) if (isFor(plan, rendering)) return rendering;
+  const earlier = head[renderings];
+  if (earlier) for (const rendering of earlier) if (isFor(plan, rendering)) return rendering;
   const rewrites = plan.rewriting !== undefined;
   if (rewrites && head.names.some((name) => rewrittenNames.includes(name))) return undefined;
   const rendering = render(head, plan, rewrites);
-  if (known && known.length < maxRenderings) known.push(rendering);
+  if (earlier && earlier.length < maxRenderings) earlier.push(rendering);
   else head[renderings] = [rendering];
   return rendering;
 }

@@ -38,8 +38,8 @@ class PauseLimit {
   }
 
   onBytes(count: number): void {
-    const paused = performance.now() - this.#pausedSince;
-    this.#allowance = Math.min(graceMs, this.#allowance - paused + count * msPerByte);
+    const pausedMs = performance.now() - this.#pausedSince;
+    this.#allowance = Math.min(graceMs, this.#allowance - pausedMs + count * msPerByte);
   }
 
   /** A pause begins. @returns how long it may last, ms; 0: no limit */
@@ -55,7 +55,7 @@ export class RequestBody {
   readonly #req: IncomingRequest;
   readonly #connection: Connection;
   readonly #chunked: boolean;
-  readonly #limit: number;
+  readonly #limitBytes: number;
   readonly #events: BodyEvents;
   readonly #stats: ExchangeStats;
   readonly #pauseLimit: PauseLimit;
@@ -69,7 +69,7 @@ export class RequestBody {
     this.#req = req;
     this.#connection = connection;
     this.#chunked = hasChunkedBody;
-    this.#limit = bodyLimit;
+    this.#limitBytes = bodyLimit;
     this.#pauseLimit = new PauseLimit(bodyIdle);
     this.#stats = stats;
     this.#events = events;
@@ -87,7 +87,7 @@ export class RequestBody {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#stats.bytesIn += chunk.length;
-    if (this.#stats.bytesIn > this.#limit) {
+    if (this.#stats.bytesIn > this.#limitBytes) {
       this.stop();
       this.#events.onBodyTooLarge();
       return;
@@ -205,11 +205,11 @@ export class WholeBody implements Timed {
 
   #adapt(body: Buffer): void {
     this.#chunks = [];
-    const failure = this.#adaptation.adaptRequestBody(body);
-    if (!(failure instanceof Promise)) this.#onDone(failure);
+    const result = this.#adaptation.adaptRequestBody(body);
+    if (!(result instanceof Promise)) this.#onDone(result);
     else {
-      void failure.then((result) => {
-        if (!this.#isStopped) this.#onDone(result);
+      void result.then((failure) => {
+        if (!this.#isStopped) this.#onDone(failure);
       });
     }
   }

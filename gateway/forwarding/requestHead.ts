@@ -48,7 +48,7 @@ export class RequestFields {
   /** `Access-Control-Request-Method`: with `Origin` on OPTIONS, a preflight. */
   preflightMethod: string | undefined;
   preflightHeaders: string | undefined;
-  /** Forwarding fields, by the lower-case name; undefined unless a trusted peer sends such fields. */
+  /** Forwarding fields, from the lower-case name to the value. Undefined unless a trusted peer sends such fields. */
   forwarded: Map<string, string> | undefined;
 }
 
@@ -147,14 +147,16 @@ function namesOtherFields(connection: string): boolean {
 
 /** The fields to pass on if `Connection` names some to be dropped. Rare, so it may take a second pass. */
 function withoutNamed(raw: readonly string[], fields: RequestFields, trusted: boolean): string {
-  const named = new Set(listOfTokens(fields.connection).filter((name) => !undroppableNames.has(name)));
-  const scratch = new RequestFields();
+  const droppedNames = new Set(listOfTokens(fields.connection).filter((name) => !undroppableNames.has(name)));
+  // Only needed as an argument: `fields` already has the interpreted fields.
+  const discarded = new RequestFields();
   let passed = '';
   for (let at = 0; at < raw.length; at += 2) {
     const name = raw[at] as string;
     const value = raw[at + 1] as string;
     const lower = lowerCased(name);
-    if (!named.has(lower) && !interpretField(scratch, lower, value, trusted)) passed += `${name}: ${value}\r\n`;
+    if (!droppedNames.has(lower) && !interpretField(discarded, lower, value, trusted))
+      passed += `${name}: ${value}\r\n`;
   }
   return passed;
 }
@@ -246,10 +248,10 @@ function appendedForwardingFields(
 /** From the field after `traceparent` to the blank line. */
 function lastFields(parts: RequestHeadParts): string {
   const { tracestate, fields, httpVersion, pseudonym } = parts;
-  const state = tracestate === undefined ? '' : `tracestate: ${tracestate}\r\n`;
+  const tracestateField = tracestate === undefined ? '' : `tracestate: ${tracestate}\r\n`;
   const via =
     fields.via === '' ? ownVia(httpVersion, pseudonym) : `Via: ${fields.via}, ${httpVersion} ${pseudonym}\r\n`;
-  return `${state + via + upgradeFields(parts) + maxForwardsField(parts)}\r\n`;
+  return `${tracestateField + via + upgradeFields(parts) + maxForwardsField(parts)}\r\n`;
 }
 
 // The same for nearly all requests.

@@ -53,7 +53,7 @@ export interface LifecycleFields {
   readonly deprecatedAt: number | undefined;
 }
 
-const exposed = ['Deprecation', 'Sunset', 'Link'];
+const lifecycleNames = ['Deprecation', 'Sunset', 'Link'];
 
 /**
  * The fields for the client, as alternating names and values. First the fields of the backend, without hop-by-hop fields, and with
@@ -126,7 +126,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
 export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleFields): void {
   let sunset: string | undefined;
   let crossOrigin = false;
-  let kept = 0;
+  let keptLength = 0;
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at] as string;
     const value = fields[at + 1] as string;
@@ -137,16 +137,16 @@ export function mergeLifecycleFields(fields: string[], lifecycle: LifecycleField
       continue;
     }
     if (lower === 'access-control-allow-origin') crossOrigin = true;
-    fields[kept] = name;
-    fields[kept + 1] = value;
-    kept += 2;
+    fields[keptLength] = name;
+    fields[keptLength + 1] = value;
+    keptLength += 2;
   }
-  fields.length = kept;
+  fields.length = keptLength;
   addLifecycleFields(fields, lifecycle, sunset);
   if (crossOrigin) exposeLifecycleFields(fields);
 }
 
-/** Adds the lifecycle fields to an answer of the gateway itself. */
+/** The fields must not have a Deprecation or Sunset yet. `backendSunset`: added if the version has no sunset. */
 export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, backendSunset?: string): void {
   if (lifecycle.deprecation !== undefined) out.push('Deprecation', lifecycle.deprecation);
   const sunset = lifecycle.sunset ?? backendSunset;
@@ -157,10 +157,10 @@ export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, ba
 /** Adds to Vary and Cache-Control in one line each: some caches read only one line of a field. */
 export function addVariation(fields: string[], { vary, isPrivate }: Variation): void {
   const listed = takeField(fields, 'vary');
-  const names = listOfTokens(listed);
-  const missing = names.includes('*') ? [] : vary.filter((name) => !names.includes(name.toLowerCase()));
-  const all = [listed, ...missing].filter((value) => value !== '').join(', ');
-  if (all !== '') fields.push('Vary', all);
+  const listedNames = listOfTokens(listed);
+  const missing = listedNames.includes('*') ? [] : vary.filter((name) => !listedNames.includes(name.toLowerCase()));
+  const varyValue = [listed, ...missing].filter((value) => value !== '').join(', ');
+  if (varyValue !== '') fields.push('Vary', varyValue);
   if (!isPrivate) return;
   // Shared caches follow these instead of Cache-Control.
   for (const name of ['cdn-cache-control', 'surrogate-control', 'x-accel-expires']) takeField(fields, name);
@@ -169,43 +169,44 @@ export function addVariation(fields: string[], { vary, isPrivate }: Variation): 
     .split(',')
     .map((directive) => directive.trim())
     .filter((directive) => directive !== '' && !/^(?:public|s-maxage)(?:$|\s*=)/i.test(directive));
-  const isKept = directives.some((directive) => /^(?:private|no-store)$/i.test(directive));
-  fields.push('Cache-Control', (isKept ? directives : ['private', ...directives]).join(', '));
+  const excludesSharedCaches = directives.some((directive) => /^(?:private|no-store)$/i.test(directive));
+  fields.push('Cache-Control', (excludesSharedCaches ? directives : ['private', ...directives]).join(', '));
 }
 
 /** Removes all lines of a field. @returns their values as one list */
-function takeField(fields: string[], lower: string): string {
+function takeField(fields: string[], lowerCaseName: string): string {
   const values: string[] = [];
   for (let at = 0; at < fields.length; ) {
-    if (lowerCased(fields[at] as string) === lower) values.push(fields.splice(at, 2)[1] as string);
+    if (lowerCased(fields[at] as string) === lowerCaseName) values.push(fields.splice(at, 2)[1] as string);
     else at += 2;
   }
   return values.join(', ');
 }
 
 /** Scripts of other origins can read exposed fields only (Fetch §3.3.3). */
-export const exposedNames = exposed.join(', ');
+export const exposedNames = lifecycleNames.join(', ');
 
 function exposeLifecycleFields(out: string[]): void {
-  let last = -1;
+  let lastAt = -1;
   let listed = '';
   for (let at = 0; at < out.length; at += 2) {
     if (lowerCased(out[at] as string) !== 'access-control-expose-headers') continue;
-    last = at;
+    lastAt = at;
     listed += `,${out[at + 1]}`;
   }
-  const names = listOfTokens(listed);
-  const missing = exposed.filter((name) => !names.includes(name.toLowerCase()));
-  if (last === -1) out.push('Access-Control-Expose-Headers', exposedNames);
-  else if (missing.length > 0) out[last + 1] = [out[last + 1], ...missing].filter((name) => name !== '').join(', ');
+  const listedNames = listOfTokens(listed);
+  const missing = lifecycleNames.filter((name) => !listedNames.includes(name.toLowerCase()));
+  if (lastAt === -1) out.push('Access-Control-Expose-Headers', exposedNames);
+  else if (missing.length > 0) out[lastAt + 1] = [out[lastAt + 1], ...missing].filter((name) => name !== '').join(', ');
 }
 
 /**
  * A backend's Sunset. Undefined if `routes.yaml` sets one, or if the value is no date or before the deprecation (RFC 9745 §4).
  */
 function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields): string | undefined {
-  const at = sunset === undefined ? parseHttpDate(value) : undefined;
-  return at === undefined || (deprecatedAt !== undefined && at < deprecatedAt) ? undefined : httpDate(at);
+  const sunsetAt = sunset === undefined ? parseHttpDate(value) : undefined;
+  if (sunsetAt === undefined || (deprecatedAt !== undefined && sunsetAt < deprecatedAt)) return undefined;
+  return httpDate(sunsetAt);
 }
 
 // Not removed even if `Connection` names them: without them the body would have another meaning.

@@ -29,18 +29,18 @@ export interface ApiAuthorities {
 export function rewriteReference(reference: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
   const { prefix, basePath, isVersion } = rewriting;
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
-  const [, origin = '', scheme = '', authority = '', rest = ''] = parts;
+  const [, origin = '', scheme = '', authority = '', afterOrigin = ''] = parts;
   const normalized = withoutDefaultPort(authority, scheme);
   const isOurs = [authorities.client, authorities.public].some(
     (ours) => ours !== '' && normalized === withoutDefaultPort(ours, scheme),
   );
   const isTarget = normalized === withoutDefaultPort(authorities.target, scheme);
-  if (origin === '' ? !rest.startsWith('/') : !isOurs && !isTarget) return reference;
-  const path = rest.startsWith('/') ? rest : `/${rest}`;
+  if (origin === '' ? !afterOrigin.startsWith('/') : !isOurs && !isTarget) return reference;
+  const path = afterOrigin.startsWith('/') ? afterOrigin : `/${afterOrigin}`;
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
-  const kept = isOurs ? origin : '';
+  const keptOrigin = isOurs ? origin : '';
   const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path;
-  return kept + (rewriting.mapReference ? rewriting.mapReference(restored) : restored);
+  return keptOrigin + (rewriting.mapReference ? rewriting.mapReference(restored) : restored);
 }
 
 /** Removes the default port of the scheme: `http://a:80` and `http://a` are the same origin (RFC 3986 §6.2.3). */
@@ -78,12 +78,12 @@ function endOfQuoted(value: string, start: number): number {
 
 /** Rewrites the URL in `5; url=/x`. Quotes are optional; a comma or white space may replace the `;` (HTML §4.2.5.3). */
 export function rewriteRefresh(value: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
-  const start = /^[\d.]+[ \t]*(?:[;,]|[ \t])[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0];
-  if (start === undefined) return value;
-  const quote = /["']$/.exec(start)?.[0];
-  const end = quote === undefined ? -1 : value.indexOf(quote, start.length);
-  const target = end === -1 ? value.slice(start.length) : value.slice(start.length, end);
-  return start + rewriteReference(target, rewriting, authorities) + value.slice(start.length + target.length);
+  const beforeUrl = /^[\d.]+[ \t]*(?:[;,]|[ \t])[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0];
+  if (beforeUrl === undefined) return value;
+  const quote = /["']$/.exec(beforeUrl)?.[0];
+  const end = quote === undefined ? -1 : value.indexOf(quote, beforeUrl.length);
+  const url = end === -1 ? value.slice(beforeUrl.length) : value.slice(beforeUrl.length, end);
+  return beforeUrl + rewriteReference(url, rewriting, authorities) + value.slice(beforeUrl.length + url.length);
 }
 
 /** Rewrites the Path of a cookie. `__Host-` cookies require `Path=/`; without a Path, the default of browsers is right. */
@@ -100,8 +100,8 @@ export function rewriteCookie(value: string, rewriting: Rewriting): string {
 /** Whether a path starts with a version already: the backend adds its prefix itself, or links to another major. */
 function hasVersionPrefix(path: string, basePath: string, isVersion: Rewriting['isVersion']): boolean {
   const pathEnd = path.search(/[?#]/);
-  const bare = pathEnd === -1 ? path : path.slice(0, pathEnd);
-  if (isVersion(firstSegment(bare.trimEnd()))) return true;
-  const below = basePath === '' ? undefined : pathBelow(bare, basePath);
+  const barePath = pathEnd === -1 ? path : path.slice(0, pathEnd);
+  if (isVersion(firstSegment(barePath.trimEnd()))) return true;
+  const below = basePath === '' ? undefined : pathBelow(barePath, basePath);
   return below !== undefined && isVersion(firstSegment(below));
 }

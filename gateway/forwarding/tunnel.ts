@@ -17,9 +17,9 @@ export function openTunnel(
   onClose: () => void,
 ): Tunnel {
   const { res, upgrade, timeouts } = outbound;
-  const early = upgrade?.take();
-  const at = head.names.indexOf('upgrade');
-  const protocol = at === -1 ? (upgrade?.protocol ?? '') : (head.fields[at * 2 + 1] as string);
+  const earlyBytes = upgrade?.take();
+  const upgradeAt = head.names.indexOf('upgrade');
+  const protocol = upgradeAt === -1 ? (upgrade?.protocol ?? '') : (head.fields[upgradeAt * 2 + 1] as string);
   const fields = responseFields(head, outbound.responsePlan());
   const client = res.openStream?.(fields) ?? switchSocket(res, switchingHead(head.reason, protocol, fields));
   outbound.onSwitched();
@@ -36,7 +36,7 @@ export function openTunnel(
     .on('close', () => tunnel.clientClosed())
     .resume();
   connection.socket.on('drain', () => client.resume());
-  if (early && early.length > 0) tunnel.fromClient(early);
+  if (earlyBytes && earlyBytes.length > 0) tunnel.fromClient(earlyBytes);
   return tunnel;
 }
 
@@ -66,6 +66,7 @@ export class Tunnel implements ResponseHandler {
   readonly #onClose: () => void;
   // One direction has ended. The other may stay open, with the shorter idle timeout.
   #halfOpen = false;
+  // `leaving`: a Close is sent in both directions. `lingering`: both directions have ended, and the sockets are being closed.
   #phase: 'open' | 'leaving' | 'lingering' = 'open';
 
   constructor(
@@ -179,14 +180,14 @@ function linger(socket: Duplex): void {
 class TunnelDirection {
   /** No more bytes are passed on. Those that still arrive are discarded. */
   ended = false;
-  readonly #to: Duplex;
+  readonly #receiver: Duplex;
   readonly #masked: boolean;
   readonly #frames: FrameFollower | undefined;
   #isGoingAway = false;
 
   /** `masked`: towards the WebSocket server. */
-  constructor(to: Duplex, isWebSocket: boolean, masked: boolean) {
-    this.#to = to;
+  constructor(receiver: Duplex, isWebSocket: boolean, masked: boolean) {
+    this.#receiver = receiver;
     this.#masked = masked;
     this.#frames = isWebSocket ? new FrameFollower() : undefined;
   }
@@ -195,7 +196,7 @@ class TunnelDirection {
   pass(chunk: Buffer): boolean {
     if (this.ended) return true;
     const end = this.#frames?.follow(chunk, this.#isGoingAway) ?? chunk.length;
-    const flowing = this.#to.write(end === chunk.length ? chunk : chunk.subarray(0, end));
+    const flowing = this.#receiver.write(end === chunk.length ? chunk : chunk.subarray(0, end));
     if (this.#isGoingAway) this.#endBetweenFrames();
     return flowing || this.ended;
   }
@@ -210,13 +211,13 @@ class TunnelDirection {
   /** Ends now. Bytes that are already written are still sent. */
   end(): void {
     this.ended = true;
-    this.#to.end();
+    this.#receiver.end();
   }
 
   #endBetweenFrames(): void {
     if (this.#frames?.isAtBoundary === false) return;
     // No frame may follow a Close (RFC 6455 §5.5.1).
-    if (this.#frames?.closing === false && this.#to.writable) this.#to.write(goingAwayFrame(this.#masked));
+    if (this.#frames?.closing === false && this.#receiver.writable) this.#receiver.write(goingAwayFrame(this.#masked));
     this.end();
   }
 }

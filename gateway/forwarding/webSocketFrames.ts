@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 const closeOpcode = 8;
 // Status 1001, RFC 6455 §7.4.1: the endpoint is going away, for example because a server stops.
-const goingAway = Buffer.from('\x03\xe9going away', 'latin1');
+const goingAwayPayload = Buffer.from('\x03\xe9going away', 'latin1');
 
 /**
  * Finds the frame boundaries in one direction of a WebSocket (RFC 6455 §5.2), because a frame of our own may be inserted
@@ -12,8 +12,8 @@ export class FrameFollower {
   /** A Close frame has passed or is passing: it is the last of its direction (RFC 6455 §5.5.1). */
   closing = false;
   #next: 'opcode' | 'length' | 'longLength' | 'rest' = 'opcode';
-  #lengthBytes = 0;
-  #mask = 0;
+  #lengthBytesLeft = 0;
+  #maskBytes = 0;
   // While reading a long length: its value so far. Later: the bytes of masking key and payload still to come.
   #size = 0;
 
@@ -46,19 +46,19 @@ export class FrameFollower {
       this.#next = 'length';
     } else if (this.#next === 'length') {
       const length = byte & 0x7f;
-      this.#mask = byte & 0x80 ? 4 : 0;
+      this.#maskBytes = byte & 0x80 ? 4 : 0;
       if (length < 126) {
-        this.#expectRest(length + this.#mask);
+        this.#expectRest(length + this.#maskBytes);
         return;
       }
-      this.#lengthBytes = length === 126 ? 2 : 8;
+      this.#lengthBytesLeft = length === 126 ? 2 : 8;
       this.#size = 0;
       this.#next = 'longLength';
     } else {
       // No shifts, which are limited to 32 bits. Lengths above 2^53 never arrive in practice.
       this.#size = this.#size * 256 + byte;
-      this.#lengthBytes -= 1;
-      if (this.#lengthBytes === 0) this.#expectRest(this.#size + this.#mask);
+      this.#lengthBytesLeft -= 1;
+      if (this.#lengthBytesLeft === 0) this.#expectRest(this.#size + this.#maskBytes);
     }
   }
 
@@ -70,9 +70,9 @@ export class FrameFollower {
 
 /** A Close frame with status 1001. `masked`: required towards a server (RFC 6455 §5.1). */
 export function goingAwayFrame(masked: boolean): Buffer {
-  const head = Buffer.of(0x80 | closeOpcode, (masked ? 0x80 : 0) | goingAway.length);
-  if (!masked) return Buffer.concat([head, goingAway]);
+  const head = Buffer.of(0x80 | closeOpcode, (masked ? 0x80 : 0) | goingAwayPayload.length);
+  if (!masked) return Buffer.concat([head, goingAwayPayload]);
   // RFC 6455 §5.3: the key must be unpredictable.
   const key = randomBytes(4);
-  return Buffer.concat([head, key, goingAway.map((byte, at) => byte ^ (key[at % 4] as number))]);
+  return Buffer.concat([head, key, goingAwayPayload.map((byte, at) => byte ^ (key[at % 4] as number))]);
 }

@@ -2,7 +2,7 @@ import type { HealthSettings } from '../config/snapshot.ts';
 import type { TargetError } from '../observability/report.ts';
 
 // An operator who repairs a target should not wait longer than this for it to be used again.
-const longestEjection = 5 * 60_000;
+const maxEjectionMs = 5 * 60_000;
 // A failed connection attempt is a clearer sign than a slow answer. A single one may be caused by a restart.
 const ejectAfterUnreached = 2;
 
@@ -135,7 +135,7 @@ export class TargetHealth {
   }
 
   #eject(firstMs: number): void {
-    const ms = Math.min(firstMs * 2 ** this.#recentEjections, Math.max(firstMs, longestEjection));
+    const ms = Math.min(firstMs * 2 ** this.#recentEjections, Math.max(firstMs, maxEjectionMs));
     this.#recentEjections += 1;
     this.ejections += 1;
     this.ejectedUntil = Date.now() + ms;

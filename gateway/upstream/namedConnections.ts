@@ -42,9 +42,10 @@ export class NamedConnections implements Connections {
   readonly #resolve: Resolve;
   // Until the first lookup succeeds, the system resolves the name for each connection.
   readonly #unresolved: ConnectionPool;
+  /** From each address to its pool. */
   #pools: ReadonlyMap<string, ConnectionPool> = new Map();
   #rotation: readonly ConnectionPool[];
-  #next = 0;
+  #nextIndex = 0;
   #addresses: readonly ResolvedAddress[] = [];
   #keepAlive: number;
   #timer: NodeJS.Timeout | undefined;
@@ -98,16 +99,16 @@ export class NamedConnections implements Connections {
   lookupFrom(first?: string): LookupFunction | undefined {
     if (this.#addresses.length === 0) return undefined;
     return (_name, { all }, callback) => {
-      const list = this.#addresses.toSorted((a, b) => Number(b.address === first) - Number(a.address === first));
-      const [one] = list;
-      if (all) callback(null, [...list]);
-      else if (one) callback(null, one.address, one.family);
+      const sorted = this.#addresses.toSorted((a, b) => Number(b.address === first) - Number(a.address === first));
+      const [preferred] = sorted;
+      if (all) callback(null, [...sorted]);
+      else if (preferred) callback(null, preferred.address, preferred.family);
     };
   }
 
   #nextPool(): ConnectionPool {
-    this.#next = (this.#next + 1) % this.#rotation.length;
-    return this.#rotation[this.#next] ?? this.#unresolved;
+    this.#nextIndex = (this.#nextIndex + 1) % this.#rotation.length;
+    return this.#rotation[this.#nextIndex] ?? this.#unresolved;
   }
 
   async #refresh(): Promise<void> {
@@ -122,13 +123,19 @@ export class NamedConnections implements Connections {
   #useAddresses(addresses: readonly ResolvedAddress[]): void {
     if (!this.#isRefreshing || addresses.length === 0) return;
     this.#addresses = addresses;
-    const before = this.#pools;
-    const names = new Set(addresses.map(({ address }) => address));
-    if (names.size === before.size && [...names].every((name) => before.has(name))) return;
-    this.#pools = new Map([...names].map((name) => [name, before.get(name) ?? this.#poolAt(name)]));
+    const formerPools = this.#pools;
+    const currentAddresses = new Set(addresses.map(({ address }) => address));
+    if (
+      currentAddresses.size === formerPools.size &&
+      [...currentAddresses].every((address) => formerPools.has(address))
+    )
+      return;
+    this.#pools = new Map(
+      [...currentAddresses].map((address) => [address, formerPools.get(address) ?? this.#poolAt(address)]),
+    );
     this.#rotation = [...this.#pools.values()];
     this.#unresolved.close();
-    for (const [name, pool] of before) if (!names.has(name)) pool.close();
+    for (const [address, pool] of formerPools) if (!currentAddresses.has(address)) pool.close();
   }
 
   #poolAt(address: string): ConnectionPool {

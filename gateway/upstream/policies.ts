@@ -67,12 +67,12 @@ export function random(randomNumber: () => number = Math.random): Policy {
 function draw(members: readonly PoolMember[], randomNumber: () => number, except?: PoolMember): PoolMember | undefined {
   let total = 0;
   for (const member of members) if (member !== except) total += member.weight;
-  let left = randomNumber() * total;
+  let remaining = randomNumber() * total;
   let last: PoolMember | undefined;
   for (const member of members) {
     if (member === except) continue;
-    left -= member.weight;
-    if (left < 0) return member;
+    remaining -= member.weight;
+    if (remaining < 0) return member;
     last = member;
   }
   return last;

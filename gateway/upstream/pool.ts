@@ -39,7 +39,7 @@ export class Pool {
 
   /** No target is healthy and `on_none_healthy` is `refuse`: waiting would not help. */
   get refuses(): boolean {
-    return this.#current().length === 0;
+    return this.#usableNow().length === 0;
   }
 
   /**
@@ -47,7 +47,7 @@ export class Pool {
    * if all are at the limit, or if the pool `refuses`. `failed`: a target that is picked only if there is no other one.
    */
   pick(limit: number, failed?: Target): Target | undefined {
-    const usable = this.#current();
+    const usable = this.#usableNow();
     const [only] = usable;
     if (usable.length < 2) return only && only.target.inFlight < limit ? only.target : undefined;
     const available = availableOf(usable, limit, failed);
@@ -63,7 +63,7 @@ export class Pool {
     return where === 'free' || this.budget.takeRetry(now) ? next : undefined;
   }
 
-  #current(): readonly PoolMember[] {
+  #usableNow(): readonly PoolMember[] {
     if (this.#seenChanges === this.#changes.count) return this.#usable;
     this.#seenChanges = this.#changes.count;
     this.#usable = usableOf(this.#members);
@@ -95,7 +95,8 @@ function availableOf(members: readonly PoolMember[], limit: number, failed: Targ
   return others.length === 0 ? available : others;
 }
 
-const windowSeconds = 10;
+// The budget compares the retries and the requests of this many seconds.
+const budgetWindowSeconds = 10;
 
 /**
  * Limits the retries of a version to a share of its requests. Without a limit, retries would multiply the load of a failing
@@ -107,17 +108,17 @@ export class RetryBudget {
   refused = 0;
   // Unlimited until `configure` is called.
   #share = 0;
-  #perSecond = Number.POSITIVE_INFINITY;
-  #second = 0;
+  #minPerSecond = Number.POSITIVE_INFINITY;
+  #latestSecond = 0;
   // One slot per second of the window, and the sums of all slots.
-  readonly #requestsBySlot = new Uint32Array(windowSeconds);
-  readonly #retriesBySlot = new Uint32Array(windowSeconds);
+  readonly #requestsBySlot = new Uint32Array(budgetWindowSeconds);
+  readonly #retriesBySlot = new Uint32Array(budgetWindowSeconds);
   #requests = 0;
   #retries = 0;
 
   configure({ budget, budgetMin }: Pick<RetrySettings, 'budget' | 'budgetMin'>): void {
     this.#share = budget;
-    this.#perSecond = budgetMin;
+    this.#minPerSecond = budgetMin;
   }
 
   /** Counts a request. */
@@ -130,7 +131,7 @@ export class RetryBudget {
   /** Takes a retry from the budget; false when it is used up. */
   takeRetry(now: number): boolean {
     const slot = this.#slotAt(now);
-    if (this.#retries + 1 > this.#requests * this.#share + this.#perSecond * windowSeconds) {
+    if (this.#retries + 1 > this.#requests * this.#share + this.#minPerSecond * budgetWindowSeconds) {
       this.refused += 1;
       return false;
     }
@@ -142,20 +143,20 @@ export class RetryBudget {
 
   #slotAt(now: number): number {
     const second = Math.floor(now / 1000);
-    if (second > this.#second) this.#advanceTo(second);
-    return this.#second % windowSeconds;
+    if (second > this.#latestSecond) this.#advanceTo(second);
+    return this.#latestSecond % budgetWindowSeconds;
   }
 
   /** Clears the slots that have left the window. */
   #advanceTo(second: number): void {
-    const passed = Math.min(second - this.#second, windowSeconds);
+    const passed = Math.min(second - this.#latestSecond, budgetWindowSeconds);
     for (let cleared = second - passed + 1; cleared <= second; cleared += 1) {
-      const slot = cleared % windowSeconds;
+      const slot = cleared % budgetWindowSeconds;
       this.#requests -= this.#requestsBySlot[slot] ?? 0;
       this.#retries -= this.#retriesBySlot[slot] ?? 0;
       this.#requestsBySlot[slot] = 0;
       this.#retriesBySlot[slot] = 0;
     }
-    this.#second = second;
+    this.#latestSecond = second;
   }
 }

@@ -7,7 +7,7 @@ import type { TargetHealth } from './health.ts';
 // An unexpected result is checked again soon instead of after the whole interval.
 const recheckMs = 1_000;
 // Share of the interval, so that several gateways do not probe at the same time.
-const jitter = 0.1;
+const jitterShare = 0.1;
 
 /** A target to probe. */
 export interface ProbedTarget {
@@ -55,9 +55,9 @@ export class Prober {
     else health.unreached();
     if (failure !== undefined) health.noteError(failure);
     const isUnconfirmed = health.probed(failure === undefined);
-    const wait =
-      (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitter * (2 * this.#randomNumber() - 1));
-    this.#timer = setTimeout(() => this.start(), wait).unref();
+    const waitMs =
+      (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitterShare * (2 * this.#randomNumber() - 1));
+    this.#timer = setTimeout(() => this.start(), waitMs).unref();
   }
 }
 

@@ -7,25 +7,29 @@ import { Target, type TargetContext } from './target.ts';
 /** Keeps targets by URL over all snapshots, so that a reload keeps their connections, health and counts. */
 export class Registry {
   readonly #context: TargetContext;
+  /** From the key that `#targetFor` makes. */
   #targets = new Map<string, Target>();
+  /** From the name of the version. */
   #budgets = new Map<string, RetryBudget>();
 
   constructor({ resolve = systemResolve }: { readonly resolve?: Resolve } = {}) {
     this.#context = { changes: { count: 0 }, resolve };
   }
 
-  /** One pool per version, by version name. Targets that no version uses any more are closed once idle. */
+  /** From the name of each version to its pool. Targets that no version uses any more are closed once idle. */
   poolsFor(snapshot: Snapshot): Map<string, Pool> {
-    const kept = new Map<string, Target>();
-    const users = new Map<Target, Version[]>();
+    const keptTargets = new Map<string, Target>();
+    const versionsByTarget = new Map<Target, Version[]>();
     const pools = new Map<string, Pool>();
     const budgets = new Map<string, RetryBudget>();
     for (const version of snapshot.byMajor) {
       const members = version.targets.map(({ url, weight }) => ({
-        target: this.#targetFor(url, version, kept),
+        target: this.#targetFor(url, version, keptTargets),
         weight,
       }));
-      for (const { target } of members) users.set(target, [...(users.get(target) ?? []), version]);
+      for (const { target } of members) {
+        versionsByTarget.set(target, [...(versionsByTarget.get(target) ?? []), version]);
+      }
       const budget = this.#budgets.get(version.name) ?? new RetryBudget();
       budget.configure(version.retries);
       budgets.set(version.name, budget);
@@ -33,10 +37,10 @@ export class Registry {
       const { onNoneHealthy } = version.health;
       pools.set(version.name, new Pool(members, version.balance, { changes, budget, onNoneHealthy }));
     }
-    for (const [key, target] of this.#targets) if (!kept.has(key)) target.close();
-    this.#targets = kept;
+    for (const [key, target] of this.#targets) if (!keptTargets.has(key)) target.close();
+    this.#targets = keptTargets;
     this.#budgets = budgets;
-    for (const [target, versions] of users) activate(target, versions);
+    for (const [target, versions] of versionsByTarget) activate(target, versions);
     return pools;
   }
 
@@ -44,17 +48,17 @@ export class Registry {
     for (const target of this.#targets.values()) target.close();
   }
 
-  #targetFor(url: string, { tls, timeouts }: Version, kept: Map<string, Target>): Target {
+  #targetFor(url: string, { tls, timeouts }: Version, keptTargets: Map<string, Target>): Target {
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
     // The same URL with other TLS settings is another target.
     const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
-    const shared = kept.get(key);
+    const shared = keptTargets.get(key);
     const target = shared ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
     // Versions that share a target may have different keep-alive times. The shortest one is safe for all of them.
     target.connections.keepAlive = shared
       ? shorter(shared.connections.keepAlive, timeouts.keepAlive)
       : timeouts.keepAlive;
-    kept.set(key, target);
+    keptTargets.set(key, target);
     return target;
   }
 }

@@ -90,8 +90,8 @@ export class Target {
 }
 
 function tlsOptions(name: string, { servername, verify }: UpstreamTls, ca: Buffer | undefined): ConnectionOptions {
-  const expected = servername ?? name;
+  const certificateName = servername ?? name;
   // RFC 6066 §3: an IP address is not sent as server name. The certificate is still checked against the address.
-  const sni = isIP(expected) === 0 ? { servername: expected } : {};
+  const sni = isIP(certificateName) === 0 ? { servername: certificateName } : {};
   return { ...sni, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca }) };
 }
