@@ -122,9 +122,9 @@ function violationIn(
   keepsNumbers: boolean,
   findViolation: FindViolation,
 ): string | undefined {
-  const pointer = keepsNumbers ? '' : findViolation(value);
   // A conversion may also have kept the text of a number, so a violation is confirmed with the parsed value.
-  return pointer === undefined ? undefined : findViolation(JSON.parse(text));
+  const mayBeViolated = keepsNumbers || findViolation(value) !== undefined;
+  return mayBeViolated ? findViolation(JSON.parse(text)) : undefined;
 }
 
 /** Returns the JSON Pointer of a violation of the contract. Undefined: the value has none. */
@@ -148,19 +148,24 @@ export class AdaptedBodyValidator {
 
   /** Whether the contract describes a body for this status. */
   hasSchema(route: string, status: number): boolean {
-    return (this.#schemasOf(route, status)?.size ?? 0) > 0;
+    return (this.#checkNamesFor(route, status)?.size ?? 0) > 0;
   }
 
   /** Undefined: nothing is checked, because the contract has no schema for such a response, or the schema cannot be compiled. */
   checkFor(route: string, status: number, contentType: string | undefined): FindViolation | undefined {
-    const byType = this.#schemasOf(route, status);
+    const checkNames = this.#checkNamesFor(route, status);
     const type = /^\s*([^;\s]*)/.exec(contentType ?? '')?.[1]?.toLowerCase() ?? '';
-    const name = byType?.get(type) ?? byType?.get(`${type.split('/')[0]}/*`) ?? byType?.get('*/*') ?? onlyOf(byType);
+    const name =
+      checkNames?.get(type) ??
+      checkNames?.get(`${type.split('/')[0]}/*`) ??
+      checkNames?.get('*/*') ??
+      onlyNameIn(checkNames);
     const check = name === undefined || !Object.hasOwn(this.#checks, name) ? undefined : this.#checks[name];
     return check && ((value) => violationOf(check, value));
   }
 
-  #schemasOf(route: string, status: number): ReadonlyMap<string, string> | undefined {
+  /** Key: a media type. Value: the name of the check of its schema. */
+  #checkNamesFor(route: string, status: number): ReadonlyMap<string, string> | undefined {
     const responses = this.#routes.get(route)?.responses;
     return (
       responses?.get(String(status)) ?? responses?.get(`${Math.floor(status / 100)}XX`) ?? responses?.get('default')
@@ -187,8 +192,8 @@ function checksFrom(code: string): Record<string, Check> {
 }
 
 /** If the contract has only one media type, its schema also applies to bodies of other JSON types. */
-function onlyOf(byType: ReadonlyMap<string, string> | undefined): string | undefined {
-  return byType?.size === 1 ? [...byType.values()][0] : undefined;
+function onlyNameIn(checkNames: ReadonlyMap<string, string> | undefined): string | undefined {
+  return checkNames?.size === 1 ? [...checkNames.values()][0] : undefined;
 }
 
 function pointerToken(name: string): string {

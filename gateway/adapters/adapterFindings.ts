@@ -64,6 +64,7 @@ export function judgeDifference(
     const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or write gone: with the reason.`;
     return { message, remedy, isWarning: false, place: placeOf(change, steps) };
   }
+  // A redirect, an error or `default`.
   const isNoSuccess = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
   return {
     message,

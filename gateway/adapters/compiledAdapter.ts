@@ -106,8 +106,8 @@ export class CompiledRoute {
    */
   get templateForReferences(): string | undefined {
     const renames = renamesIn(this.settings.request.path);
-    const back = renames && new Map([...renames].map(([from, to]) => [to, from]));
-    return back && withRenamedParameters(this.settings.to.path, back);
+    const originalNames = renames && new Map([...renames].map(([from, to]) => [to, from]));
+    return originalNames && withRenamedParameters(this.settings.to.path, originalNames);
   }
 
   get changesResponses(): boolean {
@@ -140,9 +140,8 @@ export class CompiledRoute {
   /** @throws as `requestTargetOf` */
   pathOf(path: string): string {
     const { settings } = this;
-    const { path: from, to } = settings;
     const result = this.#transformPath
-      ? transformedPath(path, { from, to: to.path }, this.#transformPath, this.#forms)
+      ? transformedPath(path, { from: settings.path, to: settings.to.path }, this.#transformPath, this.#forms)
       : this.#translate?.(path);
     if (result === undefined) throw new Error('a parameter of the path has no value');
     // A segment with two parameters, such as `{a}{b}`, may become `..` although neither value is `..`.
@@ -155,7 +154,7 @@ const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 const onlyTexts: ParameterForms = { own: new Map(), other: new Map() };
 
-/** The new name of each renamed member, by its original name. Undefined if there are operations other than renames. */
+/** Key: the original name of a renamed member. Value: its new name. Undefined if there are operations other than renames. */
 export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string, string> | undefined {
   const renames = new Map<string, string>();
   for (const operation of operations) {
@@ -170,6 +169,6 @@ export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string,
   return renames;
 }
 
-function withRenamedParameters(template: string, names: ReadonlyMap<string, string>): string {
-  return template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => `{${names.get(name) ?? name}}`);
+function withRenamedParameters(template: string, renames: ReadonlyMap<string, string>): string {
+  return template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => `{${renames.get(name) ?? name}}`);
 }

@@ -87,8 +87,8 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
       );
     case 'string':
       return decimals === 0
-        ? { type: 'string', pattern: integerText, ...maxLengthOf(branch, 0) }
-        : { type: 'string', pattern: decimalText };
+        ? { type: 'string', pattern: integerPattern, ...maxLengthOf(branch, 0) }
+        : { type: 'string', pattern: decimalPattern };
     case 'decimal_string':
       if (decimals === undefined) {
         const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if the number never has more.`;
@@ -100,7 +100,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
           false,
         );
       }
-      return { ...decimalTexts(digits), ...maxLengthOf(branch, digits) };
+      return { ...decimalTextSchema(digits), ...maxLengthOf(branch, digits) };
     case 'date':
     case 'date_time': {
       const [least, most] = rangeOfBranch(branch);
@@ -127,19 +127,19 @@ function rangeOfBranch({
   return [limitOf([minimum, exclusiveMinimum], Math.max), limitOf([maximum, exclusiveMaximum], Math.min)];
 }
 
-const integerText = '^-?(0|[1-9][0-9]*)$';
-const decimalText = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
+const integerPattern = '^-?(0|[1-9][0-9]*)$';
+const decimalPattern = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
 
 /** The `maxLength` of the text of a number of a branch with `decimals` decimals. Empty: the text may be of any length. */
 function maxLengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
   const range = rangeOfBranch(branch);
   if (!range.every((limit) => Math.abs(limit) < 1e15)) return {};
   // Rounded up to a whole number: 9.999 with two decimals is written as 10.00.
-  const wholes = range.map((limit) => String(Math.ceil(Math.abs(limit))).length + (limit < 0 ? 1 : 0));
-  return { maxLength: Math.max(...wholes) + (decimals === 0 ? 0 : decimals + 1) };
+  const wholeLengths = range.map((limit) => String(Math.ceil(Math.abs(limit))).length + (limit < 0 ? 1 : 0));
+  return { maxLength: Math.max(...wholeLengths) + (decimals === 0 ? 0 : decimals + 1) };
 }
 
-function decimalTexts(digits: number): PlainSchema {
+function decimalTextSchema(digits: number): PlainSchema {
   return { type: 'string', pattern: `^-?(0|[1-9][0-9]*)${digits === 0 ? '' : `\\.[0-9]{${digits}}`}$` };
 }
 
@@ -160,18 +160,18 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
     const message = `The contract allows ${JSON.stringify(unconvertibleText)}, which cannot be converted to ${to}.`;
     return report(message, 'Correct the pattern in the contract, or the conversion.');
   }
-  const longest = Math.max(0, ...texts.map((text) => decimalOf(text)?.fraction.length ?? 0));
-  if (to === 'decimal_string' && longest > digits)
+  const mostDecimals = Math.max(0, ...texts.map((text) => decimalOf(text)?.fraction.length ?? 0));
+  if (to === 'decimal_string' && mostDecimals > digits)
     return report(
-      `The text has up to ${longest} decimals, and ${digits} are kept.`,
-      `Write decimal_string(${longest}).`,
+      `The text has up to ${mostDecimals} decimals, and ${digits} are kept.`,
+      `Write decimal_string(${mostDecimals}).`,
     );
   return textResult(conversion, limitsLength(String(pattern)) ? rangeOfTexts(texts) : {});
 }
 
 /** The schema of converted texts. `range`: the limits of the numbers. */
 function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
-  if (to === 'decimal_string') return decimalTexts(digits);
+  if (to === 'decimal_string') return decimalTextSchema(digits);
   if (to === 'boolean') return { type: to };
   if (to === 'number' || to === 'integer') return { ...range, type: to };
   if (to === 'epoch_seconds') return { type: 'integer' };

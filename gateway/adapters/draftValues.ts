@@ -209,17 +209,17 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
     return false;
   });
   const used = new Set(pairs.values());
-  const free = wanted.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
+  const unpairedWanted = wanted.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
   const valuesInOrder = (): ReadonlyMap<string, JsonValue> =>
     new Map(values.map((value) => [keyOf(value), pairs.get(keyOf(value)) ?? unknownValue]));
   if (unpaired.length === 0) return { values: valuesInOrder(), certainty: 'certain', note: '' };
-  const words = `${valuesInWords(unpaired)} → ${valuesInWords(free)}`;
-  if (unpaired.length === free.length) {
-    for (const [index, value] of unpaired.entries()) pairs.set(keyOf(value), free[index] as JsonValue);
+  const words = `${valuesInWords(unpaired)} → ${valuesInWords(unpairedWanted)}`;
+  if (unpaired.length === unpairedWanted.length) {
+    for (const [index, value] of unpaired.entries()) pairs.set(keyOf(value), unpairedWanted[index] as JsonValue);
     const why = unpaired.length === 1 ? 'the only values left' : 'in the order of the contracts';
     return { values: valuesInOrder(), certainty: 'guess', note: `${words}, ${why}` };
   }
-  const choices = free.length > 0 ? free : (wanted as JsonValue[]);
+  const choices = unpairedWanted.length > 0 ? unpairedWanted : (wanted as JsonValue[]);
   return {
     values: valuesInOrder(),
     certainty: 'decision',

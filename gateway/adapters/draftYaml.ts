@@ -116,7 +116,7 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
     case 'move': {
       const name = operation.to.at(-1) ?? '';
       const isName = kind === 'rename' && name !== '' && !name.startsWith('/');
-      if (isName) return `rename: { ${field}: ${isPlain(name) ? name : textOf(name)} }`;
+      if (isName) return `rename: { ${field}: ${needsNoQuotes(name) ? name : textOf(name)} }`;
       return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to, textOf)} }`;
     }
     case 'convert':
@@ -143,27 +143,27 @@ function fieldText(keys: Keys, quote = quoted): string {
   // These need a pointer: a key __proto__ would be rejected, and an empty name would mean the value itself.
   const isName = keys.length === 1 && !name.startsWith('/') && name !== '' && name !== '__proto__';
   if (!isName) return pointerText(keys, quote);
-  return isPlain(name) ? name : quote(name);
+  return needsNoQuotes(name) ? name : quote(name);
 }
 
 function pointerText(keys: Keys, quote = quoted): string {
   const pointer = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-  return isPlain(pointer, /^(?:\/[\w-]+)+$/) ? pointer : quote(pointer);
+  return needsNoQuotes(pointer, /^(?:\/[\w-]+)+$/) ? pointer : quote(pointer);
 }
 
 // Words that some versions of YAML do not read as texts.
 const reservedWord = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
 
-function isPlain(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
+function needsNoQuotes(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
   return pattern.test(text) && !reservedWord.test(text) && text.length < 200;
 }
 
 function keyText(key: string, pattern?: RegExp): string {
-  return isPlain(key, pattern) ? key : quoted(key);
+  return needsNoQuotes(key, pattern) ? key : quoted(key);
 }
 
 function valueText(value: JsonValue): string {
-  if (typeof value === 'string') return isPlain(value) ? value : textOf(value);
+  if (typeof value === 'string') return needsNoQuotes(value) ? value : textOf(value);
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
   if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object' || JSON.isRawJSON(value)) return JSON.stringify(value);

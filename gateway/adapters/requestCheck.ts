@@ -95,6 +95,7 @@ function formsByName(object: PlainSchema, where: ParameterPlace, named: NamedSch
   return new Map(Object.entries(propertiesOf(object)).map(([name, schema]) => [name, formOf(schema, where, named)]));
 }
 
+// These operations do not read the value of a parameter.
 const kindsOnWholeParameters: ReadonlySet<Operation['kind']> = new Set(['rename', 'move', 'drop', 'const']);
 
 /** Faults of operations that cannot read their parameter, or whose value cannot be written. */

@@ -205,6 +205,7 @@ export class SchemaSampler {
     const decimals = decimalOf(String(step))?.fraction.length ?? 0;
     const scale = 10 ** decimals;
     const unit = Math.round(step * scale);
+    // Until the last line, limits and results are numbers of steps: 3 stands for 3 times `step`.
     const limitOf = (key: string, exclusiveKey: string, isLower: boolean): number | undefined => {
       const [inclusive, exclusive] = [branch[key], branch[exclusiveKey]];
       if (typeof inclusive !== 'number' && typeof exclusive !== 'number') return undefined;

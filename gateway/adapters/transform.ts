@@ -52,6 +52,7 @@ interface ObjectPlan {
 }
 
 interface Alias {
+  /** The plan of the renamed field. */
   readonly field: FieldPlan;
   /** The index of the first step of `field` after the rename. */
   readonly firstStep: number;

@@ -28,8 +28,8 @@ import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
 
 /** How many values are generated for each kind of message of a route when the file is loaded: fewer if there are many routes. */
-function samplesAtLoad(routes: number): number {
-  return Math.max(20, Math.min(50, Math.floor(5000 / routes)));
+function samplesAtLoad(routeCount: number): number {
+  return Math.max(20, Math.min(50, Math.floor(5000 / routeCount)));
 }
 
 /**
@@ -132,9 +132,9 @@ class AdapterCheck {
     if (index === -1) return place;
     const rows = valueAt(this.#source.tree, place.slice(0, index + 1));
     const status = String(place[index + 1]);
-    const names = typeof rows === 'object' && rows !== null ? Object.keys(rows) : [];
+    const rowNames = typeof rows === 'object' && rows !== null ? Object.keys(rows) : [];
     const written = entryFor(
-      new Map(names.map((name) => [name === 'default' ? name : name.toUpperCase(), name])),
+      new Map(rowNames.map((name) => [name === 'default' ? name : name.toUpperCase(), name])),
       status,
     );
     return written === undefined ? place.slice(0, index) : place.with(index + 1, written);

@@ -41,8 +41,8 @@ export class NodeTable {
   }
 
   /** The alternatives of a value that is valid for all of `schemas`. */
-  alternativesForAll(schemas: readonly SubSchema[], seen: readonly string[] = []): Alternatives {
-    return product(schemas.map((schema) => this.#alternativesOf(schema, seen)));
+  alternativesForAll(schemas: readonly SubSchema[], seenRefs: readonly string[] = []): Alternatives {
+    return product(schemas.map((schema) => this.#alternativesOf(schema, seenRefs)));
   }
 
   /** The id of the node for these alternatives. -1: nothing is known about the value. */
@@ -90,28 +90,28 @@ export class NodeTable {
     return id;
   }
 
-  #alternativesOf(schema: SubSchema, seen: readonly string[]): Alternatives {
+  #alternativesOf(schema: SubSchema, seenRefs: readonly string[]): Alternatives {
     if (schema === false) return [];
     if (schema === true) return [[{}]];
     const { $ref, allOf, oneOf, anyOf, discriminator } = schema;
     const parts: Alternatives[] = [[[schema]]];
-    if (typeof $ref === 'string' && !seen.includes($ref)) {
-      parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seen, $ref]));
+    if (typeof $ref === 'string' && !seenRefs.includes($ref)) {
+      parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seenRefs, $ref]));
     }
-    if (allOf !== undefined) parts.push(this.alternativesForAll(listOf(allOf), seen));
+    if (allOf !== undefined) parts.push(this.alternativesForAll(listOf(allOf), seenRefs));
     for (const choice of [oneOf, anyOf])
-      if (choice !== undefined) parts.push(this.#alternativesForOne(listOf(choice), seen));
+      if (choice !== undefined) parts.push(this.#alternativesForOne(listOf(choice), seenRefs));
     if (discriminator !== undefined && oneOf === undefined && anyOf === undefined)
-      parts.push(this.#subtypes(schema, seen));
+      parts.push(this.#subtypes(schema, seenRefs));
     return product(parts);
   }
 
-  #alternativesForOne(schemas: readonly SubSchema[], seen: readonly string[]): Alternatives {
-    return union(schemas.map((schema) => this.#alternativesOf(schema, seen)));
+  #alternativesForOne(schemas: readonly SubSchema[], seenRefs: readonly string[]): Alternatives {
+    return union(schemas.map((schema) => this.#alternativesOf(schema, seenRefs)));
   }
 
   /** A value of a schema with a discriminator may be a value of a subtype: a named schema whose `allOf` refers to the schema. */
-  #subtypes(schema: PlainSchema, seen: readonly string[]): Alternatives {
+  #subtypes(schema: PlainSchema, seenRefs: readonly string[]): Alternatives {
     const base = Object.entries(this.#named).find(([, one]) => one === schema)?.[0];
     const refersToBase = (one: SubSchema): boolean => typeof one === 'object' && one['$ref'] === `${refPrefix}${base}`;
     const subtypes = Object.entries(this.#named).filter(
@@ -119,13 +119,13 @@ export class NodeTable {
     );
     const refs = subtypes.map(([name]) => `${refPrefix}${name}`);
     // One of the subtypes has led here, so the value is known to be this subtype.
-    if (refs.some((ref) => seen.includes(ref))) return [[]];
+    if (refs.some((ref) => seenRefs.includes(ref))) return [[]];
     const baseRef = `${refPrefix}${base}`;
     return union([
       [[]],
       this.#alternativesForOne(
         refs.map(($ref) => ({ $ref })),
-        [...seen, baseRef],
+        [...seenRefs, baseRef],
       ),
     ]);
   }
@@ -148,21 +148,21 @@ export class NodeTable {
   }
 
   /**
-   * The id of the node for a member or an item of a value with `alternatives`. -1 (nothing is known) if an alternative does not
-   * describe this member or item. An alternative for which `leavesOut` is true is skipped: its values are assumed not to contain
-   * it.
+   * The id of the node for a child, which is a member or an item of a value with `alternatives`. -1 (nothing is known) if an
+   * alternative does not describe the child. An alternative for which `mayLackChild` is true is skipped: its values are assumed
+   * to have no such child.
    */
   #childNodeId(
     alternatives: readonly Alternative[],
     schemasOf: (schema: PlainSchema) => readonly ChildSchema[],
-    leavesOut: (schemas: Alternative) => boolean = () => false,
+    mayLackChild: (schemas: Alternative) => boolean = () => false,
   ): number {
     const childAlternatives: Alternatives[] = [];
     for (const schemas of alternatives) {
       const childSchemas = schemas.flatMap(schemasOf);
       if (childSchemas.length > 0)
         childAlternatives.push(product(childSchemas.map((one) => this.#alternativesOfChild(one))));
-      else if (!leavesOut(schemas)) return -1;
+      else if (!mayLackChild(schemas)) return -1;
     }
     return this.idOf(union(childAlternatives));
   }
@@ -223,6 +223,7 @@ function hasKey(schema: PlainSchema, key: string): boolean {
   return Object.hasOwn(schema, key);
 }
 
+/** The alternatives of all lists. */
 function union(lists: readonly Alternatives[]): Alternatives {
   const united: Alternative[] = [];
   for (const list of lists) {
