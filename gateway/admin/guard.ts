@@ -165,7 +165,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-// So many wrong tokens within this time make an address wait.
+// An address that has sent this many wrong tokens within this time must wait.
 const maxFailures = 5;
 const failureWindowMs = 60_000;
 // Limits the memory that requests from many addresses can use.

@@ -115,7 +115,7 @@ export class DataPlane {
     // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;
     const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
-    // A later call has replaced `known`, or made it useless.
+    // There are newer known clients, or clients are now identified in another way.
     if (known !== this.#known) return;
     this.context.restrictionState = {
       ...this.context.restrictionState,

@@ -62,7 +62,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const { onAccepted = () => {} } = options;
-  const usage = ledger && sinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
+  const usageSink = ledger && sinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
   const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
   let exporter: OtlpExporter | undefined;
   const configureExport = async (next: Snapshot): Promise<void> => {
@@ -102,7 +102,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       });
     shadow?.configure();
   };
-  const otlp: OtlpSink = (batch) => exporter?.take(batch);
+  const otlpSink: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
   await member?.announce(snapshot, clock.now());
   const ownUsage =
@@ -110,8 +110,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const serving: Serving = await serve(snapshot, {
     clock,
     notice,
-    usage,
-    otlp,
+    usage: usageSink,
+    otlp: otlpSink,
     ownUsage,
     shadow: (batch) => shadow?.take(batch),
     logs: options.logs ?? false,

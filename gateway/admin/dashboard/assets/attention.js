@@ -118,14 +118,14 @@ function unavailableBackends({ version, targets, stopped_before_retired: wasStop
     ({ health, reachable }) => health !== 'removed' && (health !== 'healthy' || reachable === false),
   );
   if (down.length === 0) return [];
-  const isAll = down.length === targets.length;
-  const title = isAll
+  const areAllDown = down.length === targets.length;
+  const title = areAllDown
     ? `${version} has no healthy backend`
     : `${version}: ${down.length} of ${targets.length} backends are down`;
   return [
     el(
       'div',
-      { class: isAll ? 'problem' : 'problem mild' },
+      { class: areAllDown ? 'problem' : 'problem mild' },
       el('p', {}, el('strong', {}, title)),
       el(
         'ul',

@@ -1,7 +1,7 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
 import { clientName } from './clientCells.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
-import { count, dateTime, plural } from './format.js';
+import { dateTime, grouped, plural } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { BrownoutReport, RefusedClient } from './types.js' */
@@ -107,15 +107,19 @@ function summary(report) {
     el(
       'dl',
       { class: 'facts' },
-      fact('Clients', `${folded > 0 ? 'at least ' : ''}${count(clientCount)}`, `${count(notRefusedCount)} not refused`),
-      ...(isOver ? classes.map(([name, label]) => fact(label, count(report.classes[name] ?? 0), '')) : []),
+      fact(
+        'Clients',
+        `${folded > 0 ? 'at least ' : ''}${grouped(clientCount)}`,
+        `${grouped(notRefusedCount)} not refused`,
+      ),
+      ...(isOver ? classes.map(([name, label]) => fact(label, grouped(report.classes[name] ?? 0), '')) : []),
     ),
     clientCount > 0 && table.root,
     clientCount > report.clients.length &&
       el(
         'p',
         { class: 'soft' },
-        `The ${count(report.clients.length)} clients with the most refused requests are listed.`,
+        `The ${grouped(report.clients.length)} clients with the most refused requests are listed.`,
       ),
     spared.length > 0 && el('p', { class: 'soft' }, `Spared: ${spared.join(', ')}.`),
   );
@@ -140,7 +144,7 @@ function clientTable(now) {
       title: 'Refused',
       number: true,
       sort: ({ refused }) => refused,
-      cell: ({ refused }) => count(refused),
+      cell: ({ refused }) => grouped(refused),
     },
     {
       title: 'Since then',

@@ -1,5 +1,5 @@
 import { colorOf, el, svg, timeAgo } from './dom.js';
-import { count, dayMs } from './format.js';
+import { dayMs, grouped } from './format.js';
 
 /** @import { Column } from './table.js' */
 /** @import { ClientRow } from './types.js' */
@@ -33,7 +33,7 @@ export function columns(labels, isRetired, now, renameButton) {
       name: 'requests',
       number: true,
       sort: ({ requests }) => requests,
-      cell: ({ requests }) => count(requests),
+      cell: ({ requests }) => grouped(requests),
     },
     ...(isRetired ? [refusedColumn] : []),
     {
@@ -60,7 +60,7 @@ export function columns(labels, isRetired, now, renameButton) {
       name: 'errors',
       number: true,
       sort: ({ errors }) => errors,
-      cell: ({ errors }) => count(errors),
+      cell: ({ errors }) => grouped(errors),
     },
     { title: '30 days', cell: ({ version, days }) => days && sparkline(version, days, now()) },
   ];
@@ -72,7 +72,7 @@ const refusedColumn = {
   name: 'refused',
   number: true,
   sort: (caller) => caller.refused,
-  cell: (caller) => count(caller.refused),
+  cell: (caller) => grouped(caller.refused),
 };
 
 /** @param {ClientRow} caller */
@@ -118,7 +118,7 @@ export function clientName(client) {
  */
 function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
   const [first] = topRoutes ?? [];
-  if (!topRoutes || !first) return count(routes);
+  if (!topRoutes || !first) return grouped(routes);
   if (topRoutes.length === 1 && routes <= 1) return el('code', { class: 'path' }, first.route);
   const unlistedCount = routes - topRoutes.length;
   const onToggle = (/** @type {Event} */ { currentTarget }) => {
@@ -133,7 +133,7 @@ function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
       {},
       el('code', { class: 'path' }, first.route),
       ' ',
-      el('span', { class: 'soft' }, `+${count(routes - 1)}`),
+      el('span', { class: 'soft' }, `+${grouped(routes - 1)}`),
     ),
     el(
       'ul',
@@ -141,9 +141,9 @@ function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
       ...topRoutes
         .slice(1)
         .map(({ route, requests }) =>
-          el('li', {}, el('code', { class: 'path' }, route), ' ', el('span', { class: 'soft' }, count(requests))),
+          el('li', {}, el('code', { class: 'path' }, route), ' ', el('span', { class: 'soft' }, grouped(requests))),
         ),
-      unlistedCount > 0 && el('li', { class: 'soft' }, `${count(unlistedCount)} more`),
+      unlistedCount > 0 && el('li', { class: 'soft' }, `${grouped(unlistedCount)} more`),
     ),
   );
 }

@@ -1,5 +1,5 @@
 import { el } from './dom.js';
-import { count, period } from './format.js';
+import { grouped, period } from './format.js';
 import { head, row, table, updateRows } from './table.js';
 
 /** @import { Fleet, FleetGateway } from './types.js' */
@@ -44,8 +44,8 @@ function gatewayRow(gateway, index, now) {
     [stateOf(gateway, now), remarks(gateway)],
     release ?? '–',
     [config === null ? '–' : el('code', {}, config), differs && el('small', {}, ' differs from most')],
-    state === 'heard' ? count(inFlight) : '–',
-    config === null ? '–' : count(spooled),
+    state === 'heard' ? grouped(inFlight) : '–',
+    config === null ? '–' : grouped(spooled),
   ];
   return row(
     `${name} ${index}`,

@@ -13,8 +13,8 @@ const fullDates = new Intl.DateTimeFormat('en-GB', {
 const dayMonths = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
-/** @param {number} number */
-export const count = (number) => numbers.format(number);
+/** `12,345`. @param {number} number */
+export const grouped = (number) => numbers.format(number);
 
 /** @param {number} number */
 export const compact = (number) => compactNumbers.format(number);
@@ -37,7 +37,7 @@ export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.form
  * @param {string} one
  * @param {string} [many]
  */
-export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+export const plural = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
 
 /**
  * A duration in one unit: `7 days`, `90 s`.
@@ -50,7 +50,7 @@ export function period(ms) {
     ['minute', 60_000],
   ]))
     if (ms >= 2 * length || (ms >= length && ms % length === 0)) return plural(Math.round(ms / length), unit);
-  return `${count(Math.round(ms / 1_000))} s`;
+  return `${grouped(Math.round(ms / 1_000))} s`;
 }
 
 /** Requests per second. @param {number} perSecond */

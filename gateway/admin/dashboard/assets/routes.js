@@ -1,5 +1,5 @@
 import { el, emptyMessage, timeAgo } from './dom.js';
-import { count } from './format.js';
+import { grouped } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { Facts, RouteRow } from './types.js' */
@@ -19,7 +19,7 @@ export function routes(version) {
     `Routes of ${version}`,
     /** @type {import('./table.js').Column<RouteRow>[]} */ ([
       { title: 'Route', sort: ({ route }) => route, cell: ({ route }) => el('code', {}, route) },
-      { title: 'Requests', number: true, sort: ({ requests }) => requests, cell: ({ requests }) => count(requests) },
+      { title: 'Requests', number: true, sort: ({ requests }) => requests, cell: ({ requests }) => grouped(requests) },
       { title: 'Clients', number: true, sort: ({ clients }) => clients, cell: (row) => clientsOf(row) },
       {
         title: 'Last seen',
@@ -43,13 +43,13 @@ export function routes(version) {
    * @param {RouteRow} row
    */
   const clientsOf = ({ route, clients }) => {
-    if (!route.includes(' /') || comparison.failing.has(route)) return count(clients);
+    if (!route.includes(' /') || comparison.failing.has(route)) return grouped(clients);
     const query = new URLSearchParams({ by: 'client', version: version.slice(version.startsWith('/') ? 1 : 0), route });
     const title = `The clients that call ${route}, as CSV`;
     return el(
       'a',
-      { href: `/api/usage.csv?${query}`, title, 'aria-label': `${count(clients)}: ${title}` },
-      count(clients),
+      { href: `/api/usage.csv?${query}`, title, 'aria-label': `${grouped(clients)}: ${title}` },
+      grouped(clients),
     );
   };
   /** @param {string} route */

@@ -1,6 +1,6 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
-import { count } from './format.js';
+import { grouped } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { DifferenceReport, DriftReport, ResponseDifference, UndeclaredProperty } from './types.js' */
@@ -101,15 +101,15 @@ function shadowContent({
     el(
       'dl',
       { class: 'facts' },
-      fact('Undeclared', count(counts.undeclared), ''),
-      fact('Declared', count(counts.declared), ''),
-      fact('Noise', count(counts.noise), ''),
-      fact('No evidence', count(counts.no_evidence), `${count(unseenCount)} fields never seen`),
-      fact('Pairs', count(pairs), `on ${count(routeCount)} ${routeCount === 1 ? 'route' : 'routes'}`),
+      fact('Undeclared', grouped(counts.undeclared), ''),
+      fact('Declared', grouped(counts.declared), ''),
+      fact('Noise', grouped(counts.noise), ''),
+      fact('No evidence', grouped(counts.no_evidence), `${grouped(unseenCount)} fields never seen`),
+      fact('Pairs', grouped(pairs), `on ${grouped(routeCount)} ${routeCount === 1 ? 'route' : 'routes'}`),
     ),
     rows.length > 0 && table.root,
     differenceCount > rows.length &&
-      el('p', { class: 'soft' }, `${count(rows.length)} of ${count(differenceCount)} differences are listed.`),
+      el('p', { class: 'soft' }, `${grouped(rows.length)} of ${grouped(differenceCount)} differences are listed.`),
     notCompared.length > 0 &&
       el(
         'p',
@@ -153,7 +153,7 @@ function differenceTable(now) {
       title: 'Pairs',
       number: true,
       sort: (one) => one.count,
-      cell: (one) => `${count(one.count)} of ${count(one.pairs)}`,
+      cell: (one) => `${grouped(one.count)} of ${grouped(one.pairs)}`,
     },
     {
       title: 'Last',
@@ -181,7 +181,7 @@ function driftContent({ summary, notes, routes, finding_count: findingCount, ask
     notes.length > 0 && el('ul', { class: 'notes' }, ...notes.map((text) => el('li', {}, text))),
     rows.length > 0 && table.root,
     findingCount > rows.length &&
-      el('p', { class: 'soft' }, `${count(rows.length)} of ${count(findingCount)} findings are listed.`),
+      el('p', { class: 'soft' }, `${grouped(rows.length)} of ${grouped(findingCount)} findings are listed.`),
   );
 }
 
@@ -208,7 +208,7 @@ function findingTable(now) {
       title: 'Responses',
       number: true,
       sort: (one) => one.count,
-      cell: (one) => `${count(one.count)} of ${count(one.responses)}`,
+      cell: (one) => `${grouped(one.count)} of ${grouped(one.responses)}`,
     },
     {
       title: 'Last',

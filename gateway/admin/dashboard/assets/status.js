@@ -1,6 +1,6 @@
 import { triggers } from './attention.js';
 import { el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
-import { ago, count, dateTime, milliseconds, percent, period, plural, rate } from './format.js';
+import { ago, dateTime, grouped, milliseconds, percent, period, plural, rate } from './format.js';
 import { head, row, table, updateRows } from './table.js';
 
 /** @import { Status, Target, Traffic, VersionRates, VersionStatus } from './types.js' */
@@ -42,8 +42,8 @@ function backendRow({ version, last_served: lastServed }, target, now) {
     el('code', { class: 'url' }, target.url),
     [swatch(version), ' ', version],
     [health(target, now), lastError(target, now)],
-    count(target.in_flight),
-    count(target.connections),
+    grouped(target.in_flight),
+    grouped(target.connections),
     timeAgo(lastServed, now),
   ];
   return row(
@@ -127,7 +127,7 @@ export function gatewayFacts({ config, workers }, now) {
   return el(
     'dl',
     { class: 'facts' },
-    fact('Configuration', `Generation ${count(config.generation)}`, config.fingerprint.slice(0, 12)),
+    fact('Configuration', `Generation ${grouped(config.generation)}`, config.fingerprint.slice(0, 12)),
     fact('In effect since', dateTime(Date.parse(config.loaded_at)), triggers[config.trigger] ?? config.trigger),
     fact(
       'Workers',

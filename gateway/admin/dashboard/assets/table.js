@@ -1,5 +1,5 @@
 import { el } from './dom.js';
-import { count } from './format.js';
+import { grouped } from './format.js';
 
 /** @import { Child } from './dom.js' */
 
@@ -135,10 +135,10 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
       if (index === sortIndex) one.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
       else one.removeAttribute('aria-sort');
     });
-    const sortKey = columns[sortIndex]?.sort ?? (() => 0);
+    const sortValue = columns[sortIndex]?.sort ?? (() => 0);
     const sorted = onQueryChange
       ? rows
-      : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(sortKey(a), sortKey(b)));
+      : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(sortValue(a), sortValue(b)));
     updateRows(
       body,
       sorted.slice(0, rowLimit).map((one) =>
@@ -149,7 +149,7 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
       ),
     );
     moreButton.hidden = total <= rowLimit;
-    moreButton.textContent = `Show more (${count(Math.min(rowLimit, rows.length))} of ${count(total)})`;
+    moreButton.textContent = `Show more (${grouped(Math.min(rowLimit, rows.length))} of ${grouped(total)})`;
   };
   return {
     root,

@@ -1,7 +1,7 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { chart } from './chart.js';
 import { byId, colorOf, el, emptyMessage, errorNotice, segmented, swatch } from './dom.js';
-import { count, date, dateTime, percent } from './format.js';
+import { date, dateTime, grouped, percent } from './format.js';
 
 /** @import { Day, Usage } from './types.js' */
 
@@ -101,29 +101,35 @@ function drawTraffic(container, usage, step) {
   const firstRecorded = firstRecordedStep(usage, times);
   const totals = counts.map((row) => row.slice(0, -1).reduce((sum, one) => sum + one, 0));
   const grandTotal = totals.reduce((sum, one) => sum + one, 0);
-  const values = names.map((_name, index) => el('span', { class: 'value' }, amount(totals[index] ?? 0, grandTotal)));
+  const valueElements = names.map((_name, index) =>
+    el('span', { class: 'value' }, amount(totals[index] ?? 0, grandTotal)),
+  );
   const when = el('p', { class: 'soft when' });
   const legend = el(
     'ul',
     { class: 'legend' },
-    ...names.map((name, index) => el('li', {}, swatch(name), el('span', {}, name || 'no version'), values[index])),
+    ...names.map((name, index) =>
+      el('li', {}, swatch(name), el('span', {}, name || 'no version'), valueElements[index]),
+    ),
   );
   /** @param {number|null} hovered the index of the step under the pointer; null: the totals are shown */
   const show = (hovered) => {
     const column = hovered === null || hovered < firstRecorded ? undefined : counts.map((row) => row[hovered] ?? 0);
     const sum = column?.reduce((one, other) => one + other, 0) ?? 0;
     names.forEach((_name, index) => {
-      values[index]?.replaceChildren(column ? count(column[index] ?? 0) : amount(totals[index] ?? 0, grandTotal));
+      valueElements[index]?.replaceChildren(
+        column ? grouped(column[index] ?? 0) : amount(totals[index] ?? 0, grandTotal),
+      );
     });
     const format = step === 'hour' ? dateTime : date;
     const start = format((times[hovered ?? 0] ?? 0) * 1_000);
     if (hovered !== null && hovered < firstRecorded) when.textContent = `${start}: not recorded`;
-    else when.textContent = column ? `${start}: ${count(sum)}` : summary(usage, grandTotal, step);
+    else when.textContent = column ? `${start}: ${grouped(sum)}` : summary(usage, grandTotal, step);
   };
   const canvas = el('div', {
     class: 'chart',
     role: 'img',
-    'aria-label': `Requests by version: ${names.map((name, index) => `${name || 'no version'} ${count(totals[index] ?? 0)}`).join(', ')}`,
+    'aria-label': `Requests by version: ${names.map((name, index) => `${name || 'no version'} ${grouped(totals[index] ?? 0)}`).join(', ')}`,
   });
   container.replaceChildren(legend, when, canvas);
   show(null);
@@ -179,7 +185,7 @@ function countsByStep({ rows, since, until }, names, step) {
  * @param {number} total
  */
 function amount(requests, total) {
-  return total === 0 ? count(requests) : `${count(requests)} · ${percent(requests / total)}`;
+  return total === 0 ? grouped(requests) : `${grouped(requests)} · ${percent(requests / total)}`;
 }
 
 /**
@@ -189,7 +195,7 @@ function amount(requests, total) {
  */
 function summary({ since, covered_since: covered }, total, step) {
   const beganLater = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${count(total)} requests since ${dateTime(Date.parse(beganLater ? covered : since))}${beganLater ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
+  return `${grouped(total)} requests since ${dateTime(Date.parse(beganLater ? covered : since))}${beganLater ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
 
 /**
