@@ -84,16 +84,18 @@ class FileWatch implements Watch {
   /** From the last `stat`; undefined: there is no file. */
   #signature: string | undefined;
   /** When this signature was first seen. */
-  #since = performance.now();
+  #unchangedSince = performance.now();
   /** When the content with this signature was read. */
   #readAt: number | undefined;
   /** The digest of that content. */
   #digest: string | undefined;
+  /** The earliest time of the next read; in the future only after a large file was read. */
   #mayReadAt = 0;
   /** When the file began to change, or was reported while it kept changing; undefined: it is at rest. */
   #unsettledSince: number | undefined;
   /** The content that was read before, while the file keeps changing. */
   #earlier: (Content & { readonly signature: string }) | undefined;
+  /** How many changes in a row have replaced the content. */
   #replacements = 0;
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
@@ -135,11 +137,11 @@ class FileWatch implements Watch {
       watcher?.close();
       this.#folders.delete(folder);
     }
-    for (const folder of folders) if (!this.#folders.has(folder)) this.#folders.set(folder, this.#eventsIn(folder));
+    for (const folder of folders) if (!this.#folders.has(folder)) this.#folders.set(folder, this.#watcherOf(folder));
   }
 
   /** Undefined if the folder cannot be watched: then changes are found only by polling. */
-  #eventsIn(folder: string): FSWatcher | undefined {
+  #watcherOf(folder: string): FSWatcher | undefined {
     try {
       // Without an `error` listener a folder that disappears would end the process.
       return watch(folder, { persistent: false }, () => this.#checkIn(0)).on('error', () => {});
@@ -148,7 +150,7 @@ class FileWatch implements Watch {
     }
   }
 
-  /** Schedules a check of the file in `ms`, but not less than `checkEveryMs` after the last check. */
+  /** Schedules a check of the file in `ms`, but not less than `minCheckIntervalMs` after the last check. */
   #checkIn(ms: number): void {
     const dueAt = Math.max(performance.now() + ms, this.#checkedAt + minCheckIntervalMs);
     if (this.#isClosed || dueAt >= this.#nextCheckAt) return;
@@ -174,11 +176,11 @@ class FileWatch implements Watch {
     const now = performance.now();
     if (signature !== this.#signature) {
       this.#signature = signature;
-      this.#since = now;
+      this.#unchangedSince = now;
       this.#readAt = undefined;
       this.#unsettledSince ??= now;
     }
-    const restedMs = now - this.#since;
+    const restedMs = now - this.#unchangedSince;
     if (restedMs < this.#restMs) {
       this.#checkIn(this.#restMs - restedMs);
       if (this.#takesContent && signature !== undefined) await this.#compareUnsettled(signature, now);
@@ -192,7 +194,7 @@ class FileWatch implements Watch {
     }
     // `lastRead` may have changed without a change of the file.
     if (this.#readAt !== undefined && !this.#isNew(this.#digest)) {
-      if (this.#readAt - this.#since >= fileClockTickMs) return;
+      if (this.#readAt - this.#unchangedSince >= fileClockTickMs) return;
       if (restedMs < fileClockTickMs) return this.#checkIn(fileClockTickMs - restedMs);
     }
     if (now < this.#mayReadAt) return this.#checkIn(this.#mayReadAt - now);

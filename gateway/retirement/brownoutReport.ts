@@ -155,10 +155,10 @@ export function summaryOf({
   client_count: clientCount,
   classes,
 }: BrownoutReport): string {
-  const one = brownouts.find((brownout) => brownout.number === number);
-  if (one === undefined) return `No brownout of /${version} has begun.`;
-  const what = `The brownout of /${version} at ${one.at} refused ${plural(refused, 'request')}`;
-  const decision = one.decision === null ? '' : ` It was ${one.decision.replace(/\.$/, '')}.`;
+  const chosen = brownouts.find((brownout) => brownout.number === number);
+  if (chosen === undefined) return `No brownout of /${version} has begun.`;
+  const what = `The brownout of /${version} at ${chosen.at} refused ${plural(refused, 'request')}`;
+  const decision = chosen.decision === null ? '' : ` It was ${chosen.decision.replace(/\.$/, '')}.`;
   if (refused === 0) return `${what}.${decision}`;
   const clients = `${folded > 0 ? 'at least ' : ''}${plural(Math.max(clientCount, folded > 0 ? 1 : 0), 'client')}`;
   const classesInWords = brownoutClasses.filter((name) => classes[name] > 0).map((name) => `${classes[name]} ${name}`);
@@ -177,10 +177,10 @@ async function knownBrownouts(queries: UsageQueries, snapshot: Snapshot, version
   const former = totals
     .filter(({ at }) => !windows.some((window) => window.at === at))
     .map((total): KnownBrownout => ({ ...total, end: total.last + 1, isPartial: false, decision: undefined }));
-  const decisions = new Map((await queries.brownouts.decisions(version)).map((one) => [one.at, one]));
+  const decisionByStart = new Map((await queries.brownouts.decisions(version)).map((one) => [one.at, one]));
   return [...configured, ...former]
     .map((one): KnownBrownout => {
-      const { state, reason, changed = one.end } = decisions.get(one.at) ?? {};
+      const { state, reason, changed = one.end } = decisionByStart.get(one.at) ?? {};
       if (state !== 'stopped' && state !== 'skipped') return one;
       const end = state === 'stopped' ? Math.max(one.at, Math.min(one.end, changed)) : one.end;
       return { ...one, end, decision: `${state}: ${reason ?? 'no reason is known'}` };

@@ -159,7 +159,8 @@ async function factsWithoutProblem(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );
   const versionReport = report.versions.find((one) => one.name === name);
-  const coveredSince = await sources.queries.coveredSince();
+  // For the new clients and the trend, which reach back further than the quiet period.
+  const historyCoveredSince = await sources.queries.coveredSince();
   const dates = datesOf(version, route);
   return {
     version: name,
@@ -184,8 +185,8 @@ async function factsWithoutProblem(
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
     ignored: recent.filter(isIgnored).map(withOpenRequest),
-    newClients: await newClientsOf(name, dates.deprecation, queries, coveredSince, isIgnored, now),
-    trend: await trendWithout(retire.ignoreClients, name, queries, coveredSince, now),
+    newClients: await newClientsOf(name, dates.deprecation, queries, historyCoveredSince, isIgnored, now),
+    trend: await trendWithout(retire.ignoreClients, name, queries, historyCoveredSince, now),
     lostRoutes: version
       ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, sinceHour)
       : [],

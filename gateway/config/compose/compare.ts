@@ -108,7 +108,7 @@ function findingsBetween(
       .filter((target) => target.version === version.name)
       .map((target) => ({ target, resolution: resolveHost(target, project, gateway) })),
   }));
-  const found = findingsOfAllRules({
+  const findings = findingsOfAllRules({
     source: reading.source,
     routesFile: routes.path,
     project,
@@ -117,7 +117,7 @@ function findingsBetween(
     running,
   });
   const withLevel = (level: ComposeFinding['level']): Fault[] =>
-    found.filter((finding) => finding.level === level).map(({ fault }) => fault);
+    findings.filter((finding) => finding.level === level).map(({ fault }) => fault);
   const fileOrder = orderOf(routes, project);
   return {
     gateway: gateway.name,

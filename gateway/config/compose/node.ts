@@ -34,6 +34,7 @@ export interface MapNode extends Common {
 }
 
 export interface ComposeEntry {
+  /** The position of the key. */
   readonly key: FilePosition;
   readonly value: ComposeNode;
 }
@@ -148,6 +149,7 @@ function entriesByAssignment(item: ComposeNode): readonly (readonly [string, Com
   return [[name, { key: item.at, value: { ...item, text: at === -1 ? undefined : item.text.slice(at + 1) } }]];
 }
 
+/** `NAME` alone, as in a list of networks. */
 function entriesByName(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
   if (item.kind !== 'scalar' || item.text === undefined) return [];
   return [[item.text, { key: item.at, value: { ...item, text: undefined } }]];

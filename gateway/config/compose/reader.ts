@@ -208,10 +208,10 @@ function walkMap(
   const merged = new Map<string, ComposeEntry>();
   const own = new Map<string, ComposeEntry>();
   for (const { key, value } of pairs) {
-    const keyAt = positionIn(walker, key, at);
-    const valueAt = positionOf(walker.yaml.lines, value, key);
-    const node = walk(walker, value, valueAt ? { file: walker.file, ...valueAt } : keyAt);
-    if (!isMergeKey(key)) own.set(isScalar(key) ? String(key.value) : '', { key: keyAt, value: node });
+    const keyPosition = positionIn(walker, key, at);
+    const valuePosition = positionOf(walker.yaml.lines, value, key);
+    const node = walk(walker, value, valuePosition ? { file: walker.file, ...valuePosition } : keyPosition);
+    if (!isMergeKey(key)) own.set(isScalar(key) ? String(key.value) : '', { key: keyPosition, value: node });
     else {
       const maps = node.kind === 'list' ? node.items : [node];
       for (const [mergedKey, entry] of maps.flatMap(entriesOf))

@@ -23,7 +23,7 @@ export interface Service {
   readonly node: MapNode;
   readonly environment: ReadonlyMap<string, Setting>;
   readonly missingEnvFiles: readonly ComposeNode[];
-  /** The host names of the service, in lower case, by network. */
+  /** Network → the host names of the service in this network, in lower case. */
   readonly networks: ReadonlyMap<string, ReadonlySet<string>>;
   /** `host`, `none`, `service:NAME` …; undefined for ordinary networks. */
   readonly networkMode: string | undefined;

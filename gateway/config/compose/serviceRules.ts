@@ -187,8 +187,8 @@ function backends({ project, gateway }: ComposeContext): readonly Service[] {
 
 /** The services that a service depends on, and all texts in the position of a host name; in lower case. */
 function namesUsedBy(service: Service): ReadonlySet<string> {
-  const host = /(?<=^|\/\/|[@,=\s])[\w.-]+(?=[:/,\s]|$)/g;
-  const hosts = referringTexts(service).flatMap((text) => text.match(host) ?? []);
+  const hostPattern = /(?<=^|\/\/|[@,=\s])[\w.-]+(?=[:/,\s]|$)/g;
+  const hosts = referringTexts(service).flatMap((text) => text.match(hostPattern) ?? []);
   return new Set([...service.dependsOn.keys(), ...hosts].map((name) => name.toLowerCase()));
 }
 

@@ -79,13 +79,13 @@ export function resolveHost({ host, port }: ComposeTarget, project: Project, gat
   const projectServices = [...project.services.values()];
   if (isLoopback(host)) return atLoopback(port, project, gateway);
   const isOn = (service: Service, network: string): boolean => service.networks.get(network)?.has(host) === true;
-  const services = projectServices.filter((service) =>
+  const servicesWithHost = projectServices.filter((service) =>
     [...gateway.networks.keys()].some((network) => isOn(service, network)),
   );
-  if (services.some((service) => service !== gateway)) {
-    return { kind: 'services', services: services.filter((service) => service !== gateway) };
+  if (servicesWithHost.some((service) => service !== gateway)) {
+    return { kind: 'services', services: servicesWithHost.filter((service) => service !== gateway) };
   }
-  if (services.length > 0) return { kind: 'itself' };
+  if (servicesWithHost.length > 0) return { kind: 'itself' };
   const links = allTexts(child(gateway.node, 'links')).map((link) => link.toLowerCase().split(':'));
   const linked = project.services.get(links.find((names) => names.at(-1) === host)?.[0] ?? '');
   if (linked) return { kind: 'services', services: [linked] };

@@ -25,9 +25,9 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
   const file = draft.usage.names;
   const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
   const namesOrProblem = content && 'text' in content ? parseNames(content.text()) : '';
-  const byName = Map.groupBy(typeof namesOrProblem === 'string' ? [] : namesOrProblem, ([, name]) => name);
+  const entriesByName = Map.groupBy(typeof namesOrProblem === 'string' ? [] : namesOrProblem, ([, name]) => name);
   return (word) => {
-    const named = (byName.get(word) ?? []).map(([client]) => client);
+    const named = (entriesByName.get(word) ?? []).map(([client]) => client);
     return [...new Set([word, ...kinds.map((kind) => `${kind}:${word}`), ...named])];
   };
 }
