@@ -73,8 +73,11 @@ export class IdenticalSubtrees implements SubtreeEquality {
     if (!isMap(b)) return false;
     if (this.#areSameMaps(a, b, pair, pending)) return true;
     // The caller asks about each nested level next. Without this result, each call would walk the whole subtree again.
-    const inner = { value: a, place: pair.old.place };
-    markDifferent(this.#pairOf(inner, { value: b, place: pair.new.place }));
+    const [old, now] = [
+      { value: a, place: pair.old.place },
+      { value: b, place: pair.new.place },
+    ];
+    markDifferent(this.#pairOf(old, now));
     return false;
   }
 

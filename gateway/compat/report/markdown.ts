@@ -25,7 +25,7 @@ interface Section {
 
 /** Identifies the comment, so that a later run can replace it. */
 export const commentMarker = '<!-- version-gateway compat -->';
-/** GitHub's limit. */
+/** GitHub's limit, in characters. */
 export const longestComment = 65_536;
 const mostContracts = 20;
 const maxNamedRoutes = 3;

@@ -42,6 +42,7 @@ const verdictStyles = {
 const levelStyles = { error: 'red', warn: 'yellow', info: 'green' } as const;
 const levelNames = { error: 'error', warn: 'warning', info: 'info' } as const;
 const maxNamedRoutes = 3;
+// The most characters of a contract's line that are shown.
 const longestLine = 120;
 // Characters in front of the caret when a long line is cut.
 const beforeCaret = 40;

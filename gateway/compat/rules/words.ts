@@ -2,6 +2,7 @@ import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } fr
 import type { RouteName } from '../diff/routes.ts';
 import { isList, isMap, type Located } from '../document/located.ts';
 
+// In characters.
 const longestValue = 80;
 const mostTypes = 5;
 const mostValues = 5;
