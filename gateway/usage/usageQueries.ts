@@ -208,7 +208,7 @@ export interface ClientMovement {
   readonly client: string;
   readonly name: string | undefined;
   /** True if the client ever used the old version, over the whole ledger, with a request that did not fail. */
-  readonly before: boolean;
+  readonly hasUsedOld: boolean;
   readonly from: Movement | undefined;
   readonly to: (Movement & { readonly first: number }) | undefined;
 }

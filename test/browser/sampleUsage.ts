@@ -118,7 +118,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
       return [...new Set([...(old?.keys() ?? []), ...(young?.keys() ?? [])])].map((client) => ({
         client,
         name: names.get(client),
-        before: pick(0, from).some((row) => row.client === client),
+        hasUsedOld: pick(0, from).some((row) => row.client === client),
         from: old?.get(client),
         to: young?.get(client),
       }));

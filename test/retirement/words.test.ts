@@ -87,20 +87,20 @@ describe('the movement of a client', () => {
 
   it.each([
     ['stayed', { from: from(5), to: undefined }],
-    ['moved', { from: undefined, to: to(5), before: true }],
-    ['successor only', { from: undefined, to: to(5), before: false }],
+    ['moved', { from: undefined, to: to(5), hasUsedOld: true }],
+    ['successor only', { from: undefined, to: to(5), hasUsedOld: false }],
     ['both', { from: from(5), to: to(9) }],
     ['both', { from: from(9), to: to(9) }],
     ['both', { from: from(hour), to: to(1) }],
     ['went back', { from: from(hour + 1), to: to(1) }],
     ['failing', { from: { ...from(5), failing: 1 }, to: undefined }],
     ['failing', { from: { ...from(5), failing: 1 }, to: { ...to(9), failing: 1 } }],
-    ['failing', { from: undefined, to: { ...to(9), failing: 1 }, before: false }],
+    ['failing', { from: undefined, to: { ...to(9), failing: 1 }, hasUsedOld: false }],
     ['stayed', { from: from(5), to: { ...to(9), failing: 1 } }],
     ['moved', { from: { ...from(5), failing: 1 }, to: to(9) }],
     ['both', { from: { requests: 9, failing: 8, last: 5 }, to: to(9) }],
   ])('%s: %o', (state, movement) => {
-    expect(migrationState({ before: true, ...movement })).toBe(state);
+    expect(migrationState({ hasUsedOld: true, ...movement })).toBe(state);
   });
 });
 

@@ -11,7 +11,7 @@ import { dayMs, spanAt } from './spans.ts';
 
 // An earlier ledger has no table of refused clients. The next version added the table of decisions.
 const firstSchemaVersion = 6;
-const begin = `CAST(span AS BIGINT) * ${dayMs}`;
+const dayBegin = `CAST(span AS BIGINT) * ${dayMs}`;
 const othersId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
@@ -46,7 +46,10 @@ export class BrownoutReads implements BrownoutQueries {
   async refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]> {
     if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
     const { version, successor, retryUntil, moveUntil } = period;
-    const [id, next] = [await this.#idOf(version), successor === undefined ? 0 : await this.#idOf(successor)];
+    const [versionId, successorId] = [
+      await this.#idOf(version),
+      successor === undefined ? 0 : await this.#idOf(successor),
+    ];
     // A gateway of an earlier release may have deleted the name of a client that it folded.
     const rows = await this.#database.all<{
       id: number;
@@ -65,15 +68,15 @@ export class BrownoutReads implements BrownoutQueries {
         LEFT JOIN version_client AS seen ON seen.version = one.version AND seen.client = one.client
         LEFT JOIN version_client AS moved ON moved.version = ? AND moved.client = one.client
         WHERE one.version = ? AND brownout = ? ORDER BY refused DESC, name`,
-      [next, id, period.at],
+      [successorId, versionId, period.at],
     );
     // The days are read only for clients whose last use of the successor is too late, because an earlier use may be in time.
     const laterUsers = rows.filter((row) => row.successor_first < moveUntil && row.successor_used >= moveUntil);
-    const uses = await this.#latestCalls(next, laterUsers, period.at, moveUntil, isUse);
+    const uses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, isUse);
     const useOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
       used < moveUntil ? used : (uses.get(client) ?? 0);
     const laterCallers = rows.filter((row) => row.called >= retryUntil && useOf(row) < row.first);
-    const calls = await this.#latestCalls(id, laterCallers, period.at, retryUntil);
+    const calls = await this.#latestCalls(versionId, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
       client: row.client,
       name: this.#nameOf(row.client),
@@ -91,25 +94,25 @@ export class BrownoutReads implements BrownoutQueries {
     spared: readonly string[],
     limit: number,
   ): Promise<{ readonly count: number; readonly clients: readonly NotRefusedClient[] }> {
-    const id = await this.#idOf(version);
+    const versionId = await this.#idOf(version);
     const days = daysFrom(at, end - 1);
     // Clients that called only before or only after the brownout on these days were not spared.
     const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.isInList} AND item NOT IN (${refusedBy})`;
     // Most brownouts are on one day, and grouping takes half of the time.
-    const requests =
+    const requestSums =
       days.length === 1
-        ? `SELECT item, requests ${onDays} AND ${begin} + last >= ? AND ${begin} + first < ?`
+        ? `SELECT item, requests ${onDays} AND ${dayBegin} + last >= ? AND ${dayBegin} + first < ?`
         : `SELECT item, SUM(requests) AS requests ${onDays}
-            GROUP BY item HAVING MAX(${begin} + last) >= ? AND MIN(${begin} + first) < ?`;
+            GROUP BY item HAVING MAX(${dayBegin} + last) >= ? AND MIN(${dayBegin} + first) < ?`;
     const isSpared = `item IN (SELECT id FROM clients WHERE name ${this.#database.isInList})`;
     const order = 'spared DESC, requests DESC, item';
     // There may be thousands of clients. Names are looked up only for those that are returned.
     const rows = await this.#database.all<{ client: string; requests: number; spared: number; total: number }>(
       `SELECT name AS client, requests, spared, total FROM (
           SELECT item, requests, CASE WHEN ${isSpared} THEN 1 ELSE 0 END AS spared, COUNT(*) OVER () AS total
-          FROM (${requests}) AS sums WHERE item IS DISTINCT FROM ${othersId} ORDER BY ${order} LIMIT ?
+          FROM (${requestSums}) AS sums WHERE item IS DISTINCT FROM ${othersId} ORDER BY ${order} LIMIT ?
         ) AS listed JOIN clients ON clients.id = item ORDER BY ${order}`,
-      [spared, id, days, id, at, at, end, limit],
+      [spared, versionId, days, versionId, at, at, end, limit],
     );
     const clients = rows.map(({ client, requests, spared }) => {
       return { client, requests, spared: spared === 1, name: this.#nameOf(client) };
@@ -125,20 +128,20 @@ export class BrownoutReads implements BrownoutQueries {
     until: number,
     condition = '',
   ): Promise<ReadonlyMap<number, number>> {
-    const [first, last] = [`${begin} + first`, `${begin} + last`];
+    const [first, last] = [`${dayBegin} + first`, `${dayBegin} + last`];
     const found = new Map<number, number>();
-    let open = clients.map(({ id }) => id);
+    let notFound = clients.map(({ id }) => id);
     // The last day comes first: most clients that still call have called on that day, and are not looked for on earlier days.
     for (const day of daysFrom(at, until).reverse()) {
-      if (open.length === 0) break;
+      if (notFound.length === 0) break;
       // On the last day, the client may have called before and after `until`.
       const rows = await this.#database.all<{ id: number; called_at: number }>(
         `SELECT item AS id, CASE WHEN ${last} < ? THEN ${last} ELSE ${first} END AS called_at FROM client_day
           WHERE version = ? AND span = ? AND item ${this.#database.isInList} AND ${first} < ? ${condition}`,
-        [until, version, day, open, until],
+        [until, version, day, notFound, until],
       );
       for (const row of rows) found.set(row.id, row.called_at);
-      open = open.filter((id) => !found.has(id));
+      notFound = notFound.filter((id) => !found.has(id));
     }
     return found;
   }

@@ -20,35 +20,38 @@ export async function arrivalsIn(
   // A ledger of an earlier release does not record which requests failed.
   if (!(await reads.hasOutcomes())) return [];
   const [id, { begin }] = [await reads.idOf(version), await reads.recordedPeriod()];
-  const [from, to] = [spanAt('day', since), spanAt('day', until)];
-  const silentFrom = from - Math.ceil(quiet / dayMs);
-  if (begin >= from * dayMs) return [];
-  const seen = await database.all<{ id: number; client: string; at: number; requests: number; ever: number }>(
+  const [firstDay, lastDay] = [spanAt('day', since), spanAt('day', until)];
+  const silentFrom = firstDay - Math.ceil(quiet / dayMs);
+  if (begin >= firstDay * dayMs) return [];
+  const users = await database.all<{ id: number; client: string; at: number; requests: number; first_call: number }>(
     `SELECT item AS id, name AS client, MIN(CAST(span AS BIGINT) * ${dayMs} + client_day.first) AS at,
-      SUM(requests - failing) AS requests, MIN(version_client.first) AS ever
+      SUM(requests - failing) AS requests, MIN(version_client.first) AS first_call
       FROM client_day JOIN version_client ON version_client.version = client_day.version AND client = item
       JOIN clients ON clients.id = item
       WHERE client_day.version = ? AND span BETWEEN ? AND ? AND requests > failing
       GROUP BY item, name ORDER BY at, item`,
-    [id, from, to],
+    [id, firstDay, lastDay],
   );
-  const recent = await database.all<{ item: number }>(
+  const recentUses = await database.all<{ item: number }>(
     `SELECT DISTINCT item FROM client_day WHERE version = ? AND span BETWEEN ? AND ? AND ${isUse}`,
-    [id, silentFrom, from - 1],
+    [id, silentFrom, firstDay - 1],
   );
-  const wasRecent = new Set(recent.map(({ item }) => item));
-  const isNew = ({ ever }: { readonly ever: number }): boolean => ever >= from * dayMs;
-  const candidates = seen.filter((one) => isNew(one) || !wasRecent.has(one.id));
-  const old = candidates.filter((one) => !isNew(one)).slice(0, maxLookedUp);
-  const first = spanAt('day', begin);
-  const days = Array.from({ length: Math.max(0, silentFrom - first) }, (_one, index) => first + index);
-  const before = await database.all<{ item: number; span: number; last: number }>(
+  const wasRecent = new Set(recentUses.map(({ item }) => item));
+  const isNew = ({ first_call: firstCall }: { readonly first_call: number }): boolean => firstCall >= firstDay * dayMs;
+  const candidates = users.filter((one) => isNew(one) || !wasRecent.has(one.id));
+  const returning = candidates.filter((one) => !isNew(one)).slice(0, maxLookedUp);
+  const firstRecordedDay = spanAt('day', begin);
+  const earlierDays = Array.from(
+    { length: Math.max(0, silentFrom - firstRecordedDay) },
+    (_one, index) => firstRecordedDay + index,
+  );
+  const earlierUses = await database.all<{ item: number; span: number; last: number }>(
     `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.isInList} AND item ${database.isInList}
       AND ${isUse} ORDER BY span`,
-    [id, days, old.map(({ id }) => id)],
+    [id, earlierDays, returning.map(({ id }) => id)],
   );
-  const lastUse = new Map(before.map(({ item, span, last }) => [item, span * dayMs + last]));
-  const lookedUp = new Set(old.map(({ id }) => id));
+  const lastUse = new Map(earlierUses.map(({ item, span, last }) => [item, span * dayMs + last]));
+  const lookedUp = new Set(returning.map(({ id }) => id));
   return candidates.flatMap((one) => {
     const { client, at, requests } = one;
     const last = lastUse.get(one.id);
@@ -59,12 +62,12 @@ export async function arrivalsIn(
   });
 }
 
-/** The requests of each client to two versions, from the sums of each version; most requests first. */
+/** The requests of each client to two versions, from the sums of each version by client; most requests first. */
 export function movements(
   clients: readonly string[],
   inOld: ReadonlyMap<string, NamedSums>,
   inNew: ReadonlyMap<string, NamedSums>,
-  describe: (client: string) => Pick<ClientMovement, 'name' | 'before'>,
+  describe: (client: string) => Pick<ClientMovement, 'name' | 'hasUsedOld'>,
 ): ClientMovement[] {
   const requests = (client: string): number => (inOld.get(client)?.requests ?? 0) + (inNew.get(client)?.requests ?? 0);
   return clients
@@ -97,26 +100,30 @@ const minShareOfLongPauses = 1 / 20;
  * `shortestPause` ms or longer have one. `days`: oldest first.
  */
 export function usualPauses(days: readonly DayOfClients[], shortestPause: number): Map<number, number> {
-  const clients = new Map<number, { last: number; pauses: number; long: number[] }>();
+  const clients = new Map<number, { last: number; pauses: number; longPauses: number[] }>();
   for (const { span, items } of days) {
     for (const item of items.split(',')) {
       const [id = 0, first = 0, last = 0] = item.split(' ').map(Number);
-      const known = clients.get(id);
-      if (known === undefined) {
-        clients.set(id, { last: span * dayMs + last, pauses: 0, long: [] });
+      const client = clients.get(id);
+      if (client === undefined) {
+        clients.set(id, { last: span * dayMs + last, pauses: 0, longPauses: [] });
         continue;
       }
-      const pause = span * dayMs + first - known.last;
-      known.pauses += 1;
-      if (pause >= tolerance * shortestPause) known.long.push(pause);
-      known.last = span * dayMs + last;
+      const pause = span * dayMs + first - client.last;
+      client.pauses += 1;
+      if (pause >= tolerance * shortestPause) client.longPauses.push(pause);
+      client.last = span * dayMs + last;
     }
   }
-  const usual = new Map<number, number>();
-  for (const [id, { pauses, long }] of clients) {
+  const usualPauseById = new Map<number, number>();
+  for (const [id, { pauses, longPauses }] of clients) {
     // A single long pause is usual only if there was no other pause.
-    const isUsual = long.length === 1 ? pauses === 1 : long.length >= 2 && long.length >= minShareOfLongPauses * pauses;
-    if (isUsual) usual.set(id, long.sort((a, b) => a - b)[Math.floor((long.length - 1) / 2)] as number);
+    const isUsual =
+      longPauses.length === 1
+        ? pauses === 1
+        : longPauses.length >= 2 && longPauses.length >= minShareOfLongPauses * pauses;
+    if (isUsual)
+      usualPauseById.set(id, longPauses.sort((a, b) => a - b)[Math.floor((longPauses.length - 1) / 2)] as number);
   }
-  return usual;
+  return usualPauseById;
 }

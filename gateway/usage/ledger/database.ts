@@ -32,8 +32,11 @@ export class ReportingDatabase {
   readonly hasInstances: boolean;
   readonly #database: LedgerDatabase | undefined;
   readonly #onProblem: (problem: string) => void;
-  /** The rows of each statement in a snapshot. The queries of one answer often repeat a statement, for the same sums and ids. */
-  #known: Map<string, Promise<object[]>> | undefined;
+  /**
+   * In a snapshot: the rows of each statement, by the JSON of the statement and its values. The queries of one answer often repeat a
+   * statement, for the same sums and ids.
+   */
+  #rowsInSnapshot: Map<string, Promise<object[]>> | undefined;
 
   constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
     this.isInList = database?.isInList ?? '';
@@ -43,10 +46,10 @@ export class ReportingDatabase {
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[] = []): Promise<Row[]> {
-    const key = this.#known && JSON.stringify([sql, values]);
-    const known = key === undefined ? undefined : this.#known?.get(key);
-    const rows = known ?? this.#orReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
-    if (key !== undefined) this.#known?.set(key, rows);
+    const key = this.#rowsInSnapshot && JSON.stringify([sql, values]);
+    const knownRows = key === undefined ? undefined : this.#rowsInSnapshot?.get(key);
+    const rows = knownRows ?? this.#orReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
+    if (key !== undefined) this.#rowsInSnapshot?.set(key, rows);
     // A caller may sort its rows.
     return [...((await rows) as Row[])];
   }
@@ -58,11 +61,11 @@ export class ReportingDatabase {
   /** Runs `work` on one state of the database. */
   async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#orReport((database) => database.begin());
-    this.#known = new Map();
+    this.#rowsInSnapshot = new Map();
     try {
       return await work();
     } finally {
-      this.#known = undefined;
+      this.#rowsInSnapshot = undefined;
       await this.#database?.end();
     }
   }
@@ -103,7 +106,7 @@ export class LedgerFile implements LedgerDatabase {
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]> {
-    const rows = this.#database.prepare(sql).all(...values.map(bound));
+    const rows = this.#database.prepare(sql).all(...values.map(boundValue));
     return rows as (Record<string, SQLInputValue> & Row)[];
   }
 
@@ -128,6 +131,6 @@ function inodeOf(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
-function bound(value: LedgerValue): SQLInputValue {
+function boundValue(value: LedgerValue): SQLInputValue {
   return typeof value === 'object' ? JSON.stringify(value) : value;
 }

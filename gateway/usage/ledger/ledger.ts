@@ -118,8 +118,8 @@ export class Ledger implements WritableLedger {
     const isRecent = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
     if (isIdle && isRecent) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
-    const all = [...rows, ...batch].map((row) => notAfter(now, row));
-    if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(all, this.settings, mark))) remove();
+    const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
+    if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(allRows, this.settings, mark))) remove();
     else this.foldedByLedger += this.#waiting.keep(batch);
   }
 
@@ -187,23 +187,23 @@ export class Ledger implements WritableLedger {
   }
 
   #onFailure({ reason, isCorrupt }: LedgerFailure): void {
-    const { store } = this.settings;
-    this.problem = `${store} cannot be written: ${reason}.  Counts are kept in memory until it can be.`;
+    const { store: file } = this.settings;
+    this.problem = `${file} cannot be written: ${reason}.  Counts are kept in memory until it can be.`;
     if (!isCorrupt) return;
     this.#closeStore();
-    const result = renameDamaged(store, this.#clock.now());
+    const result = renameDamaged(file, this.#clock.now());
     this.#wasRenamed = 'renamed' in result;
     if ('failure' in result)
-      this.problem = `${store} cannot be used: ${reason}.  ${result.failure}  Counts are kept in memory until it can be.`;
+      this.problem = `${file} cannot be used: ${reason}.  ${result.failure}  Counts are kept in memory until it can be.`;
     else {
       const text = `It was renamed to ${result.renamed}, and a new one was created.`;
-      this.#interrupt(`${store} could not be used: ${reason}.  ${text}`);
+      this.#interrupt(`${file} could not be used: ${reason}.  ${text}`);
     }
   }
 
   #openStore(now: number): SqliteStore {
     const tampering = this.#store?.tampering();
-    if (tampering?.removed) this.#saveRemoved(tampering.reason, now);
+    if (tampering?.isRemoved) this.#saveRemoved(tampering.reason, now);
     else if (tampering) throw new DamagedFileError(tampering.reason);
     if (this.#store) return this.#store;
     const outbox = this.settings.spool === undefined ? undefined : { now, instance: this.#outbox?.instance };
@@ -226,8 +226,8 @@ export class Ledger implements WritableLedger {
 
   /** Copies a file that another program removed: the open connection can still read it. */
   #saveRemoved(reason: string, now: number): void {
-    const { store } = this.settings;
-    const copy = copyName(store, 'removed', now);
+    const { store: file } = this.settings;
+    const copy = copyName(file, 'removed', now);
     let result = `its counts were saved to ${copy}`;
     try {
       this.#store?.copyTo(copy);
@@ -235,7 +235,7 @@ export class Ledger implements WritableLedger {
       result = `its counts are lost (${failureOf(error).reason})`;
     }
     this.#closeStore();
-    this.#interrupt(`${store} was open when ${reason}: ${result}.`);
+    this.#interrupt(`${file} was open when ${reason}: ${result}.`);
   }
 
   #checkClock(): void {
@@ -282,8 +282,8 @@ export class Ledger implements WritableLedger {
   }
 }
 
-function saltReplaced({ store }: LedgerSettings): string {
-  return `usage.tag_key replaces the salt of ${store}: a client that is known by a tag is counted as a new client from now on.`;
+function saltReplaced({ store: file }: LedgerSettings): string {
+  return `usage.tag_key replaces the salt of ${file}: a client that is known by a tag is counted as a new client from now on.`;
 }
 
 /** Changes the instants of a row that are later than `now`, as if the clock had been right. */

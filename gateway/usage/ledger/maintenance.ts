@@ -78,8 +78,8 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
   function moveSpans(subject: string, length: Length): void {
     const table = `${subject}_${length}`;
     const keys = subject === 'pair' ? ['client', 'route'] : ['item'];
-    const others = ['version', 'span', ...keys, 'first', 'last'];
-    const sums = columnsOf(table).filter((column) => !others.includes(column));
+    const notSummed = ['version', 'span', ...keys, 'first', 'last'];
+    const sums = columnsOf(table).filter((column) => !notSummed.includes(column));
     const span = spanAt(length, now);
     const values = { span, at: now - span * lengths[length] };
     const where = 'WHERE version IN (SELECT id FROM versions) AND span';

@@ -32,7 +32,7 @@ const maxGapShare = 0.1;
 // Since this version of the ledger, the tables of clients per route tell which requests failed. Earlier versions lack columns.
 const firstWithOutcomesOfRoutes = 5;
 // Computing the routes of thousands of clients takes longer than a person waits.
-const clientsWithRoutes = 50;
+const maxClientsWithRoutes = 50;
 
 /** Answers queries from a ledger that another process or thread writes. */
 export class LedgerReader implements UsageQueries {
@@ -41,28 +41,28 @@ export class LedgerReader implements UsageQueries {
   readonly #database: LedgerDatabase | undefined;
   readonly #statements: ReportingDatabase;
   readonly #reads: SqlReads;
-  readonly #clients: ClientReads;
-  readonly #names: ClientNames;
+  readonly #clientReads: ClientReads;
+  readonly #clientNames: ClientNames;
   readonly brownouts: BrownoutReads;
   /** In a fleet: from the file of this gateway. */
   evidence: EvidenceReads | undefined;
 
   /**
    * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
-   * `all`: the reader of all routes that it is made from.
+   * `unrestricted`: the reader of all routes that it is made from.
    */
   constructor(
     database: LedgerDatabase | undefined,
-    { all, routes }: { readonly all?: LedgerReader; readonly routes?: readonly string[] } = {},
+    { unrestricted, routes }: { readonly unrestricted?: LedgerReader; readonly routes?: readonly string[] } = {},
   ) {
     this.#database = database;
-    const report = (problem: string): unknown => Object.assign(this, { problem });
-    this.#statements = all ? all.#statements : new ReportingDatabase(database, report);
+    const onProblem = (problem: string): unknown => Object.assign(this, { problem });
+    this.#statements = unrestricted ? unrestricted.#statements : new ReportingDatabase(database, onProblem);
     this.evidence = this.#statements.hasInstances ? undefined : new EvidenceReads(this.#statements);
     this.#reads = new SqlReads(this.#statements);
-    this.#clients = new ClientReads(this.#statements, this.#reads, routes);
-    this.#names = all ? all.#names : new ClientNames();
-    this.brownouts = new BrownoutReads(this.#statements, (client) => this.#names.nameOf(client));
+    this.#clientReads = new ClientReads(this.#statements, this.#reads, routes);
+    this.#clientNames = unrestricted ? unrestricted.#clientNames : new ClientNames();
+    this.brownouts = new BrownoutReads(this.#statements, (client) => this.#clientNames.nameOf(client));
   }
 
   /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
@@ -83,12 +83,12 @@ export class LedgerReader implements UsageQueries {
   }
 
   get problems(): readonly string[] {
-    return [this.problem, this.#names.problem].filter((one) => one !== undefined);
+    return [this.problem, this.#clientNames.problem].filter((one) => one !== undefined);
   }
 
   /** Reads the file of client names again. */
   readNames(names: string | undefined): void {
-    this.#names.read(names);
+    this.#clientNames.read(names);
   }
 
   /** Runs all queries of `work` on one state of the ledger, even if it is written to at the same time. */
@@ -101,7 +101,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
-    return this.#clients.acceptedUse(client, since);
+    return this.#clientReads.acceptedUse(client, since);
   }
 
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
@@ -110,7 +110,7 @@ export class LedgerReader implements UsageQueries {
         'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with it.';
       return new LedgerReader(undefined, { routes });
     }
-    return new LedgerReader(this.#database, { all: this, routes });
+    return new LedgerReader(this.#database, { unrestricted: this, routes });
   }
 
   async coveredSince(quiet: number = endless, until?: number): Promise<number | undefined> {
@@ -123,7 +123,7 @@ export class LedgerReader implements UsageQueries {
 
   async firstCalls(version: string, since: number, before = endless, limit = endless): Promise<readonly FirstCall[]> {
     const calls = await this.#reads.firstCalls(version, since, before, limit);
-    return calls.map((one) => ({ ...one, name: this.#names.nameOf(one.client) }));
+    return calls.map((one) => ({ ...one, name: this.#clientNames.nameOf(one.client) }));
   }
 
   async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
@@ -147,23 +147,23 @@ export class LedgerReader implements UsageQueries {
     since: number,
     isWanted: (one: ClientCounts) => boolean = () => true,
   ): Promise<readonly ClientUse[]> {
-    const spans = await this.#clients.spans(since);
+    const spans = await this.#clientReads.spans(since);
     const wanted = (await this.#countsOf(version, spans)).filter(({ counts }) => isWanted(counts));
     if (wanted.length === 0) return [];
-    const routes = await this.#clients.routeCounts(version, beginOf(spans));
-    const largest = wanted.slice(0, clientsWithRoutes).map(({ id }) => id);
+    const routeCounts = await this.#clientReads.routeCounts(version, beginOf(spans));
+    const largest = wanted.slice(0, maxClientsWithRoutes).map(({ id }) => id);
     const topRoutes = await this.#topRoutes(version, largest, since);
     return wanted.map(({ id, counts }) => ({
       ...counts,
-      routes: routes.get(id) ?? 0,
+      routes: routeCounts.get(id) ?? 0,
       topRoutes: topRoutes.get(id) ?? [],
     }));
   }
 
   async newClients(version: string, since: number): Promise<readonly ClientCounts[]> {
-    const uses = await this.#clients.uses(version);
+    const uses = await this.#clientReads.uses(version);
     if (!uses.values().some(({ first }) => first >= since)) return [];
-    const counted = await this.#countsOf(version, await this.#clients.spans(since), since);
+    const counted = await this.#countsOf(version, await this.#clientReads.spans(since), since);
     return counted.flatMap(({ counts }) => (counts.used === undefined ? [] : [counts]));
   }
 
@@ -173,10 +173,10 @@ export class LedgerReader implements UsageQueries {
     spans: readonly Spans[],
     firstFrom?: number,
   ): Promise<readonly { readonly id: number; readonly counts: ClientCounts }[]> {
-    const sums = await this.#clients.sums(version, spans, firstFrom);
-    const uses = await this.#clients.uses(version);
+    const sums = await this.#clientReads.sums(version, spans, firstFrom);
+    const uses = await this.#clientReads.uses(version);
     return byRequests(sums).map(({ id, name: client, ...counts }) => {
-      return { id, counts: { ...counts, client, name: this.#names.nameOf(client), used: uses.get(id)?.used } };
+      return { id, counts: { ...counts, client, name: this.#clientNames.nameOf(client), used: uses.get(id)?.used } };
     });
   }
 
@@ -184,28 +184,28 @@ export class LedgerReader implements UsageQueries {
     since: number,
     needsRoutes: (row: VersionClientUse) => boolean,
   ): Promise<readonly VersionClientUse[]> {
-    const spans = await this.#clients.spans(since);
+    const spans = await this.#clientReads.spans(since);
     const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
     const counted = await Array.fromAsync(versions, async (version) => {
-      const sums = await this.#clients.sums(version, spans);
+      const sums = await this.#clientReads.sums(version, spans);
       return sums.map(({ id, name: client, first: _first, ...counts }) => {
-        return { id, row: { ...counts, version, client, name: this.#names.nameOf(client), topRoutes: [] } };
+        return { id, row: { ...counts, version, client, name: this.#clientNames.nameOf(client), topRoutes: [] } };
       });
     });
     const rows = counted.flat().sort((a, b) => b.row.requests - a.row.requests);
-    const largest = rows.filter(({ row }) => needsRoutes(row)).slice(0, clientsWithRoutes);
-    const routes = new Map<VersionClientUse, VersionClientUse['topRoutes']>();
-    for (const [version, own] of Map.groupBy(largest, ({ row }) => row.version)) {
-      const clients = own.map(({ id }) => id);
-      const top = await this.#topRoutes(version, clients, since);
-      for (const { id, row } of own) routes.set(row, top.get(id) ?? []);
+    const largest = rows.filter(({ row }) => needsRoutes(row)).slice(0, maxClientsWithRoutes);
+    const topRoutes = new Map<VersionClientUse, VersionClientUse['topRoutes']>();
+    for (const [version, versionRows] of Map.groupBy(largest, ({ row }) => row.version)) {
+      const clients = versionRows.map(({ id }) => id);
+      const routesByClient = await this.#topRoutes(version, clients, since);
+      for (const { id, row } of versionRows) topRoutes.set(row, routesByClient.get(id) ?? []);
     }
-    return rows.map(({ row }) => ({ ...row, topRoutes: routes.get(row) ?? [] }));
+    return rows.map(({ row }) => ({ ...row, topRoutes: topRoutes.get(row) ?? [] }));
   }
 
   /** The most used routes of each client, by the id of the client. */
   async #topRoutes(version: string, clients: readonly number[], since: number) {
-    return this.#clients.topRoutes(version, clients, await this.#clients.daysAndHours(since));
+    return this.#clientReads.topRoutes(version, clients, await this.#clientReads.daysAndHours(since));
   }
 
   async folded(since: number, version?: string): Promise<number> {
@@ -226,7 +226,7 @@ export class LedgerReader implements UsageQueries {
   ): Promise<readonly (Omit<RouteUse, 'clients'> & { readonly id: number })[]> {
     const spans = await this.#reads.spans(since, endless, 'route');
     const sums = await this.#reads.sums('route', spans, version);
-    const { routes } = this.#clients;
+    const { routes } = this.#clientReads;
     const wanted = sums.filter(({ name }) => routes === undefined || routes.includes(name));
     return byRequests(wanted).map(({ id, name: route, requests, errors, failing, last }) => {
       return { id, route, requests, errors, failing, last };
@@ -234,7 +234,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async series(step: 'hour' | 'day', since: number, version?: string): Promise<readonly SeriesPoint[]> {
-    return this.#reads.series(step, since, version, this.#clients.routes);
+    return this.#reads.series(step, since, version, this.#clientReads.routes);
   }
 
   async instances(): Promise<readonly string[] | undefined> {
@@ -246,15 +246,15 @@ export class LedgerReader implements UsageQueries {
   }
 
   async clientSeries(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
-    return this.#clients.series(version, clients, since);
+    return this.#clientReads.series(version, clients, since);
   }
 
   async lastUsed(
     isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean,
   ): Promise<ReadonlyMap<string, number>> {
     const clients = isIgnored ? await this.#reads.clients() : [];
-    const ignored = clients.filter(({ client }) => isIgnored?.({ client, name: this.#names.nameOf(client) }));
-    return this.#clients.lastUsed(ignored.map(({ id }) => id));
+    const ignored = clients.filter(({ client }) => isIgnored?.({ client, name: this.#clientNames.nameOf(client) }));
+    return this.#clientReads.lastUsed(ignored.map(({ id }) => id));
   }
 
   async pastClients(
@@ -263,30 +263,30 @@ export class LedgerReader implements UsageQueries {
     now: number,
     shortestPause?: number,
   ): Promise<readonly PastClient[]> {
-    const rows = await this.#clients.past(version, until);
+    const rows = await this.#clientReads.past(version, until);
     // If the absence is longer than the time between the first and the last use, no usual pause can explain it.
-    const present = rows.filter(({ first, last }) => now - last <= last - first).map(({ id }) => id);
-    const days = shortestPause === undefined ? [] : await this.#clients.daysOfUse(version, present);
-    const pauses = usualPauses(days, shortestPause ?? 0);
+    const mayBePausing = rows.filter(({ first, last }) => now - last <= last - first).map(({ id }) => id);
+    const daysOfUse = shortestPause === undefined ? [] : await this.#clientReads.daysOfUse(version, mayBePausing);
+    const pauses = usualPauses(daysOfUse, shortestPause ?? 0);
     return rows
       .filter(isSingleClient)
-      .map(({ id, ...row }) => ({ ...row, name: this.#names.nameOf(row.client), usualPause: pauses.get(id) }));
+      .map(({ id, ...row }) => ({ ...row, name: this.#clientNames.nameOf(row.client), usualPause: pauses.get(id) }));
   }
 
   async arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]> {
     const rows = await arrivalsIn(this.#statements, this.#reads, { version, since, until, quiet });
-    return rows.filter(isSingleClient).map((row) => ({ ...row, name: this.#names.nameOf(row.client) }));
+    return rows.filter(isSingleClient).map((row) => ({ ...row, name: this.#clientNames.nameOf(row.client) }));
   }
 
   async movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]> {
-    const spans = await this.#clients.spans(since);
-    const inOld = byName(await this.#clients.sums(from, spans));
-    const inNew = byName(await this.#clients.sums(to, spans));
-    const used = new Map((await this.firstCalls(from, 0)).map((one) => [one.client, one.used]));
+    const spans = await this.#clientReads.spans(since);
+    const inOld = byName(await this.#clientReads.sums(from, spans));
+    const inNew = byName(await this.#clientReads.sums(to, spans));
+    const lastUses = new Map((await this.firstCalls(from, 0)).map((one) => [one.client, one.used]));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return movements(clients, inOld, inNew, (client) => ({
-      name: this.#names.nameOf(client),
-      before: (used.get(client) ?? 0) > 0,
+      name: this.#clientNames.nameOf(client),
+      hasUsedOld: (lastUses.get(client) ?? 0) > 0,
     }));
   }
 }

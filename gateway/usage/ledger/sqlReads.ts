@@ -59,10 +59,10 @@ export class SqlReads {
   /** The sums of each version, or of each route of `version`. */
   async sums(subject: 'version' | 'route', spans: readonly Spans[], version?: string): Promise<NamedSums[]> {
     const outcomes = (await this.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
-    const id = subject === 'version' ? 'version' : 'item';
+    const idColumn = subject === 'version' ? 'version' : 'item';
     const versions = await this.idsOf(version);
     const parts = spans.map(
-      ({ length }) => `SELECT ${id} AS id, requests, errors, served, ${outcomes},
+      ({ length }) => `SELECT ${idColumn} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
         FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ?`,
     );
@@ -83,15 +83,15 @@ export class SqlReads {
     const begin = beginOf(spans);
     const end = Math.max(...spans.map(({ length, to }) => (to + 1) * lengths[length]));
     // The longest spans first, because a hit in them is the likeliest.
-    const lookedUp = end >= endless ? [] : [...spans].sort((a, b) => lengths[b.length] - lengths[a.length]);
-    const seenWithin = lookedUp.map(
+    const lookedUpSpans = end >= endless ? [] : [...spans].sort((a, b) => lengths[b.length] - lengths[a.length]);
+    const seenWithin = lookedUpSpans.map(
       ({ length }) => `EXISTS (SELECT 1 FROM client_${length} AS seen WHERE seen.version = version_client.version
         AND seen.span ${this.#isInList} AND seen.item = version_client.client)`,
     );
     const rows = await this.#database.all<{ version: number; clients: number }>(
       `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS DISTINCT FROM ${otherClientsId}
         AND last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...seenWithin].join(' OR ')}) GROUP BY version`,
-      [begin, end, begin, end, ...lookedUp.map(listOf)],
+      [begin, end, begin, end, ...lookedUpSpans.map(listOf)],
     );
     return new Map(rows.map((row) => [row.version, row.clients]));
   }
@@ -128,20 +128,20 @@ export class SqlReads {
     version?: string,
     routes?: readonly string[],
   ): Promise<readonly SeriesPoint[]> {
-    const only = version === undefined ? [] : [version];
+    const versionValues = version === undefined ? [] : [version];
     if (routes !== undefined)
       return this.#database.all(
         `SELECT versions.name AS version, ${startOf(step)} AS at, SUM(requests) AS requests, SUM(failing) AS failing
           FROM route_${step} JOIN versions ON versions.id = version JOIN routes ON routes.id = item
           WHERE span >= ? AND routes.name ${this.#isInList} ${version === undefined ? '' : 'AND versions.name = ?'}
           GROUP BY versions.name, span ORDER BY span, versions.name`,
-        [spanAt(step, since), routes, ...only],
+        [spanAt(step, since), routes, ...versionValues],
       );
     return this.#database.all(
-      `SELECT name AS version, ${startOf(step)} AS at, requests, ${await this.#failing()} FROM versions
+      `SELECT name AS version, ${startOf(step)} AS at, requests, ${await this.#failingColumn()} FROM versions
         JOIN version_${step} ON version = id
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
-      [spanAt(step, since), ...only],
+      [spanAt(step, since), ...versionValues],
     );
   }
 
@@ -177,7 +177,7 @@ export class SqlReads {
     limit: number,
   ): Promise<readonly Omit<FirstCall, 'name'>[]> {
     return this.#database.all(
-      `SELECT name AS client, first, ${await this.#used()} AS used FROM version_client JOIN clients ON clients.id = client
+      `SELECT name AS client, first, ${await this.#usedColumn()} AS used FROM version_client JOIN clients ON clients.id = client
         WHERE version = ? AND first >= ? AND first < ? ORDER BY first, name LIMIT ?`,
       [await this.idOf(version), since, before, limit],
     );
@@ -199,11 +199,11 @@ export class SqlReads {
     return (await this.#database.schemaVersion()) >= 3;
   }
 
-  async #failing(): Promise<string> {
+  async #failingColumn(): Promise<string> {
     return (await this.hasOutcomes()) ? 'failing' : '0 AS failing';
   }
 
-  async #used(): Promise<string> {
+  async #usedColumn(): Promise<string> {
     return (await this.hasOutcomes()) ? 'used' : 'last';
   }
 

@@ -15,7 +15,7 @@ type Stats = BigIntStats | undefined;
 /** What another program did to the file while it was open here. */
 export interface Tampering {
   /** True if the file is no longer at its path: later writes would be lost. */
-  readonly removed: boolean;
+  readonly isRemoved: boolean;
   readonly reason: string;
 }
 
@@ -40,10 +40,13 @@ export class SqliteStore {
   #naming: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
+  /** The id of this run in the table of runs; undefined: the run is not stored yet. */
   #run: number | undefined;
+  /** The time of the last transaction, epoch ms. */
   #seen = 0;
   /** What the current transaction adds to the outbox. */
   #added: { rows: UsageBatch; spool: number } | undefined;
+  /** Whether the current transaction restarts coverage. */
   #isRestart = false;
 
   /** `outbox`: set in a fleet. `now`: epoch ms. `instance`: the id of this gateway, used if the file has none. */
@@ -89,12 +92,12 @@ export class SqliteStore {
   tampering(): Tampering | undefined {
     const now = this.#stats();
     const { file, journal } = this.#lastStats;
-    if (now.file?.ino !== file?.ino) return { removed: true, reason: 'it was removed or replaced' };
-    if (journal && now.journal?.ino !== journal.ino) return { removed: true, reason: 'its journal was removed' };
+    if (now.file?.ino !== file?.ino) return { isRemoved: true, reason: 'it was removed or replaced' };
+    if (journal && now.journal?.ino !== journal.ino) return { isRemoved: true, reason: 'its journal was removed' };
     if (this.#run === undefined || this.isUnchanged) return undefined;
     const reason = damageIn(this.#file, this.#run, this.#seen);
     this.#lastStats = now;
-    return reason === undefined ? undefined : { removed: false, reason };
+    return reason === undefined ? undefined : { isRemoved: false, reason };
   }
 
   /**
@@ -152,9 +155,9 @@ export class SqliteStore {
     const naming = identify && namingOf(identify, this.#salt);
     if (naming === undefined || naming === this.#naming) return;
     const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
-    const known = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];
+    const storedNaming = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];
     setMeta.run('naming', naming);
-    if (known !== undefined && known !== naming) setMeta.run('named_since', now);
+    if (storedNaming !== undefined && storedNaming !== naming) setMeta.run('named_since', now);
     this.#naming = naming;
   }
 
@@ -173,7 +176,8 @@ export class SqliteStore {
 
   /** Adds to the evidence about responses. Within `transaction`. */
   saveEvidence(rows: readonly EvidenceRow[]): void {
-    for (const [version, own] of Map.groupBy(rows, (row) => row.version)) addEvidenceRows(this.#database, version, own);
+    for (const [version, versionRows] of Map.groupBy(rows, (row) => row.version))
+      addEvidenceRows(this.#database, version, versionRows);
   }
 
   /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */

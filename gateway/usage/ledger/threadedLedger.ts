@@ -22,8 +22,8 @@ const rowsPerCommand = 2_000;
 const maxUnanswered = 4;
 // A command that takes longer is waiting for the disk.
 const defaultOverdueMs = 10_000;
-const openMs = 5_000;
-const defaultCloseMs = 3_000;
+const openWaitMs = 5_000;
+const defaultCloseWaitMs = 3_000;
 
 type Unnumbered<Command> = Command extends { readonly number: number } ? Omit<Command, 'number'> : never;
 
@@ -35,7 +35,7 @@ interface Options {
 }
 
 interface Flush {
-  readonly until: number;
+  readonly commandNumber: number;
   readonly resolve: () => void;
 }
 
@@ -88,7 +88,7 @@ export class ThreadedLedger implements WritableLedger {
     this.#options = {
       worker: threadFile('usage/ledger/worker'),
       overdueMs: defaultOverdueMs,
-      closeMs: defaultCloseMs,
+      closeMs: defaultCloseWaitMs,
       ...options,
     };
   }
@@ -101,7 +101,7 @@ export class ThreadedLedger implements WritableLedger {
   ): Promise<ThreadedLedger> {
     const ledger = new ThreadedLedger(settings, notice, options);
     const worker = ledger.#start();
-    await settlesWithin(openMs, Promise.race([once(worker, 'message'), once(worker, 'exit')]));
+    await settlesWithin(openWaitMs, Promise.race([once(worker, 'message'), once(worker, 'exit')]));
     worker.unref();
     return ledger;
   }
@@ -186,7 +186,7 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#closing || this.#isOverdue()) return;
     if (this.#unanswered.length === 0) this.add([]);
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#flushes.push({ until: this.#lastNumber + Math.ceil(this.#backlog.size / rowsPerCommand), resolve });
+    this.#flushes.push({ commandNumber: this.#lastNumber + Math.ceil(this.#backlog.size / rowsPerCommand), resolve });
     await settlesWithin(this.#options.overdueMs, promise);
   }
 
@@ -268,7 +268,7 @@ export class ThreadedLedger implements WritableLedger {
     while ((this.#unanswered[0]?.command.number ?? Number.POSITIVE_INFINITY) <= state.number) this.#unanswered.shift();
     while (this.#backlog.size > 0 && this.#unanswered.length < maxUnanswered) this.#sendBacklog();
     const isIdle = this.#unanswered.length === 0;
-    const isDone = ({ until }: Flush): boolean => isIdle || until <= state.number;
+    const isDone = ({ commandNumber }: Flush): boolean => isIdle || commandNumber <= state.number;
     for (const flush of this.#flushes.filter(isDone)) flush.resolve();
     this.#flushes = this.#flushes.filter((flush) => !isDone(flush));
     this.onReport?.();

@@ -12,9 +12,9 @@ type SpanStatement = readonly [length: Length, statement: StatementSync];
 
 /** The statements on the tables of one subject, and the ids of its names. */
 interface SubjectTables {
-  readonly find: StatementSync;
-  readonly create: StatementSync;
-  readonly add: readonly SpanStatement[];
+  readonly findName: StatementSync;
+  readonly createName: StatementSync;
+  readonly addSums: readonly SpanStatement[];
   readonly ids: Map<string, number>;
 }
 
@@ -98,7 +98,7 @@ export class LedgerWriter {
   ): void {
     const versionId = this.#id('version', version);
     const itemId = subject === 'version' ? 0 : this.#id(subject, item);
-    for (const [length, statement] of this.#tables[subject].add) {
+    for (const [length, statement] of this.#tables[subject].addSums) {
       const span = spanAt(length, hour);
       const begin = span * lengths[length];
       const counts = [requests, errors, served, first - begin, last - begin, failing, refused];
@@ -120,11 +120,11 @@ export class LedgerWriter {
   }
 
   #id(subject: Subject, name: string): number {
-    const { ids, find, create } = this.#tables[subject];
+    const { ids, findName, createName } = this.#tables[subject];
     const known = ids.get(name);
     if (known !== undefined) return known;
     if (ids.size >= maxCachedNames) ids.clear();
-    const id = Number((find.get(name) ?? create.get(name))?.['id']);
+    const id = Number((findName.get(name) ?? createName.get(name))?.['id']);
     ids.set(name, id);
     return id;
   }
@@ -136,7 +136,7 @@ function pairStatement(database: DatabaseSync, length: 'hour' | 'day'): Statemen
 }
 
 function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
-  const add = lengthNames.map(
+  const addSums = lengthNames.map(
     (length) =>
       [
         length,
@@ -145,9 +145,9 @@ function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
       ] as const,
   );
   return {
-    find: database.prepare(`SELECT id FROM ${subject}s WHERE name = ?`),
-    create: database.prepare(`INSERT INTO ${subject}s (name) VALUES (?) RETURNING id`),
-    add,
+    findName: database.prepare(`SELECT id FROM ${subject}s WHERE name = ?`),
+    createName: database.prepare(`INSERT INTO ${subject}s (name) VALUES (?) RETURNING id`),
+    addSums,
     ids: new Map(),
   };
 }

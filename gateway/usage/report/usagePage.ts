@@ -174,11 +174,10 @@ type MigrationState = (typeof migrationStates)[number];
 // If a client uses both versions at the same time, it is random which of them it used last.
 const minWentBackMs = 3_600_000;
 
-export function migrationState(movement: Pick<ClientMovement, 'from' | 'to' | 'before'>): MigrationState {
+export function migrationState(movement: Pick<ClientMovement, 'from' | 'to' | 'hasUsedOld'>): MigrationState {
   const [from, to] = [unlessAllFailed(movement.from), unlessAllFailed(movement.to)];
-  const { before } = movement;
   if (to === undefined) return from === undefined ? 'failing' : 'stayed';
-  if (from === undefined) return before ? 'moved' : 'successor only';
+  if (from === undefined) return movement.hasUsedOld ? 'moved' : 'successor only';
   return from.last - to.last >= minWentBackMs ? 'went back' : 'both';
 }
 

@@ -265,12 +265,12 @@ async function migrationRows(
   since: number,
 ): Promise<ReportRow[]> {
   const clients = await queries.movement(version, successor, since);
-  return clients.map(({ client, name, before, from, to }) => ({
+  return clients.map(({ client, name, hasUsedOld, from, to }) => ({
     version,
     successor,
     client,
     name: name ?? null,
-    state: migrationState({ before, from, to }),
+    state: migrationState({ hasUsedOld, from, to }),
     requests: from?.requests ?? 0,
     failing: from?.failing ?? 0,
     last: from ? rfc3339(from.last) : null,

@@ -159,27 +159,33 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
       row({ client: 'new', version: 'v2' }),
     ]);
     expect(await read(ledger).movement('v1', 'v2', 0)).toEqual([
-      { client: 'stays', name: undefined, before: true, from: { requests: 9, failing: 0, last: noon }, to: undefined },
+      {
+        client: 'stays',
+        name: undefined,
+        hasUsedOld: true,
+        from: { requests: 9, failing: 0, last: noon },
+        to: undefined,
+      },
       {
         client: 'moves',
         name: undefined,
-        before: true,
+        hasUsedOld: true,
         from: { requests: 5, failing: 0, last: noon - dayMs },
         to: { requests: 3, failing: 0, first: noon, last: noon },
       },
       {
         client: 'new',
         name: undefined,
-        before: false,
+        hasUsedOld: false,
         from: undefined,
         to: { requests: 1, failing: 0, first: noon, last: noon },
       },
     ]);
-    // Use of the old version before that time counts as `before`.
+    // Use of the old version before that time sets `hasUsedOld`.
     expect(await read(ledger).movement('v1', 'v2', noon)).toMatchObject([
       { client: 'stays' },
-      { client: 'moves', before: true, from: undefined, to: { requests: 3 } },
-      { client: 'new', before: false },
+      { client: 'moves', hasUsedOld: true, from: undefined, to: { requests: 3 } },
+      { client: 'new', hasUsedOld: false },
     ]);
     ledger.add([row({ client: 'other clients', requests: 99 }), row({ client: 'other clients', version: 'v2' })]);
     expect((await read(ledger).movement('v1', 'v2', 0)).map(({ client }) => client)).toEqual(['stays', 'moves', 'new']);

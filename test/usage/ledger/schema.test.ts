@@ -133,7 +133,7 @@ it('reads the ledger of an earlier release without changing it', async () => {
   ]);
   expect(await reader.totals(0)).toMatchObject([{ requests: 7, failing: 0, refused: 0 }]);
   expect(await reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
-  expect(await reader.movement('v1', 'v2', 0)).toMatchObject([{ before: true, from: { requests: 7 } }]);
+  expect(await reader.movement('v1', 'v2', 0)).toMatchObject([{ hasUsedOld: true, from: { requests: 7 } }]);
   expect(await reader.series('day', 0)).toMatchObject([{ requests: 7, failing: 0 }]);
   expect([reader.problem, await reader.folded(0)]).toEqual([undefined, 0]);
   reader.close();
