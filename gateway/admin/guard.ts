@@ -26,8 +26,8 @@ export function admission(
 ): Admits {
   return (req) => {
     const { adminToken, adminLoopback } = source.current.gateway;
-    const given = bearerToken(req);
-    if (adminToken !== undefined && given !== undefined && isSameSecret(given, adminToken)) {
+    const givenToken = bearerToken(req);
+    if (adminToken !== undefined && givenToken !== undefined && isSameSecret(givenToken, adminToken)) {
       if (attempts.accepts(clientAddress(req), adminToken, clock.now())) return 'token';
     }
     const session = sessionOf(req);

@@ -101,16 +101,20 @@ export type PlanQueryParams = { readonly since: number; readonly at: number; rea
 
 /** @throws InvalidParameterError */
 export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
-  const fields = (body ?? {}) as Query;
-  rejectUnknown(fields, ['routes_yaml', 'retire', 'since', 'at']);
-  const [routesYaml, retire] = [textOf(fields, 'routes_yaml'), textOf(fields, 'retire')?.replace(/^\//, '')];
+  const members = (body ?? {}) as Query;
+  rejectUnknown(members, ['routes_yaml', 'retire', 'since', 'at']);
+  const [routesYaml, retire] = [textOf(members, 'routes_yaml'), textOf(members, 'retire')?.replace(/^\//, '')];
   if (routesYaml !== undefined && retire !== undefined)
     throw new InvalidParameterError('`retire` cannot be combined with `routes_yaml`.');
-  const at = textOf(fields, 'at');
+  const at = textOf(members, 'at');
   const date = at === undefined ? { success: true, data: now } : instant.safeParse(at);
   if (date.data === undefined)
     throw new InvalidParameterError('`at` must be a date such as 2028-06-30, or a time with its zone.');
-  const period = { since: Math.max(0, now - (durationOf(fields, 'since') ?? defaultPlanPeriodMs)), at: date.data, now };
+  const period = {
+    since: Math.max(0, now - (durationOf(members, 'since') ?? defaultPlanPeriodMs)),
+    at: date.data,
+    now,
+  };
   return retire === undefined ? { ...period, routesYaml } : { ...period, retire };
 }
 
@@ -118,9 +122,9 @@ export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
 function rejectUnknown(query: Query, names: readonly string[]): void {
   const unknown = Object.keys(query).find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const known = names.map((name) => `\`${name}\``).join(', ');
+  const parameterList = names.map((name) => `\`${name}\``).join(', ');
   throw new InvalidParameterError(
-    `\`${unknown.slice(0, 40)}\` is not a parameter of this resource. Its parameters: ${known}.`,
+    `\`${unknown.slice(0, 40)}\` is not a parameter of this resource. Its parameters: ${parameterList}.`,
   );
 }
 

@@ -5,13 +5,13 @@ import { UsageError } from './io.ts';
 
 // Commands that read a ledger without a gateway: `--store FILE` or `--store postgres://…`.
 
-/** `names`: the file of client names, absolute. The code for PostgreSQL is loaded only for a fleet. @throws UsageError */
-export async function openLedger(store: string, cwd: string, names: string | undefined): Promise<LedgerReader> {
+/** `namesFile`: the file of client names, absolute. The code for PostgreSQL is loaded only for a fleet. @throws UsageError */
+export async function openLedger(store: string, cwd: string, namesFile: string | undefined): Promise<LedgerReader> {
   try {
-    if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), names);
+    if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), namesFile);
     const { FleetLedger } = await import('../fleet/ledger.ts');
     const ledger = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
-    ledger.readNames(names);
+    ledger.readNames(namesFile);
     return ledger;
   } catch (error) {
     throw unreadableLedger(store, error instanceof Error ? error.message : String(error));

@@ -115,8 +115,9 @@ const answers: {
     return bodyOf(JSON.stringify(report));
   },
 
-  plan: async (queries, snapshot, { candidate: given, ...query }) => {
-    const candidate = 'retired' in given ? withRetired(snapshot, given.retired) : fromPlain(given);
+  plan: async (queries, snapshot, { candidate: givenCandidate, ...query }) => {
+    const candidate =
+      'retired' in givenCandidate ? withRetired(snapshot, givenCandidate.retired) : fromPlain(givenCandidate);
     if (candidate === undefined)
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersion(snapshot, [])}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });

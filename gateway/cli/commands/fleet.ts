@@ -70,10 +70,10 @@ async function forget(name: string, options: ForgetOptions, io: Io): Promise<Exi
     ? forgetByGateway(name, options, io)
     : withStore(store, (postgres) => forgetInStore(postgres, name, reason)));
   if ('refused' in outcome) throw new UsageError(printable(outcome.refused));
-  const shown = printable(name);
-  if (outcome.forgotten === 0) throw new UsageError(`Gateway ${shown} was heard in the meantime.  Stop it first.`);
+  const shownName = printable(name);
+  if (outcome.forgotten === 0) throw new UsageError(`Gateway ${shownName} was heard in the meantime.  Stop it first.`);
   const count = outcome.forgotten === 1 ? '' : ` (${plural(outcome.forgotten, 'gateway')} with this name)`;
-  io.stdout.write(`${shown} is marked as gone${count}\n`);
+  io.stdout.write(`${shownName} is marked as gone${count}\n`);
   return 0;
 }
 

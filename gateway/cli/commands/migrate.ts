@@ -140,8 +140,8 @@ export function versionPair(older: string, newer: string, config: string, io: Io
 function versionNamed(name: string, { versions, byMajor }: Snapshot, config: string): Version {
   const version = versions.get(name);
   if (version) return version;
-  const known = byMajor.map((one) => `/${one.name}`).join(', ');
-  throw new UsageError(`${config} has no version /${name}. It has ${known}.`);
+  const versionList = byMajor.map((one) => `/${one.name}`).join(', ');
+  throw new UsageError(`${config} has no version /${name}. It has ${versionList}.`);
 }
 
 /** Makes the path relative to the working directory if the file is inside that directory. */

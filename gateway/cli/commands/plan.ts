@@ -122,10 +122,10 @@ async function planFromStore(
   { config, retire, since, at, names }: PlanOptions,
   io: Io,
 ): Promise<Plan> {
-  const given = snapshotOf(file ?? config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
-  const candidate = retire === undefined ? given : withRetired(given, retire);
+  const loaded = snapshotOf(file ?? config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
+  const candidate = retire === undefined ? loaded : withRetired(loaded, retire);
   if (candidate === undefined) throw new UsageError(`The configuration has no version /${retire}.`);
-  const running = retire === undefined ? undefined : given;
+  const running = retire === undefined ? undefined : loaded;
   const namesFile = names === undefined ? candidate.usage.names : resolve(io.cwd, names);
   const ledger = await openLedger(store, io.cwd, namesFile);
   try {

@@ -165,9 +165,9 @@ async function versionsFor(
 function versionIn({ versions }: Snapshot, name: string, file: string) {
   const version = versions.get(name);
   if (version !== undefined) return version;
-  const known = [...versions.keys()].map((one) => `/${one}`).join(', ');
+  const versionList = [...versions.keys()].map((one) => `/${one}`).join(', ');
   throw new UsageError(
-    `${printable(file)} has no /${name}, only ${known}.  Set \`version\` and \`to\` in the file of requests to two of these.`,
+    `${printable(file)} has no /${name}, only ${versionList}.  Set \`version\` and \`to\` in the file of requests to two of these.`,
   );
 }
 

@@ -88,10 +88,10 @@ async function waitUntilSafe(
     else if (format === 'text') io.stdout.write(`${words}\n`);
     return code;
   };
-  let shown: string | undefined;
+  let lastLine: string | undefined;
   for (;;) {
-    const left = until - systemClock.now();
-    const status = await read(Math.min(longestTimeoutMs, Math.max(shortestTimeoutMs, left)));
+    const leftMs = until - systemClock.now();
+    const status = await read(Math.min(longestTimeoutMs, Math.max(shortestTimeoutMs, leftMs)));
     const version = status.versions.find((one) => one.version === name);
     if (!version) return end(1, unknownVersion(name, status.versions));
     const hasEnded = version.stage === 'retired' || version.stage === 'removed';
@@ -113,11 +113,11 @@ async function waitUntilSafe(
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
     const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
     const state = isAdapted ? backendInWords(version) : stateInWords(version);
-    if (left <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
+    if (leftMs <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
     const line = `/${name}: ${state}${unresponsive.join('')}\n`;
-    if (line !== shown) io.stderr.write(line);
-    shown = line;
-    await sleep(Math.min(pollIntervalMs, left));
+    if (line !== lastLine) io.stderr.write(line);
+    lastLine = line;
+    await sleep(Math.min(pollIntervalMs, leftMs));
   }
 }
 
@@ -139,8 +139,8 @@ function isBackendIdle(status: RunningStatus, version: RunningVersion): boolean 
  * whose backend now answers.
  */
 function requestsToOwnBackend({ waiting, targets }: RunningVersion): number {
-  const own = targets.filter(({ health }) => health === 'removed');
-  return own.reduce((sum, target) => sum + target.in_flight, waiting);
+  const ownTargets = targets.filter(({ health }) => health === 'removed');
+  return ownTargets.reduce((sum, target) => sum + target.in_flight, waiting);
 }
 
 /** In a fleet, the gateways that block the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. */
@@ -150,8 +150,8 @@ function stateInWords({ in_flight: inFlight, waiting, blocked_by: blockers = [] 
 }
 
 function unknownVersion(name: string, versions: readonly RunningVersion[]): string {
-  const known = versions.map(({ version }) => printable(`/${version}`)).join(', ');
-  return `The gateway has no version /${printable(name)}.  It has ${known === '' ? 'none' : known}.`;
+  const versionList = versions.map(({ version }) => printable(`/${version}`)).join(', ');
+  return `The gateway has no version /${printable(name)}.  It has ${versionList === '' ? 'none' : versionList}.`;
 }
 
 function stillServed({ version, stage }: RunningVersion): string {

@@ -48,9 +48,9 @@ async function tag(entry: Identifier, writtenEntry: string, { config, store }: T
   }
   const { identify } = snapshot.usage;
   if (!identify.some((one) => nameOf(one) === nameOf(entry))) {
-    const known = identify.map(nameOf).join(', ');
+    const identifierList = identify.map(nameOf).join(', ');
     throw new UsageError(
-      `${config} does not identify clients by ${nameOf(entry)}.  Choose an entry of usage.identify: ${known}.`,
+      `${config} does not identify clients by ${nameOf(entry)}.  Choose an entry of usage.identify: ${identifierList}.`,
     );
   }
   const { tagKey } = snapshot.usage;

@@ -100,8 +100,8 @@ function remarks({
   unseen_count: unseenCount,
 }: Omit<ShadowRoute, 'requests'>): string[] {
   const lines: string[] = [];
-  const shown = Math.min(differences.length, differencesShown);
-  if (count > shown) lines.push(`and ${plural(count - shown, 'more difference')}`);
+  const shownCount = Math.min(differences.length, differencesShown);
+  if (count > shownCount) lines.push(`and ${plural(count - shownCount, 'more difference')}`);
   if (skipped.length > 0) {
     const reasons = skipped.map(({ reason, pairs }) => `${reason} ${grouped(pairs)}`);
     lines.push(`Bodies not compared: ${reasons.join(', ')}.`);

@@ -29,14 +29,14 @@ export class GatewayFilter {
     if (!fleet && this.chosen !== '') this.#choose('');
     // The list may contain addresses from which no gateway was heard. These have no counts.
     const heard = (fleet?.gateways ?? []).filter((one) => one.heard !== null).map(({ name }) => name);
-    // A selected name stays, even if the fleet has no such gateway: then the API answers with an error and the known names.
-    const names = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
-    const options = JSON.stringify([Boolean(fleet), names]);
+    // A selected name stays, even if the fleet has no such gateway: then the API answers with an error and the names of its gateways.
+    const gatewayNames = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
+    const options = JSON.stringify([Boolean(fleet), gatewayNames]);
     if (options === this.#drawn) return;
     this.#drawn = options;
     this.#select.replaceChildren(
       el('option', { value: '' }, 'All gateways'),
-      ...names.map((name) => el('option', { value: name }, name)),
+      ...gatewayNames.map((name) => el('option', { value: name }, name)),
     );
     this.#select.value = this.chosen;
     this.#drawScopes(Boolean(fleet));
@@ -55,9 +55,9 @@ export class GatewayFilter {
 
   /** @param {boolean} isFleet */
   #drawScopes(isFleet) {
-    const all = 'all gateways';
+    const allGateways = 'all gateways';
     /** @type {Record<string, string>} */
-    const texts = { selected: this.chosen || all, fleet: all, self: 'this gateway' };
+    const texts = { selected: this.chosen || allGateways, fleet: allGateways, self: 'this gateway' };
     for (const scope of document.querySelectorAll('[data-scope]'))
       scope.textContent = isFleet ? (texts[scope.getAttribute('data-scope') ?? ''] ?? '') : '';
   }

@@ -90,25 +90,25 @@ const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
  * @returns {() => void} removes the chart
  */
 function drawTraffic(container, usage, step) {
-  const names = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
-  if (names.length === 0) {
+  const versionNames = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
+  if (versionNames.length === 0) {
     container.replaceChildren(
       emptyMessage('No requests in this period.', 'Versions appear here when clients call them.'),
     );
     return () => {};
   }
-  const { times, counts } = countsByStep(usage, names, step);
+  const { times, counts } = countsByStep(usage, versionNames, step);
   const firstRecorded = firstRecordedStep(usage, times);
   const totals = counts.map((row) => row.slice(0, -1).reduce((sum, one) => sum + one, 0));
   const grandTotal = totals.reduce((sum, one) => sum + one, 0);
-  const valueElements = names.map((_name, index) =>
+  const valueElements = versionNames.map((_name, index) =>
     el('span', { class: 'value' }, amount(totals[index] ?? 0, grandTotal)),
   );
   const when = el('p', { class: 'soft when' });
   const legend = el(
     'ul',
     { class: 'legend' },
-    ...names.map((name, index) =>
+    ...versionNames.map((name, index) =>
       el('li', {}, swatch(name), el('span', {}, name || 'no version'), valueElements[index]),
     ),
   );
@@ -116,7 +116,7 @@ function drawTraffic(container, usage, step) {
   const show = (hovered) => {
     const column = hovered === null || hovered < firstRecorded ? undefined : counts.map((row) => row[hovered] ?? 0);
     const sum = column?.reduce((one, other) => one + other, 0) ?? 0;
-    names.forEach((_name, index) => {
+    versionNames.forEach((_name, index) => {
       valueElements[index]?.replaceChildren(
         column ? grouped(column[index] ?? 0) : amount(totals[index] ?? 0, grandTotal),
       );
@@ -129,12 +129,12 @@ function drawTraffic(container, usage, step) {
   const canvas = el('div', {
     class: 'chart',
     role: 'img',
-    'aria-label': `Requests by version: ${names.map((name, index) => `${name || 'no version'} ${grouped(totals[index] ?? 0)}`).join(', ')}`,
+    'aria-label': `Requests by version: ${versionNames.map((name, index) => `${name || 'no version'} ${grouped(totals[index] ?? 0)}`).join(', ')}`,
   });
   container.replaceChildren(legend, when, canvas);
   show(null);
   // The highest sums first: each lower area is painted over the higher ones.
-  const order = names.map((_name, index) => index).reverse();
+  const order = versionNames.map((_name, index) => index).reverse();
   return chart(canvas, {
     data: [
       times,
@@ -145,8 +145,8 @@ function drawTraffic(container, usage, step) {
       ),
     ],
     series: order.map((index) => ({
-      label: names[index] ?? '',
-      color: `--version-${colorOf(names[index] ?? '')}`,
+      label: versionNames[index] ?? '',
+      color: `--version-${colorOf(versionNames[index] ?? '')}`,
       fill: true,
       stepped: true,
     })),
@@ -161,18 +161,18 @@ function drawTraffic(container, usage, step) {
  * `times`: the start of each step, in seconds. `counts`: for each version, its requests in each step. The API omits steps without
  * requests; here they are 0.
  * @param {Usage<Day & { version: string }>} usage
- * @param {readonly string[]} names
+ * @param {readonly string[]} versionNames
  * @param {'hour'|'day'} step
  */
-function countsByStep({ rows, since, until }, names, step) {
+function countsByStep({ rows, since, until }, versionNames, step) {
   const stepMs = step === 'hour' ? 3_600_000 : 86_400_000;
   const start = Math.floor(Date.parse(since) / stepMs);
   const stepCount = Math.floor(Date.parse(until) / stepMs) - start + 1;
   // One more: the end of the last step.
   const times = Array.from({ length: stepCount + 1 }, (_nothing, index) => ((start + index) * stepMs) / 1_000);
-  const counts = names.map(() => Array.from({ length: stepCount + 1 }, () => 0));
+  const counts = versionNames.map(() => Array.from({ length: stepCount + 1 }, () => 0));
   for (const { version, at, requests } of rows) {
-    const row = counts[names.indexOf(version)];
+    const row = counts[versionNames.indexOf(version)];
     const column = Math.floor(Date.parse(at) / stepMs) - start;
     if (row && column >= 0 && column < stepCount) row[column] = requests;
   }
