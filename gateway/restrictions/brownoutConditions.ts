@@ -43,17 +43,17 @@ export async function estimateBrownout(
   const coveredSince = await queries.coveredSince(weekMs);
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
-  const ofClients = clients.map(({ client, requests }) => {
+  const refusedByClient = clients.map(({ client, requests }) => {
     // It is not known which clients these are. `window.clients` is the share of them that is probably refused.
     if (client === otherClients) return requests * window.clients;
     return scope.includesClient(client) ? requests : 0;
   });
-  const ofRoutes = routes?.map(({ route, requests }) => {
+  const refusedByRoute = routes?.map(({ route, requests }) => {
     const [method = '', path = ''] = route.split(' ', 2);
     return route === otherRoute || scope.includesRoute(method, path) ? requests : 0;
   });
   // An upper bound if the window has both `clients` and `routes`, because the routes of each client are not queried.
-  const refused = Math.min(sum(ofClients), ofRoutes ? sum(ofRoutes) : Number.POSITIVE_INFINITY);
+  const refused = Math.min(sum(refusedByClient), refusedByRoute ? sum(refusedByRoute) : Number.POSITIVE_INFINITY);
   return {
     since,
     coveredSince,

@@ -48,6 +48,7 @@ interface WatchedFreeze {
   readonly settings: FreezeSettings;
   state: FreezeStatus['state'];
   reason: string | undefined;
+  /** As read last; undefined unless the freeze is active. */
   clients: Extract<FreezeClients, { kind: 'found' }> | undefined;
   /** The names of the new clients that were reported. */
   readonly reported: Set<string>;

@@ -104,8 +104,8 @@ export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<st
   for (const [key, text] of lines) {
     const names = new Set<string>();
     for (let at = 0; at < text.length; ) {
-      const found = text.indexOf('\n', at);
-      const end = found === -1 ? text.length : found;
+      const lineFeed = text.indexOf('\n', at);
+      const end = lineFeed === -1 ? text.length : lineFeed;
       names.add(text.slice(at, end));
       at = end + 1;
       if (names.size % sliceSize === 0) await setImmediate();
