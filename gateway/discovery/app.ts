@@ -51,18 +51,18 @@ function discoveryApp(
   clock: Clock,
   notice: (line: string) => void,
 ): Express {
-  const overview = (): Overview => overviewOf(snapshot, clock.now(), source.cancelled);
+  const overviewNow = (): Overview => overviewOf(snapshot, clock.now(), source.cancelled);
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
   const root = express.Router({ strict: true, caseSensitive: true });
-  addResource(root, catalogPath, catalogHandler(snapshot, overview));
+  addResource(root, catalogPath, catalogHandler(snapshot, overviewNow));
   const belowBasePath = express.Router({ strict: true, caseSensitive: true });
-  addResource(belowBasePath, '/', indexHandler(snapshot, overview));
-  addResource(belowBasePath, '/lifecycle.ics', datesHandler('text/calendar', calendarText, snapshot, overview));
-  addResource(belowBasePath, '/lifecycle.atom', datesHandler('application/atom+xml', feedText, snapshot, overview));
+  addResource(belowBasePath, '/', indexHandler(snapshot, overviewNow));
+  addResource(belowBasePath, '/lifecycle.ics', datesHandler('text/calendar', calendarText, snapshot, overviewNow));
+  addResource(belowBasePath, '/lifecycle.atom', datesHandler('application/atom+xml', feedText, snapshot, overviewNow));
   addResource(belowBasePath, '/contracts/:name', contractHandler(snapshot));
   addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, source, clock, notice));
 
@@ -133,20 +133,20 @@ function datesHandler(
 /** Serves contract files by their published name. The response for an unpublished contract is the same as for one that does not exist. */
 function contractHandler(snapshot: Snapshot): RequestHandler {
   return (req, res) => {
-    const found = snapshot.byMajor.find((version) => publishedName(version) === req.params['name'])?.contract;
-    if (found === undefined) {
+    const contract = snapshot.byMajor.find((version) => publishedName(version) === req.params['name'])?.contract;
+    if (contract === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
       return;
     }
-    res.setHeader('Content-Type', contractType(found));
+    res.setHeader('Content-Type', contractType(contract));
     const onUnreadable = (): void =>
       sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
     // Opening a pipe would block a thread of libuv's pool until a writer opens it too.
-    stat(found.file, (statError, stats) => {
+    stat(contract.file, (statError, stats) => {
       if (statError || !stats.isFile() || stats.size > largestContract) return onUnreadable();
       // The path comes from routes.yaml, not from the request, so a folder such as `.deploy` in it is allowed.
       const options = { dotfiles: 'allow', cacheControl: false, acceptRanges: false } as const;
-      res.sendFile(found.file, options, (error: Error | undefined) => {
+      res.sendFile(contract.file, options, (error: Error | undefined) => {
         if (error === undefined) return;
         if (res.headersSent) res.destroy();
         else if ('status' in error && error.status === 412)

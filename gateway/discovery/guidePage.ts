@@ -76,10 +76,10 @@ function routeRow(route: GuideRoute): Html {
   const name = html`<code>${printable(nameOf(route))}</code>`;
   const linked = hasSection(route) ? html`<a href="#${route.anchor}">${name}</a>` : name;
   const newName = newNameOf(route);
-  const arrow = newName === undefined ? undefined : html`<small>now <code>${printable(newName)}</code></small>`;
+  const newNameNote = newName === undefined ? undefined : html`<small>now <code>${printable(newName)}</code></small>`;
   const count = changeCount(route);
   const changes = count === 0 ? undefined : html`<span class="tasks">${plural(count, 'change')}</span>`;
-  return html`<tr><td>${linked}${arrow}</td><td>${badge(route)}${changes}</td></tr>`;
+  return html`<tr><td>${linked}${newNameNote}</td><td>${badge(route)}${changes}</td></tr>`;
 }
 
 function badge(route: GuideRoute): Html {
@@ -100,8 +100,8 @@ function badgeOf(route: GuideRoute): [style: string, label: string] {
 function routeArticle(route: GuideRoute): Html {
   const { anchor, old, new: newOperation, summary, requestLine, topics, shared } = route;
   const newName = newNameOf(route);
-  const arrow = newName === undefined ? undefined : html` is now <code>${printable(newName)}</code>`;
-  const heading = html`<code>${old ? printable(nameOf(route)) : ''}</code>${arrow}`;
+  const newNameNote = newName === undefined ? undefined : html` is now <code>${printable(newName)}</code>`;
+  const heading = html`<code>${old ? printable(nameOf(route)) : ''}</code>${newNameNote}`;
   const { shown, more } = firstItems(shared.filter(({ topic }) => hasChanges(topic)));
   return article(anchor, heading, [
     summary ? html`<p class="purpose">${printable(summary)}</p>` : undefined,

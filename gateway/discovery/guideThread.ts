@@ -12,9 +12,16 @@ import type { GuideRequest, GuideThreadData, WrittenGuide } from './guideRequest
 export async function loadGuide({ from, to, moved, end }: GuideRequest, cwd: string): Promise<Guide> {
   // Remote `$ref`s are not followed, because a request for a page must not cause requests to other hosts.
   const options = { cwd, stdin: () => '', allowRemote: false };
-  const [old, now] = [await openContract(from.file, options), await openContract(to.file, options)];
+  const [oldContract, newContract] = [await openContract(from.file, options), await openContract(to.file, options)];
   const tables = moved.map((rows) => new PathTable(rows));
-  return buildGuide({ old, new: now, from: from.name, to: to.name, moved: (path) => movedTo(path, tables), end });
+  return buildGuide({
+    old: oldContract,
+    new: newContract,
+    from: from.name,
+    to: to.name,
+    moved: (path) => movedTo(path, tables),
+    end,
+  });
 }
 
 // Runs in the thread that guides.ts starts. The CLI also imports this module, and may run in another thread.

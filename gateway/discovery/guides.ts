@@ -30,6 +30,7 @@ export function guideHandler(
   clock: Clock,
   notice: (line: string) => void,
 ): RequestHandler {
+  /** The path of a guide, the stage and the brownouts → the guide. */
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();

@@ -32,10 +32,10 @@ function eventsOf(overview: Overview, snapshot: Snapshot): LifecycleEvent[] {
 function eventsOfVersion({ version, brownouts, successor, guide }: VersionOverview, index: string): LifecycleEvent[] {
   const { name, deprecation, sunset, retired, afterSunset, info, contract } = version;
   const page = info ?? guide ?? index;
-  const move = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
+  const moveNote = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
   const retiredNote = retired ? ` /${name} is retired: every request is answered 410 Gone.` : '';
   const event = (kind: string, at: number | undefined, title: string, text: string): LifecycleEvent[] =>
-    at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${retiredNote}${move}`, page }];
+    at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${retiredNote}${moveNote}`, page }];
   return [
     ...event('deprecation', deprecation, `/${name} is deprecated`, `/${name} is no longer recommended.`),
     ...event('sunset', sunset, `Sunset of /${name}`, `/${name} may stop at any time from now on.`),
@@ -55,11 +55,11 @@ function eventsOfVersion({ version, brownouts, successor, guide }: VersionOvervi
       const key = `${name} brownout ${rfc3339(at)}`;
       const title = `Brownout of /${name}`;
       if (cancelled !== undefined) {
-        const text = `Cancelled: from ${rfc3339(cancelled)} on, this brownout refuses no requests.${move}`;
+        const text = `Cancelled: from ${rfc3339(cancelled)} on, this brownout refuses no requests.${moveNote}`;
         return { key, at, end, title: `Cancelled: ${title}`, text, page, cancelled };
       }
       const what = routes?.map((route) => routeOf(name, route)).join(', ') ?? `/${name}`;
-      const text = `Requests of some clients to ${what} are refused until ${rfc3339(end)}.${move}`;
+      const text = `Requests of some clients to ${what} are refused until ${rfc3339(end)}.${moveNote}`;
       return { key, at, end, title, text, page };
     }),
   ];
@@ -145,7 +145,7 @@ function textValue(text: string): string {
   return text.replace(/[\\;,]/g, '\\$&').replace(/\n/g, '\\n');
 }
 
-const longestLine = 75;
+const longestLineBytes = 75;
 
 /** Splits a line into lines of at most 75 octets, without splitting a character (§3.1). */
 function folded(line: string): string {
@@ -153,7 +153,7 @@ function folded(line: string): string {
   let octets = 0;
   for (const character of line) {
     const length = Buffer.byteLength(character);
-    if (octets + length > longestLine) {
+    if (octets + length > longestLineBytes) {
       text += '\r\n ';
       octets = 1;
     }

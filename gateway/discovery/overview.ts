@@ -82,15 +82,15 @@ function adaptationOf(
 ): Adaptation | undefined {
   const from = adapter?.mode === 'serve' ? versions.get(adapter.from) : undefined;
   if (adapter === undefined || from === undefined) return undefined;
-  const rows = new Map(adapter.routes.map((route) => [`${route.method} ${route.path}`, route]));
-  const listed = (contract?.paths.entries() ?? []).flatMap(([path, methods]) =>
+  const adaptedRoutes = new Map(adapter.routes.map((route) => [`${route.method} ${route.path}`, route]));
+  const contractRoutes = (contract?.paths.entries() ?? []).flatMap(([path, methods]) =>
     methods.split(' ').flatMap((method) => (clientMethods.has(method) ? `${method} ${path}` : [])),
   );
   // If a path of the contract is a `$ref`, its methods are not known here, but the adapter may name some.
-  const published = contract?.publish ? new Set([...listed, ...rows.keys()]) : [];
+  const published = contract?.publish ? new Set([...contractRoutes, ...adaptedRoutes.keys()]) : [];
   const unavailable = [...published].flatMap((route) => {
-    const row = rows.get(route);
-    return row !== undefined && !('gone' in row) ? [] : [{ route, reason: row?.gone }];
+    const adaptedRoute = adaptedRoutes.get(route);
+    return adaptedRoute !== undefined && !('gone' in adaptedRoute) ? [] : [{ route, reason: adaptedRoute?.gone }];
   });
   return { from: { name: from.name, url: urlOf(from) }, unavailable };
 }

@@ -164,12 +164,13 @@ export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
  */
 export function timeline(overview: VersionOverview, axis: TimeAxis, now: number): Html {
   const { deprecation = Number.POSITIVE_INFINITY, sunset = Number.POSITIVE_INFINITY } = overview.version;
-  const last = endOf(overview, now);
-  const [deprecatedAt, sunsetAt, endAt] = [axis(Math.min(deprecation, last)), axis(Math.min(sunset, last)), axis(last)];
-  const today = axis(now);
+  const end = endOf(overview, now);
+  // Positions in per cent.
+  const [deprecationX, sunsetX, endX] = [axis(Math.min(deprecation, end)), axis(Math.min(sunset, end)), axis(end)];
+  const todayX = axis(now);
   return html`<svg class="life" aria-hidden="true" focusable="false">
-${bar('track', 0, 100)}${bar('in-service', 0, deprecatedAt)}${bar('leaving', deprecatedAt, sunsetAt)}${bar('overdue', sunsetAt, endAt)}
-<line class="today" x1="${today}%" x2="${today}%" y1="1" y2="19"/></svg>`;
+${bar('track', 0, 100)}${bar('in-service', 0, deprecationX)}${bar('leaving', deprecationX, sunsetX)}${bar('overdue', sunsetX, endX)}
+<line class="today" x1="${todayX}%" x2="${todayX}%" y1="1" y2="19"/></svg>`;
 }
 
 /** The legend of the timelines. */

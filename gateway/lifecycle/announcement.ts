@@ -41,17 +41,24 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
   // From the highest major down: successors are higher, so their paths are known already.
   for (const version of snapshot.byMajor.toReversed()) {
     const next = nextVersion(version, snapshot);
-    const rest = next && (stages.get(next) === 'retired' ? pathsToSuccessor.get(next) : pathEndingAt(next));
-    const path = next && rest && prependStep(version, next, rest);
-    if (path) pathsToSuccessor.set(version, path);
-    const toLatest = path && pathsToLatest.get(path.end);
+    const pathFromNext = next && (stages.get(next) === 'retired' ? pathsToSuccessor.get(next) : pathEndingAt(next));
+    const pathToSuccessor = next && pathFromNext && prependStep(version, next, pathFromNext);
+    if (pathToSuccessor) pathsToSuccessor.set(version, pathToSuccessor);
+    const successorToLatest = pathToSuccessor && pathsToLatest.get(pathToSuccessor.end);
     if (version === latest) pathsToLatest.set(version, pathEndingAt(version));
-    else if (path && toLatest) pathsToLatest.set(version, joinPaths(path, toLatest));
+    else if (pathToSuccessor && successorToLatest)
+      pathsToLatest.set(version, joinPaths(pathToSuccessor, successorToLatest));
     const stage = stages.get(version) ?? 'active';
     if (stage !== 'active' || version.ends.length > 0)
       announcements.set(
         version,
-        announcementOf(version, stage, path, toLatest, guidePath(version, path?.end, snapshot)),
+        announcementOf(
+          version,
+          stage,
+          pathToSuccessor,
+          successorToLatest,
+          guidePath(version, pathToSuccessor?.end, snapshot),
+        ),
       );
   }
   return announcements;
@@ -126,23 +133,28 @@ export interface AnnouncedEnd {
 /** The routes of a version that end before the version. Their end is only announced: no request is refused. */
 export class RouteEnds {
   readonly #paths: PathTable<unknown>;
-  /** By path template, then by method. */
+  /** Path template → method → the end. */
   readonly #byTemplate: ReadonlyMap<string, ReadonlyMap<string, AnnouncedEnd>>;
 
   private constructor(version: Version) {
-    const { ends, contract, deprecation: since = Number.POSITIVE_INFINITY, sunset: until } = version;
+    const {
+      ends,
+      contract,
+      deprecation: versionDeprecation = Number.POSITIVE_INFINITY,
+      sunset: versionSunset,
+    } = version;
     // Has all paths of the contract, so that `/drinks/{id}` does not match `/drinks/mine` if the contract lists both.
     this.#paths = contract?.paths ?? new PathTable(ends.map(({ path }) => [path, true] as const));
     const byTemplate = new Map<string, Map<string, AnnouncedEnd>>();
     for (const { method, path, deprecation, sunset } of ends) {
       const template = this.#paths.find(path)?.template ?? path;
       const byMethod = byTemplate.get(template) ?? new Map<string, AnnouncedEnd>();
-      const [deprecatedAt, end] = [Math.min(deprecation, since), sunset ?? until];
+      const [deprecatedAt, sunsetAt] = [Math.min(deprecation, versionDeprecation), sunset ?? versionSunset];
       byMethod.set(method, {
         deprecation: `@${Math.floor(deprecatedAt / 1000)}`,
-        sunset: end === undefined ? undefined : httpDate(end),
+        sunset: sunsetAt === undefined ? undefined : httpDate(sunsetAt),
         deprecatedAt,
-        sunsetAt: end,
+        sunsetAt,
       });
       byTemplate.set(template, byMethod);
     }

@@ -84,7 +84,7 @@ export function brownoutStatus(
   successorChecked: number | undefined,
   now: number,
 ): BrownoutStatus {
-  const unrecorded = now < end ? 'planned' : 'missed';
+  const stateWithoutRecord = now < end ? 'planned' : 'missed';
   const state = record?.state === 'approved' && now >= at ? (now < end ? 'running' : 'ended') : record?.state;
   return {
     version,
@@ -92,7 +92,7 @@ export function brownoutStatus(
     until: rfc3339(end),
     clients,
     routes: routes?.map(({ method, path }) => `${method} ${path}`) ?? null,
-    state: state ?? unrecorded,
+    state: state ?? stateWithoutRecord,
     reason: record?.reason ?? null,
     successor_checked: successorChecked === undefined ? null : rfc3339(successorChecked),
   };
@@ -125,21 +125,25 @@ export function brownoutMessages(
   notice: number,
   now: number,
 ): string[] {
-  const what = (window: BrownoutWindow): string => `The brownout of /${name} at ${rfc3339(window.at)}`;
+  const describe = (window: BrownoutWindow): string => `The brownout of /${name} at ${rfc3339(window.at)}`;
   const changed = after.filter((window) => window.end > now && !before.some((old) => isWithin(window, old)));
   const removed = before.filter((old) => old.end > now && !after.some(({ at }) => at === old.at));
   const added = changed.filter(({ at }) => !before.some((old) => old.at === at));
   return changed.flatMap((window): string[] => {
-    const same = before.find(({ at }) => at === window.at);
-    if (same && window.end > same.end)
-      return [`${what(window)} becomes longer: it ends at ${rfc3339(window.end)} instead of ${rfc3339(same.end)}.`];
+    const sameBefore = before.find(({ at }) => at === window.at);
+    if (sameBefore && window.end > sameBefore.end)
+      return [
+        `${describe(window)} becomes longer: it ends at ${rfc3339(window.end)} instead of ${rfc3339(sameBefore.end)}.`,
+      ];
     // A brownout that was moved looks like one removed and one added. They are paired in order: the first with the first, and so on.
-    const movedFrom = same ? undefined : removed[added.indexOf(window)];
+    const movedFrom = sameBefore ? undefined : removed[added.indexOf(window)];
     if (movedFrom && window.at < movedFrom.at)
-      return [`${what(movedFrom)} moves to ${rfc3339(window.at)}, which is earlier.`];
+      return [`${describe(movedFrom)} moves to ${rfc3339(window.at)}, which is earlier.`];
     if (!isSoon(window.at, notice, now)) return [];
     const ahead = `is less than brownout.notice (${inDays(notice)}) ahead.`;
-    return same ? [`${what(window)} gets more clients or routes, and ${ahead}`] : [`${what(window)} ${ahead}`];
+    return sameBefore
+      ? [`${describe(window)} gets more clients or routes, and ${ahead}`]
+      : [`${describe(window)} ${ahead}`];
   });
 }
 
@@ -156,14 +160,14 @@ export function sparedMessages(
   { spared, notice }: Pick<BrownoutSettings, 'spared' | 'notice'>,
   now: number,
 ): string[] {
-  const soon = after.filter(({ at, end }) => now < end && isSoon(at, notice, now));
-  return soon.flatMap((window): string[] => {
+  const soonWindows = after.filter(({ at, end }) => now < end && isSoon(at, notice, now));
+  return soonWindows.flatMap((window): string[] => {
     const waived = waivers.filter(({ until }) => until >= window.end).flatMap(({ clients = [] }) => clients);
     const sparedAfter = new Set([...spared, ...waived]);
-    const lost = sparedBefore.find((client) => !sparedAfter.has(client));
+    const lostClient = sparedBefore.find((client) => !sparedAfter.has(client));
     // For a new or extended brownout, `brownoutMessages` has a message already.
-    if (lost === undefined || !before.some((old) => isWithin(window, old))) return [];
-    const what = `The brownout of /${name} at ${rfc3339(window.at)} no longer spares ${printableExcerpt(lost)}`;
+    if (lostClient === undefined || !before.some((old) => isWithin(window, old))) return [];
+    const what = `The brownout of /${name} at ${rfc3339(window.at)} no longer spares ${printableExcerpt(lostClient)}`;
     const remedy = 'List the client in brownout.spare until then, or remove the brownout.';
     return [`${what}, and is less than brownout.notice (${inDays(notice)}) ahead. ${remedy}`];
   });

@@ -160,10 +160,10 @@ function endMessages(
   }
   // A tombstone without a sunset breaks no announced date.
   if (old.sunset === undefined && !wasTombstone) messages.push(`${what}, and no sunset was ever announced.`);
-  const last = use.lastCalled(old.name);
-  if (last !== undefined && after.guard.quiet > 0 && now - last < after.guard.quiet) {
+  const lastCall = use.lastCalled(old.name);
+  if (lastCall !== undefined && after.guard.quiet > 0 && now - lastCall < after.guard.quiet) {
     const clients = use.clients?.(old.name);
-    messages.push(`${what}, and was last called ${ago(last, now)}${clients ? `; ${clients}` : ''}.${clientsNote}`);
+    messages.push(`${what}, and was last called ${ago(lastCall, now)}${clients ? `; ${clients}` : ''}.${clientsNote}`);
   }
   const gap = use.gap?.(old.name);
   if (gap !== undefined) messages.push(`${what}, but its last call is not known. ${gap}${clientsNote}`);
@@ -181,17 +181,17 @@ function waiverMessages(
   const endOf = (waivers: AcceptedVersion['waivers'], client: string): number =>
     Math.max(0, ...waivers.filter((one) => one.client === client).map(({ until }) => until));
   return [...new Set(before.map(({ client }) => client))].flatMap((client): string[] => {
-    const [old, end] = [endOf(before, client), endOf(after, client)];
-    if (old <= now) return [];
+    const [oldEnd, newEnd] = [endOf(before, client), endOf(after, client)];
+    if (oldEnd <= now) return [];
     const what = `The waiver of ${printableExcerpt(client)} for /${name}`;
-    if (end >= old)
+    if (newEnd >= oldEnd)
       return uncoveredMessages(
         what,
         before.filter((one) => one.client === client && one.until > now),
         after,
       );
-    if (end === 0) return [`${what} is removed before its end, ${dateText(old)}.`];
-    return [`${what} moves from ${dateText(old)} to ${dateText(end)}, which is earlier.`];
+    if (newEnd === 0) return [`${what} is removed before its end, ${dateText(oldEnd)}.`];
+    return [`${what} moves from ${dateText(oldEnd)} to ${dateText(newEnd)}, which is earlier.`];
   });
 }
 
@@ -201,15 +201,15 @@ function uncoveredMessages(
   before: AcceptedVersion['waivers'],
   after: AcceptedVersion['waivers'],
 ): string[] {
-  const lost = before.flatMap(({ client, clients = [], until }) => {
+  const uncovered = before.flatMap(({ client, clients = [], until }) => {
     const kept = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
     // A tag with a second prefix, `user-agent:x-api-key:#4f2a`, is not a client.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
     return clients.filter((one) => !kept.has(one) && isClient(one));
   });
-  const [first] = lost;
+  const [first] = uncovered;
   if (first === undefined) return [];
-  const others = new Set(lost).size - 1;
+  const others = new Set(uncovered).size - 1;
   const who = printableExcerpt(first) + (others === 0 ? '' : ` and ${plural(others, 'other client')}`);
   return [
     `${what} no longer covers ${who}: see usage.names and usage.identify. Add a waiver of ${printableExcerpt(first)}.`,
@@ -222,9 +222,15 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   const { notice } = after.guard;
   const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
   const ofRoutes = (version.ends ?? []).flatMap((end) => {
-    const known = old.ends?.find((one) => shapeOf(one) === shapeOf(end));
+    const oldRouteEnd = old.ends?.find((one) => shapeOf(one) === shapeOf(end));
     // A route without a sunset of its own ends with its version.
-    return sunsetMessage(`${end.method} /${old.name}${end.path}`, known?.sunset ?? old.sunset, end.sunset, notice, now);
+    return sunsetMessage(
+      `${end.method} /${old.name}${end.path}`,
+      oldRouteEnd?.sunset ?? old.sunset,
+      end.sunset,
+      notice,
+      now,
+    );
   });
   return old.ends === undefined ? ofVersion : [...ofVersion, ...ofRoutes];
 }

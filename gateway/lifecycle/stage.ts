@@ -90,11 +90,11 @@ export function latestVersion(snapshot: Snapshot, now: number): Version | undefi
 export function counterpart(path: string, version: Version, next: Version): string | undefined {
   const row = version.moved.find(path);
   if (row?.value === null) return undefined;
-  const target = row ? translatePath(path, row.template, row.value) : path;
-  if (target === undefined) return undefined;
+  const nextPath = row ? translatePath(path, row.template, row.value) : path;
+  if (nextPath === undefined) return undefined;
   const bothHaveContracts = version.contract !== undefined && next.contract !== undefined;
-  if (bothHaveContracts && next.contract.paths.find(target) === undefined) return undefined;
-  return target;
+  if (bothHaveContracts && next.contract.paths.find(nextPath) === undefined) return undefined;
+  return nextPath;
 }
 
 /** The majors from one version to another. Retired ones are included, because their `moved` still applies. */
@@ -129,8 +129,8 @@ export function joinPaths(first: SuccessorPath, second: SuccessorPath): Successo
 
 /** The path of the resource `path` in the last version; undefined if a step has no counterpart for it. */
 export function followPath(successorPath: SuccessorPath, path: string): string | undefined {
-  let target: string | undefined = path;
-  for (let step = successorPath.firstStep; step && target !== undefined; step = step.next)
-    target = counterpart(target, step.from, step.to);
-  return target;
+  let currentPath: string | undefined = path;
+  for (let step = successorPath.firstStep; step && currentPath !== undefined; step = step.next)
+    currentPath = counterpart(currentPath, step.from, step.to);
+  return currentPath;
 }

@@ -19,8 +19,8 @@ export function unreachableVersions(
   { versions }: Pick<ServingReport, 'versions'>,
   now: number,
 ): UnreachableVersion[] {
-  const targets = new Map(versions.map((one) => [one.name, one.targets]));
-  const isUnreachable = (name: string): boolean => noneReachable(targets.get(name) ?? []);
+  const targetsByVersion = new Map(versions.map((one) => [one.name, one.targets]));
+  const isUnreachable = (name: string): boolean => noneReachable(targetsByVersion.get(name) ?? []);
   return snapshot.byMajor
     .filter(({ adapter }) => adapter?.mode !== 'serve')
     .filter((version) => servedStage(version, now) !== 'retired' && isUnreachable(version.name))
@@ -28,8 +28,8 @@ export function unreachableVersions(
       const stage = stageOf(version, now);
       const successor = successorOf(version, snapshot, now);
       const isDeprecated = stage === 'deprecated' || stage === 'sunset';
-      const hasSuccessor = successor !== undefined && !isUnreachable(successor.name);
-      return { version: version.name, wasStoppedBeforeRetired: isDeprecated && hasSuccessor };
+      const hasReachableSuccessor = successor !== undefined && !isUnreachable(successor.name);
+      return { version: version.name, wasStoppedBeforeRetired: isDeprecated && hasReachableSuccessor };
     });
 }
 

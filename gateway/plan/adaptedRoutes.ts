@@ -19,7 +19,7 @@ export interface RouteGroup {
   readonly running: RouteAnswer;
   /** Their names in the ledger. */
   readonly routes: readonly string[];
-  /** The requests to these routes, by client. */
+  /** Client → its requests to these routes. */
   readonly uses: ReadonlyMap<string, ClientUse>;
 }
 
@@ -28,7 +28,7 @@ interface Configurations {
   readonly running: Snapshot | undefined;
 }
 
-/** The groups of routes that an adapter does not serve, or perhaps does not serve, by version. */
+/** Version → the groups of its routes that an adapter does not serve, or perhaps does not serve. */
 export async function routeGroups(
   queries: Pick<UsageQueries, 'routes' | 'ofRoutes'>,
   { candidate, running }: Configurations,
@@ -36,13 +36,14 @@ export async function routeGroups(
 ): Promise<ReadonlyMap<string, readonly RouteGroup[]>> {
   const groups = new Map<string, RouteGroup[]>();
   for (const version of candidate.byMajor) {
-    const before = running?.versions.get(version.name);
-    const [answerOf, answerBefore] = [routeAnswers(version), before && routeAnswers(before)];
+    const runningVersion = running?.versions.get(version.name);
+    const [answerOf, runningAnswerOf] = [routeAnswers(version), runningVersion && routeAnswers(runningVersion)];
     if (answerOf === undefined) continue;
     // If both adapters have the same routes, every request that was served is still served.
-    const isSame = answerBefore !== undefined && adaptedNames(version) === (before && adaptedNames(before));
-    const used = (await queries.routes(version.name, since)).map(({ route }) => route);
-    const byAnswers = Map.groupBy(used, (route) => `${answerOf(route)} ${answerBefore?.(route) ?? 'served'}`);
+    const isSame =
+      runningAnswerOf !== undefined && adaptedNames(version) === (runningVersion && adaptedNames(runningVersion));
+    const usedRoutes = (await queries.routes(version.name, since)).map(({ route }) => route);
+    const byAnswers = Map.groupBy(usedRoutes, (route) => `${answerOf(route)} ${runningAnswerOf?.(route) ?? 'served'}`);
     for (const [answers, routes] of byAnswers) {
       const [planned, current] = answers.split(' ') as [RouteAnswer, RouteAnswer];
       if (planned === 'served' || (planned === 'unknown' && isSame)) continue;
@@ -68,30 +69,30 @@ export interface UsePart {
 /** Divides the requests of a client by groups of routes. The sums over all parts equal those of `use`. */
 export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
   const { version, client } = use;
-  const own = groups.flatMap((group) => {
+  const groupParts = groups.flatMap((group) => {
     const { requests, errors, served, failing, refused, last, name, topRoutes } = group.uses.get(client) ?? {};
     if (requests === undefined) return [];
     return [{ group, use: { version, client, name, requests, errors, served, failing, refused, last, topRoutes } }];
   }) as UsePart[];
   // No request began in the period, so an earlier one is still open. It belongs to one route.
-  if (use.requests === 0) return [{ use, group: own[0]?.group }];
-  const parts = own.filter((part) => part.use.requests > 0);
+  if (use.requests === 0) return [{ use, group: groupParts[0]?.group }];
+  const parts = groupParts.filter((part) => part.use.requests > 0);
   const remaining = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>
     Math.max(
       0,
-      parts.reduce((rest, part) => rest - part.use[count], use[count]),
+      parts.reduce((left, part) => left - part.use[count], use[count]),
     );
-  const named = new Set(parts.flatMap(({ group }) => group?.routes ?? []));
-  const rest = {
+  const groupedRoutes = new Set(parts.flatMap(({ group }) => group?.routes ?? []));
+  const remainder = {
     ...use,
     requests: remaining('requests'),
     errors: remaining('errors'),
     served: remaining('served'),
     failing: remaining('failing'),
     refused: remaining('refused'),
-    topRoutes: use.topRoutes.filter(({ route }) => !named.has(route)),
+    topRoutes: use.topRoutes.filter(({ route }) => !groupedRoutes.has(route)),
   };
-  return rest.requests === 0 ? parts : [{ use: rest, group: undefined }, ...parts];
+  return remainder.requests === 0 ? parts : [{ use: remainder, group: undefined }, ...parts];
 }
 
 const maxNamed = 5;
@@ -101,9 +102,9 @@ export function routeRemarks(
   groups: ReadonlyMap<string, readonly RouteGroup[]>,
   rows: readonly { readonly version: string; readonly answer: PlannedAnswer; readonly mayLose: number }[],
 ): Remark[] {
-  return [...groups].flatMap(([version, own]) => {
+  return [...groups].flatMap(([version, ownGroups]) => {
     const routesInWords = (answer: RouteAnswer): string => {
-      const routes = own.filter(({ candidate }) => candidate === answer).flatMap((group) => group.routes);
+      const routes = ownGroups.filter(({ candidate }) => candidate === answer).flatMap((group) => group.routes);
       const more = routes.length > maxNamed ? ` and ${routes.length - maxNamed} more` : '';
       return printable(routes.slice(0, maxNamed).join(', ') + more);
     };
@@ -130,16 +131,20 @@ function adaptedNames({ adapter }: Version): string {
 /** Returns how a version answers a route, by its name in the ledger. Undefined: no adapter serves the version. */
 function routeAnswers({ adapter, contract }: Version): ((route: string) => RouteAnswer) | undefined {
   if (adapter?.mode !== 'serve') return undefined;
+  /** Path template → the methods that the adapter serves. */
   const methods = new Map<string, Set<string>>(contract?.paths.entries().map(([template]) => [template, new Set()]));
   for (const route of adapter.routes) {
-    const own = methods.get(route.path) ?? new Set();
-    methods.set(route.path, own);
-    if (!('gone' in route)) own.add(route.method);
+    const servedMethods = methods.get(route.path) ?? new Set();
+    methods.set(route.path, servedMethods);
+    if (!('gone' in route)) servedMethods.add(route.method);
   }
   const templates = [...methods.keys()].map((template) => ({ template, folded: segmentsOf(foldPath(template)) }));
   const answer = (template: string, method: string): RouteAnswer => {
-    const own = methods.get(template) ?? new Set();
-    const isServed = method === 'OPTIONS' ? own.size > 0 : own.has(method) || (method === 'HEAD' && own.has('GET'));
+    const servedMethods = methods.get(template) ?? new Set();
+    const isServed =
+      method === 'OPTIONS'
+        ? servedMethods.size > 0
+        : servedMethods.has(method) || (method === 'HEAD' && servedMethods.has('GET'));
     return isServed ? 'served' : 'not_adapted';
   };
   return (route) => {
@@ -171,25 +176,26 @@ interface FoldedTemplate {
  * template.
  */
 function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
-  const written = segmentsOf(template);
-  const mayBe = (segment: string, at: number): boolean => {
+  const templateSegments = segmentsOf(template);
+  const mayStandFor = (segment: string, at: number): boolean => {
     // A parameter is never empty.
     if (folded[at] === segment || segment === '') return folded[at] === segment;
-    const pattern = segmentPattern(written[at] ?? '');
+    const pattern = segmentPattern(templateSegments[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
     // `{}` stands for any id, and a name in braces is a parameter of another contract.
     return segment.includes('{') && (pattern !== undefined || segment !== '{}');
   };
-  return folded.length === path.length && path.every(mayBe);
+  return folded.length === path.length && path.every(mayStandFor);
 }
 
 /** Whether every path that the ledger counts as `path` matches the template. */
 function alwaysMatches(one: FoldedTemplate, path: readonly string[]): boolean {
-  const written = segmentsOf(one.template);
-  const isWhole = (segment: string): boolean => segmentPattern(segment)?.literals.every((text) => text === '') ?? false;
+  const templateSegments = segmentsOf(one.template);
+  const isOnlyParameter = (segment: string): boolean =>
+    segmentPattern(segment)?.literals.every((text) => text === '') ?? false;
   return (
     mayMatch(one, path) &&
-    written.length === path.length &&
-    written.every((segment, at) => isWhole(segment) || segment === path[at])
+    templateSegments.length === path.length &&
+    templateSegments.every((segment, at) => isOnlyParameter(segment) || segment === path[at])
   );
 }

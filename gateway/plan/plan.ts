@@ -43,7 +43,7 @@ export interface PlannedRequest {
  * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides.
  * Retirement, freeze and brownout do not refuse a client with a waiver.
  *
- * `basePath` is the base path under which the requests were recorded. `newClients`: by version, the clients that
+ * `basePath` is the base path under which the requests were recorded. `newClients`: version → the clients that
  * its freeze refuses, because they did not call the version before the freeze.
  */
 export function plannedAnswer(

@@ -36,16 +36,16 @@ interface Row extends VersionClientUse {
 export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise<Plan | undefined> {
   const { candidate, running, since, now, at } = query;
   const basePath = (running ?? candidate).gateway.basePath;
-  const frozen = await plannedFreezes(queries, candidate, query);
-  const frozenNow = running && (await plannedFreezes(queries, running, query));
+  const candidateFreezes = await plannedFreezes(queries, candidate, query);
+  const runningFreezes = running && (await plannedFreezes(queries, running, query));
   const answerOf = (request: PlannedRequest, group?: RouteGroup): PlannedAnswer => {
     const isAdapted = group?.candidate !== 'not_adapted';
-    return plannedAnswer({ ...request, isAdapted }, candidate, basePath, at, frozen.newClients);
+    return plannedAnswer({ ...request, isAdapted }, candidate, basePath, at, candidateFreezes.newClients);
   };
   const isRefusedAlready = (request: PlannedRequest, group?: RouteGroup): boolean => {
     if (running === undefined) return false;
     const isAdapted = group?.running !== 'not_adapted';
-    const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, frozenNow?.newClients);
+    const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, runningFreezes?.newClients);
     // A brownout ends by itself, so a request that it refuses now is lost if the candidate refuses it for another reason.
     return answer === 'brownout' ? answerOf(request, group) === 'brownout' : plannedAnswers[answer].isRefusal;
   };
@@ -54,8 +54,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   // Read before the sums over all routes, so that the sums include every request of a group.
   const groups = await routeGroups(queries, query, since);
   const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
-  const covered = await queries.coveredSince();
-  const unseen = await unseenWaivers(queries, candidate, at);
+  const coveredSince = await queries.coveredSince();
+  const unseenRemarks = await unseenWaivers(queries, candidate, at);
   // Checked last. A query that fails returns no rows, which would look as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
@@ -72,23 +72,23 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const counted = byClient.filter(([first]) => first && !isIgnored(first)).map(clientOf);
   const ignored = byClient.filter(([first]) => first && isIgnored(first)).map(clientOf);
   const countedRows = rows.filter((row) => !isIgnored(row));
-  const single = counted.filter(isSingleClient);
+  const singleClients = counted.filter(isSingleClient);
   const byVersion = Map.groupBy(countedRows, ({ version }) => version);
-  const names = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
-  const versions = [...names]
+  const versionNames = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
+  const versions = [...versionNames]
     .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
     .map((version): PlannedVersion => {
-      const own = byVersion.get(version) ?? [];
-      const listed = candidate.versions.get(version);
-      const stage = listed ? stageOf(listed, at) : 'removed';
-      const clients = new Set(own.filter(isSingleClient).map(({ client }) => client)).size;
+      const ownRows = byVersion.get(version) ?? [];
+      const configured = candidate.versions.get(version);
+      const stage = configured ? stageOf(configured, at) : 'removed';
+      const clients = new Set(ownRows.filter(isSingleClient).map(({ client }) => client)).size;
       return {
         version,
         stage,
         answer: answerOf({ version }),
         already: isRefusedAlready({ version }),
         clients,
-        ...sumOf(own),
+        ...sumOf(ownRows),
       };
     });
   const facts = {
@@ -96,24 +96,29 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     at: new Date(at).toISOString(),
     since: new Date(since).toISOString(),
     until: new Date(now).toISOString(),
-    covered_since: covered === undefined ? null : new Date(covered).toISOString(),
+    covered_since: coveredSince === undefined ? null : new Date(coveredSince).toISOString(),
     total: sumOf(countedRows),
     may_lose: countedRows.reduce((sum, { mayLose }) => sum + mayLose, 0),
     versions,
-    client_count: single.length,
-    losing_count: single.filter(({ lost }) => lost > 0).length,
+    client_count: singleClients.length,
+    losing_count: singleClients.filter(({ lost }) => lost > 0).length,
     others_lose: counted.some((one) => !isSingleClient(one) && one.lost > 0),
     clients: largestLossFirst(counted),
     ignored: largestLossFirst(ignored),
   };
-  const remarks = [...(query.remarks ?? []), ...unseen, ...frozen.remarks, ...routeRemarks(groups, countedRows)];
+  const remarks = [
+    ...(query.remarks ?? []),
+    ...unseenRemarks,
+    ...candidateFreezes.remarks,
+    ...routeRemarks(groups, countedRows),
+  ];
   const notes = [...remarks, ...planNotes(facts, query, queries.problems)];
-  const listed = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
-  return { ...facts, ...listed, summary: planSummary(facts), notes };
+  const shortened = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
+  return { ...facts, ...shortened, summary: planSummary(facts), notes };
 }
 
 /**
- * By version: the clients that the freezes of a configuration refuse. A freeze that has not begun refuses no client of the
+ * `newClients`: version → the clients that its freeze in a configuration refuses. A freeze that has not begun refuses no client of the
  * ledger.
  */
 async function plannedFreezes(
@@ -146,13 +151,13 @@ async function unseenWaivers(
   at: number,
 ): Promise<Remark[]> {
   const remarks = await Array.fromAsync(byMajor, async ({ name, waivers }) => {
-    const running = waivers.filter(({ until }) => at < until);
-    if (running.length === 0) return [];
-    const wanted = new Set(running.flatMap(({ clients }) => clients));
-    const uses = await queries.byClient(name, 0, ({ client }) => wanted.has(client));
-    const seen = new Set(uses.map(({ client }) => client));
-    return running
-      .filter(({ clients }) => !clients.some((client) => seen.has(client)))
+    const currentWaivers = waivers.filter(({ until }) => at < until);
+    if (currentWaivers.length === 0) return [];
+    const waivedClients = new Set(currentWaivers.flatMap(({ clients }) => clients));
+    const uses = await queries.byClient(name, 0, ({ client }) => waivedClients.has(client));
+    const seenClients = new Set(uses.map(({ client }) => client));
+    return currentWaivers
+      .filter(({ clients }) => !clients.some((client) => seenClients.has(client)))
       .map(({ client }): Remark => {
         const text = `The ledger knows no client of /${name} that the waiver of ${printableExcerpt(client)} names.`;
         return { code: 'waiver_unseen', text };
@@ -212,8 +217,8 @@ function planSummary(facts: PlanFacts): string {
   }
   if (total.lost === 0) {
     const refuses = plannedAnswerNames.some((name) => plannedAnswers[name].isRefusal && total.answers[name] > 0);
-    const none = refuses ? 'none of them that it does not refuse already' : 'none of them';
-    return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${none}.`;
+    const noRequest = refuses ? 'none of them that it does not refuse already' : 'none of them';
+    return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${noRequest}.`;
   }
   const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');
   const what = `${grouped(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;

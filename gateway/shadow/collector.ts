@@ -6,12 +6,13 @@ import { declaredAt, type Observation } from './shapes.ts';
 
 // Properties that are counted between two calls of `take`. Further ones are ignored until the next call.
 const mostRows = 20_000;
-// Entries of `#withListed` and of `#routes`.
+// Entries of `#withListed` and of `#newTemplates`.
 const mostRemembered = 20_000;
-// Routes that the contract does not list, and that are counted by name.
-const mostFound = 1_000;
-// Routes that both versions have only answered with 404 are counted by name, too: as many as of the routes above, but at least this many.
-const fewestMissing = 50;
+// Routes that the contract does not list, and that are counted by name unless all their answers are 404.
+const mostUnlistedFound = 1_000;
+// Unlisted routes that both versions have only answered with 404 have a limit of their own: the number of the other unlisted routes so
+// far, and at least this.
+const leastMissingLimit = 50;
 
 /** Two versions whose responses are compared. */
 export interface ComparedVersions {
@@ -34,12 +35,12 @@ export class EvidenceCollector {
   #rows = new Map<string, EvidenceRow>();
   /** The routes and statuses whose listed fields were added. */
   readonly #withListed = new Set<string>();
-  /** The routes of the new version, by route of the old one. */
-  readonly #routes = new Map<string, string | undefined>();
+  /** Route of the old version, with the method → template in the new version. */
+  readonly #newTemplates = new Map<string, string | undefined>();
   /** Routes that the contract does not list, counted by name: both versions have only answered 404. */
-  readonly #missing = new Set<string>();
+  readonly #unlistedMissing = new Set<string>();
   /** The other routes that the contract does not list, counted by name. */
-  readonly #found = new Set<string>();
+  readonly #unlistedFound = new Set<string>();
 
   constructor(versions: ComparedVersions, oldContract: ContractResponses, newContract: ContractResponses) {
     this.#versions = versions;
@@ -75,14 +76,14 @@ export class EvidenceCollector {
   #isNamed({ method, template, old, new: newResponse = old }: ResponsePair): boolean {
     if (this.#old.find(method, template, old.status, '').hasRoute) return true;
     const route = `${method} ${template}`;
-    if (this.#found.has(route)) return true;
+    if (this.#unlistedFound.has(route)) return true;
     const isMissing = old.status === 404 && newResponse.status === 404;
-    if (isMissing && this.#missing.has(route)) return true;
+    if (isMissing && this.#unlistedMissing.has(route)) return true;
     const [routes, most] = isMissing
-      ? [this.#missing, Math.max(fewestMissing, this.#found.size)]
-      : [this.#found, mostFound];
+      ? [this.#unlistedMissing, Math.max(leastMissingLimit, this.#unlistedFound.size)]
+      : [this.#unlistedFound, mostUnlistedFound];
     if (routes.size >= most) return false;
-    this.#missing.delete(route);
+    this.#unlistedMissing.delete(route);
     routes.add(route);
     return true;
   }
@@ -90,8 +91,8 @@ export class EvidenceCollector {
   /** Gives a control pair the route of the new version, so that it is judged like a pair of the shadow. */
   #withRoute(pair: ResponsePair): ResponsePair {
     const key = `${pair.method} ${pair.template}`;
-    if (pair.kind === 'control') return { ...pair, toTemplate: this.#routes.get(key) ?? pair.toTemplate };
-    if (this.#routes.size < mostRemembered) this.#routes.set(key, pair.toTemplate);
+    if (pair.kind === 'control') return { ...pair, toTemplate: this.#newTemplates.get(key) ?? pair.toTemplate };
+    if (this.#newTemplates.size < mostRemembered) this.#newTemplates.set(key, pair.toTemplate);
     return pair;
   }
 
@@ -131,8 +132,8 @@ export class EvidenceCollector {
   #rowOf(kind: EvidenceKind, route: string, one: Observation, at: number): EvidenceRow | undefined {
     const { status, path, what, detail, declares } = one;
     const key = [kind, route, status, path, what, detail].join('\0');
-    const known = this.#rows.get(key);
-    if (known || this.#rows.size >= mostRows) return known;
+    const existing = this.#rows.get(key);
+    if (existing || this.#rows.size >= mostRows) return existing;
     const { version, to, hash } = this.#versions;
     const counts = { pairs: 0, oldMore: 0, newMore: 0, oldShare: 0, newShare: 0, first: at, last: at };
     const row = { version, to, kind, hash, route, status, path, what, detail, declares, ...counts };

@@ -16,6 +16,7 @@ export interface CopyPlan {
   readonly successorPath: SuccessorPath;
   /** Whether responses of `to` are compared after the version's adapter has changed them. */
   readonly isAdapted: boolean;
+  /** Path template of `deny` → its methods, separated by spaces. */
   readonly denied: PathTable<string>;
   /** The fields of `usage.identify`, in lower case. They are not copied. */
   readonly identifying: ReadonlySet<string>;
@@ -74,8 +75,8 @@ export function pathBetween(version: Version, to: Version, snapshot: Snapshot): 
     if (from === to) return pathEndingAt(to);
     const next = nextVersion(from, snapshot);
     // A successor is a higher major, so the recursion ends.
-    const rest = next && next.major <= to.major ? towards(next) : undefined;
-    return next && rest && prependStep(from, next, rest);
+    const pathFromNext = next && next.major <= to.major ? towards(next) : undefined;
+    return next && pathFromNext && prependStep(from, next, pathFromNext);
   };
   return towards(version) ?? pathEndingAt(to);
 }
@@ -87,7 +88,7 @@ export function isDenied({ denied }: CopyPlan, method: string, resource: string)
 }
 
 // The header fields and query parameters by which clients of some frameworks override the method, in lower case and without separators.
-const methodNames: ReadonlySet<string> = new Set(
+const overridingNames: ReadonlySet<string> = new Set(
   ['httpmethod', 'httpmethodoverride', 'methodoverride', 'tunneledmethod'].flatMap((name) => [name, `x${name}`]),
 );
 const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
@@ -98,11 +99,11 @@ const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
  */
 export function overridesMethod(fields: string, query: string): boolean {
   for (const [, name = ''] of /method/i.test(fields) ? fields.matchAll(/^([^:\r\n]*method[^:\r\n]*):/gim) : [])
-    if (methodNames.has(lettersOf(name))) return true;
+    if (overridingNames.has(lettersOf(name))) return true;
   if (!/[m%]/i.test(query)) return false;
   return parametersOf(query).some(([name, value]) => {
     const letters = lettersOf(name);
-    return letters === 'method' ? !/^method$/i.test(name) || writeMethod.test(value) : methodNames.has(letters);
+    return letters === 'method' ? !/^method$/i.test(name) || writeMethod.test(value) : overridingNames.has(letters);
   });
 }
 
@@ -153,20 +154,20 @@ interface CopiedRequest {
 
 /** The fields of a copy, without those that depend on its destination. Alternating names and values. */
 export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly string[] {
-  const isPassed = plan.settings.credentials === 'pass';
+  const passesCredentials = plan.settings.credentials === 'pass';
   const fields: string[] = [];
   for (const line of request.fields.passed.split('\r\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon));
     const value = line.slice(colon + 2);
-    const lower = name.toLowerCase();
-    if (lower === '' || notCopied.test(lower)) continue;
-    if (isPassed || isAnonymous(plan, lower, value)) fields.push(name, value);
+    const lowerName = name.toLowerCase();
+    if (lowerName === '' || notCopied.test(lowerName)) continue;
+    if (passesCredentials || isAnonymous(plan, lowerName, value)) fields.push(name, value);
   }
-  if (isPassed) fields.push('X-Forwarded-For', request.clientAddress);
+  if (passesCredentials) fields.push('X-Forwarded-For', request.clientAddress);
   if (request.host !== '') fields.push('X-Forwarded-Host', request.host);
   // Some backends refuse requests without a User-Agent.
-  if (!isPassed && !isAnonymous(plan, 'user-agent', '')) fields.push('User-Agent', 'version-gateway-shadow');
+  if (!passesCredentials && !isAnonymous(plan, 'user-agent', '')) fields.push('User-Agent', 'version-gateway-shadow');
   // With `identity` the response needs no decoding, unless the backend ignores the field.
   fields.push('Accept-Encoding', 'identity', 'X-Forwarded-Proto', request.peer.scheme);
   fields.push('X-Request-Id', request.id, 'X-Shadow', '1');

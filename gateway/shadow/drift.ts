@@ -29,10 +29,10 @@ const maxFindings = 50;
 /** The body of `GET /api/drift/v2`. */
 export async function driftReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
   const { version, now } = question;
-  const all = (await queries.evidence?.of(version)) ?? [];
-  const { rows, isCurrent } = latestEvidence(all, snapshot, version);
+  const allRows = (await queries.evidence?.of(version)) ?? [];
+  const { rows, isCurrent } = latestEvidence(allRows, snapshot, version);
   const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, own]) => routeDrift(route, own));
-  const count = routes.reduce((sum, { finding_count: own }) => sum + own, 0);
+  const findingCount = routes.reduce((sum, { finding_count: ofRoute }) => sum + ofRoute, 0);
   const responses = routes.reduce((sum, one) => sum + one.responses, 0);
   return {
     kind: 'drift report' as const,
@@ -44,9 +44,9 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
     summary:
       responses === 0
         ? `No responses of /${version} were compared with its contract yet.`
-        : `/${version} returns ${count === 0 ? 'only what its contract declares' : `${plural(count, 'thing')} that its contract does not declare`}, in ${plural(responses, 'response')} of ${plural(routes.length, 'route')}.`,
+        : `/${version} returns ${findingCount === 0 ? 'only what its contract declares' : `${plural(findingCount, 'thing')} that its contract does not declare`}, in ${plural(responses, 'response')} of ${plural(routes.length, 'route')}.`,
     responses,
-    finding_count: count,
+    finding_count: findingCount,
     first: rows.length > 0 ? rfc3339(Math.min(...routes.map(({ begin }) => begin))) : null,
     last: rows.length > 0 ? rfc3339(Math.max(...routes.map(({ end }) => end))) : null,
     route_count: routes.length,
@@ -54,22 +54,22 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
       .toSorted((a, b) => b.finding_count - a.finding_count || b.responses - a.responses)
       .slice(0, maxRoutes)
       .map(({ begin: _begin, end: _end, ...route }) => route),
-    notes: [...notesOn(question, snapshot, queries, { all, isCurrent }), ...(question.notes ?? [])],
+    notes: [...notesOn(question, snapshot, queries, { allRows, isCurrent }), ...(question.notes ?? [])],
   };
 }
 
 export type DriftReport = Awaited<ReturnType<typeof driftReport>>;
 
 /** The evidence for the current contract; if there is none, the evidence for the last contract before it. */
-function latestEvidence(all: readonly EvidenceRow[], { versions }: Snapshot, name: string) {
+function latestEvidence(allRows: readonly EvidenceRow[], { versions }: Snapshot, name: string) {
   const { digest } = versions.get(name)?.contract ?? {};
-  const current = evidenceHash(digest, digest);
+  const currentHash = evidenceHash(digest, digest);
   const groups = [
     ...Map.groupBy(
-      all.filter(({ kind }) => kind === 'drift'),
+      allRows.filter(({ kind }) => kind === 'drift'),
       ({ hash }) => hash,
     ),
-  ].map(([hash, rows]) => ({ rows, isCurrent: hash === current, last: Math.max(...rows.map(({ last }) => last)) }));
+  ].map(([hash, rows]) => ({ rows, isCurrent: hash === currentHash, last: Math.max(...rows.map(({ last }) => last)) }));
   const [best] = groups.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent) || b.last - a.last);
   return best ?? { rows: [], isCurrent: true };
 }
@@ -92,16 +92,16 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
 
 /** A single response is enough for a finding, because the contract applies to every response. */
 function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
-  const seen = rows.filter(({ newShare }) => newShare > 0);
+  const seenRows = rows.filter(({ newShare }) => newShare > 0);
   const isUnlisted = ({ declares }: EvidenceRow): boolean => declares.startsWith('unlisted ');
   // The contract states no media types and no bodies for these statuses.
   const undeclaredStatuses = new Set(
-    seen.filter((row) => row.what === 'status' && !/^optional /.test(row.declares)).map(({ detail }) => detail),
+    seenRows.filter((row) => row.what === 'status' && !/^optional /.test(row.declares)).map(({ detail }) => detail),
   );
-  const unlisted = new Set(
-    seen.filter((row) => row.what === 'value' && isUnlisted(row)).map(({ status, path }) => `${status} ${path}`),
+  const unlistedPaths = new Set(
+    seenRows.filter((row) => row.what === 'value' && isUnlisted(row)).map(({ status, path }) => `${status} ${path}`),
   );
-  const found = seen.flatMap((row): UndeclaredProperty[] => {
+  const found = seenRows.flatMap((row): UndeclaredProperty[] => {
     const { what, status, path, declares, detail } = row;
     if (what === 'status' && declares.startsWith('no route ')) return [finding(row, 'route', detail)];
     if (what === 'status' && isUnlisted(row)) return [finding(row, 'status', detail)];
@@ -109,13 +109,13 @@ function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
     if (what === 'media' && isUnlisted(row)) return [finding(row, 'media', detail)];
     if (what === 'syntax') return [finding(row, 'syntax', '')];
     // What is below an unlisted field is unlisted for the same reason.
-    const isBelowUnlisted = parentsOf(path).some((parent) => unlisted.has(`${status} ${parent}`));
+    const isBelowUnlisted = parentsOf(path).some((parent) => unlistedPaths.has(`${status} ${parent}`));
     if (what === 'value') return isUnlisted(row) && !isBelowUnlisted ? [finding(row, 'field', '')] : [];
-    if (what === 'null' && isUnlisted(row) && !isBelowUnlisted && !unlisted.has(`${status} ${path}`))
+    if (what === 'null' && isUnlisted(row) && !isBelowUnlisted && !unlistedPaths.has(`${status} ${path}`))
       return [finding(row, 'field', 'null')];
-    if (what !== 'invalid' || isBelowUnlisted || unlisted.has(`${status} ${path}`)) return [];
-    const [rule = '', of = ''] = detail.split(' ', 2);
-    return [finding(row, rule === 'unlisted' ? 'field' : rule, of)];
+    if (what !== 'invalid' || isBelowUnlisted || unlistedPaths.has(`${status} ${path}`)) return [];
+    const [rule = '', ruleDetail = ''] = detail.split(' ', 2);
+    return [finding(row, rule === 'unlisted' ? 'field' : rule, ruleDetail)];
   });
   return found.toSorted((a, b) => a.status - b.status || b.count - a.count || (a.path < b.path ? -1 : 1));
 }
@@ -129,7 +129,7 @@ function notesOn(
   { version, now }: ShadowQuestion,
   { versions }: Snapshot,
   { evidence }: UsageQueries,
-  { all, isCurrent }: { readonly all: readonly EvidenceRow[]; readonly isCurrent: boolean },
+  { allRows, isCurrent }: { readonly allRows: readonly EvidenceRow[]; readonly isCurrent: boolean },
 ): string[] {
   const notes: string[] = [];
   const until = versions.get(version)?.drift?.until;
@@ -141,7 +141,7 @@ function notesOn(
     notes.push(
       'The contract or the comparison has changed since these responses were compared. New evidence begins with the next response.',
     );
-  if (all.length >= mostEvidenceRows)
+  if (allRows.length >= mostEvidenceRows)
     notes.push(
       `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit. New properties are not recorded.`,
     );

@@ -10,7 +10,7 @@ export type Listing = 'no schema' | 'required' | 'optional' | 'unlisted';
 type PossibleSchemas = readonly Schema[] | undefined;
 
 // Values that are nested deeper are not compared.
-const deepest = 32;
+const deepestPath = 32;
 // Fields of one object that no contract lists. Further ones are recorded as `*`, because the object is probably a map.
 const mostUnlisted = 64;
 
@@ -37,8 +37,9 @@ export class BodyPath {
   readonly #newSchemas: PossibleSchemas;
   readonly #budget: PathBudget;
   readonly #depth: number;
+  /** `.name` for a field, or `*` → the path. */
   readonly #children = new Map<string, BodyPath>();
-  #unlisted = 0;
+  #unlistedCount = 0;
 
   private constructor(
     text: string,
@@ -75,19 +76,21 @@ export class BodyPath {
 
   /** The path of a field; undefined if it is not recorded. */
   field(key: string): BodyPath | undefined {
-    const known = this.#children.get(`.${key}`);
-    if (known) return known;
-    const named = (schema: Schema): readonly SubschemaRef[] | undefined => {
+    const existing = this.#children.get(`.${key}`);
+    if (existing) return existing;
+    const schemasOfField = (schema: Schema): readonly SubschemaRef[] | undefined => {
       const field = schema.view.properties.get(key);
       return field && [field];
     };
     const isListed = [this.#oldSchemas, this.#newSchemas].some((one) =>
-      one?.some((schema) => named(schema) !== undefined),
+      one?.some((schema) => schemasOfField(schema) !== undefined),
     );
-    if (isListed) return this.#child(`.${key}`, named, key);
+    if (isListed) return this.#child(`.${key}`, schemasOfField, key);
     if (this.#isMap() || !looksLikeName(key)) return this.#child('*', entrySchemas);
-    this.#unlisted += 1;
-    return this.#unlisted > mostUnlisted ? this.#child('*', entrySchemas) : this.#child(`.${key}`, named, key);
+    this.#unlistedCount += 1;
+    return this.#unlistedCount > mostUnlisted
+      ? this.#child('*', entrySchemas)
+      : this.#child(`.${key}`, schemasOfField, key);
   }
 
   /** The recorded paths directly below this one. */
@@ -115,22 +118,22 @@ export class BodyPath {
     schemasBelow: (schema: Schema) => readonly SubschemaRef[] | undefined,
     name = '*',
   ): BodyPath | undefined {
-    const known = this.#children.get(key);
-    if (known) return known;
-    if (this.#depth >= deepest || this.#budget.left <= 0) {
+    const existing = this.#children.get(key);
+    if (existing) return existing;
+    if (this.#depth >= deepestPath || this.#budget.left <= 0) {
       this.#budget.isExceeded = true;
       return undefined;
     }
     this.#budget.left -= 1;
-    const below = [this.#oldSchemas, this.#newSchemas].map((schemas) => describedBelow(schemas, schemasBelow));
+    const childSchemas = [this.#oldSchemas, this.#newSchemas].map((schemas) => describedBelow(schemas, schemasBelow));
     const listings = [this.old, this.new].map((listing, index) =>
-      listingBelow(listing, [this.#oldSchemas, this.#newSchemas][index], below[index], name),
+      listingBelow(listing, [this.#oldSchemas, this.#newSchemas][index], childSchemas[index], name),
     );
     const text = `${this.text}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const child = new BodyPath(
       text,
       listings as [Listing, Listing],
-      below as [PossibleSchemas, PossibleSchemas],
+      childSchemas as [PossibleSchemas, PossibleSchemas],
       this.#budget,
       this.#depth + 1,
     );
@@ -155,7 +158,7 @@ function listingBelow(parent: Listing, schemas: PossibleSchemas, below: Possible
   return owners.every((schema) => schema.view.required.has(name)) ? 'required' : 'optional';
 }
 
-/** A schema and all alternatives of its choices. @throws CompareError for a broken `$ref` */
+/** A schema and the alternatives of its choices, at most about 100 schemas. @throws CompareError for a broken `$ref` */
 function withAlternatives(schema: Schema, into = new Set<Schema>()): Schema[] {
   if (into.has(schema) || into.size > 100) return [];
   into.add(schema);

@@ -32,7 +32,7 @@ export interface ReplayOptions {
   readonly rate: number;
   /** How often each request is sent. Undefined: see `repeatFor`. */
   readonly repeat: number | undefined;
-  /** Of a response: `timeout` until it is complete in ms, `body` in bytes. */
+  /** `timeout`: ms within which a response must be complete. `body`: the largest body, bytes. */
   readonly limits: { readonly timeout: number; readonly body: number };
   /** For the report. */
   readonly notes: readonly string[];
@@ -48,7 +48,7 @@ export interface SilentSide {
 /** The results of the requests. */
 export interface ReplayOutcome {
   readonly rows: readonly EvidenceRow[];
-  /** The routes of the requests, each with its route in the new version. */
+  /** Route of the old version, `GET /drinks/{id}` → template in the new version; undefined: it has none. */
   readonly sent: ReadonlyMap<string, string | undefined>;
   /** Whether the old version answered at least one request with a status below 400. */
   readonly hasSuccess: boolean;
@@ -99,14 +99,16 @@ class Replay {
   readonly #senders: Readonly<Record<'old' | 'new', CopySender>>;
   readonly #planned: PlannedRequest[] = [];
   readonly #unsent: UncomparedRoute[] = [];
+  /** Route → its comparison. */
   readonly #compared = new Map<string, ComparedRoute>();
-  /** Why responses were not compared, by route. */
+  /** Route → why responses were not compared. */
   readonly #uncompared = new Map<string, Set<string>>();
-  /** The statuses of the old version, by route. */
+  /** Route → the statuses that the old version answered. */
   readonly #statuses = new Map<string, Set<number>>();
   readonly #answered = { old: false, new: false };
   readonly #failuresInRow = { old: 0, new: 0 };
-  #nextAt = 0;
+  /** When the next pair may be sent, monotonic ms. */
+  #nextPairAt = 0;
   /** A server that answered at first, and then failed too often in a row. */
   #gone: SilentSide | undefined;
   /** A server that failed too often in a row and has never answered. */
@@ -144,9 +146,9 @@ class Replay {
     const failed = [...this.#uncompared].flatMap(([route, reasons]) => [...reasons].map((why) => ({ route, why })));
     // Two equal error responses prove nothing about the responses that clients need.
     const onlyErrors = [...this.#statuses].flatMap(([route, statuses]) => {
-      const all = [...statuses].sort((a, b) => a - b);
-      const why = `the old version answered only ${all.join(', ')}`;
-      return all.some((status) => status < 400) ? [] : [{ route, why }];
+      const statusList = [...statuses].sort((a, b) => a - b);
+      const why = `the old version answered only ${statusList.join(', ')}`;
+      return statusList.some((status) => status < 400) ? [] : [{ route, why }];
     });
     return {
       rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
@@ -168,8 +170,8 @@ class Replay {
 
   async #pace(): Promise<void> {
     const now = performance.now();
-    const at = Math.max(now, this.#nextAt);
-    this.#nextAt = at + 1000 / this.#options.rate;
+    const at = Math.max(now, this.#nextPairAt);
+    this.#nextPairAt = at + 1000 / this.#options.rate;
     // Timers fire a millisecond or more late, so a shorter wait is skipped.
     if (at - now > 2) await sleep(at - now);
   }
@@ -192,8 +194,8 @@ class Replay {
     this.#compare(compared, { ...pair, kind: 'shadow', new: newResponse }, planned);
     compared.pairs += 1;
     // Differences between two responses of the old version are noise.
-    const again = compared.pairs % 2 === 0 ? await this.#fetch('old', request, planned) : undefined;
-    if (again) this.#compare(compared, { ...pair, kind: 'control', new: again }, planned);
+    const controlResponse = compared.pairs % 2 === 0 ? await this.#fetch('old', request, planned) : undefined;
+    if (controlResponse) this.#compare(compared, { ...pair, kind: 'control', new: controlResponse }, planned);
   }
 
   /** The message of an error may contain a part of a body, so it is not reported. */
@@ -242,29 +244,29 @@ class Replay {
     if (result === 'body' || result === 'coding') return;
     this.#failuresInRow[side] += 1;
     const count = this.#failuresInRow[side];
-    const silentAt = Math.min(failuresUntilSilent, this.#planned.length * mostFailures);
-    if (!this.#answered[side] && count >= silentAt) this.silent ??= { side, reason: reasons[result] };
+    const failuresNeeded = Math.min(failuresUntilSilent, this.#planned.length * mostFailures);
+    if (!this.#answered[side] && count >= failuresNeeded) this.silent ??= { side, reason: reasons[result] };
     else if (count >= failuresUntilGone) this.#gone ??= { side, reason: reasons[result] };
   }
 
   /** Fields of the command line replace fields of the file with the same name. */
   #fieldsOf({ fields }: ReplayedRequest): string[] {
-    const all = [...usualFields, ...fields, ...this.#options.fields];
-    return [...new Map(all.map((one) => [one[0].toLowerCase(), one])).values()].flat();
+    const allFields = [...usualFields, ...fields, ...this.#options.fields];
+    return [...new Map(allFields.map((one) => [one[0].toLowerCase(), one])).values()].flat();
   }
 
   #comparedAt(route: string): ComparedRoute {
-    const known = this.#compared.get(route);
-    if (known) return known;
+    const existing = this.#compared.get(route);
+    if (existing) return existing;
     const { old: oldSide, new: newSide, versions } = this.#options;
-    const names = {
+    const comparedVersions = {
       version: oldSide.version,
       to: newSide.version,
       hash: '',
       contract: undefined,
       toContract: undefined,
     };
-    const collector = new EvidenceCollector(names, versions.old.responses, versions.new.responses);
+    const collector = new EvidenceCollector(comparedVersions, versions.old.responses, versions.new.responses);
     const compared = { collector, pairs: 0 };
     this.#compared.set(route, compared);
     return compared;

@@ -61,14 +61,14 @@ export type ReplayReport = ReturnType<typeof replayReport>;
 /** Routes that the contract of the old version does not have: spelling mistakes, or undocumented routes. */
 function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], outcome: ReplayOutcome): string[] {
   if (contract.documents === undefined) return [];
-  const all = new Set([...outcome.sent.keys(), ...outcome.uncompared.map(({ route }) => route)]);
-  const unlisted = [...all].filter((route) => {
+  const requestedRoutes = new Set([...outcome.sent.keys(), ...outcome.uncompared.map(({ route }) => route)]);
+  const unlisted = [...requestedRoutes].filter((route) => {
     const [method = '', template] = route.split(' ');
     return contract.routeOf(method, template) === undefined;
   });
   const notes = unlisted.slice(0, mostNotes).map((route) => {
-    const close = nearest(route.split(' ')[1] ?? '', contract.templates);
-    return `The contract of /${version} does not have ${route}.${close === undefined ? '' : ` Did you mean ${close}?`}`;
+    const suggestion = nearest(route.split(' ')[1] ?? '', contract.templates);
+    return `The contract of /${version} does not have ${route}.${suggestion === undefined ? '' : ` Did you mean ${suggestion}?`}`;
   });
   const more = unlisted.length - notes.length;
   return more > 0 ? [...notes, `The contract of /${version} does not have ${plural(more, 'more route')}.`] : notes;
@@ -99,9 +99,13 @@ export interface ReplaySarifOptions extends WorkingTree {
 }
 
 /** For code scanning. A result points to the route in the contract of the new version, or of the old one if the new one lacks it. */
-export function replayAsSarif(report: ReplayReport, options: ReplayOptions, base: ReplaySarifOptions): SarifLog {
+export function replayAsSarif(
+  report: ReplayReport,
+  options: ReplayOptions,
+  sarifOptions: ReplaySarifOptions,
+): SarifLog {
   const results = report.routes.flatMap((route) => {
-    const location = locationIn(route, options, base);
+    const location = locationIn(route, options, sarifOptions);
     return route.differences.flatMap((one): SarifResult[] => {
       const ruleIndex = rules.findIndex(({ id }) => id === `${one.class}-difference`);
       const rule = rules[ruleIndex];
@@ -131,17 +135,18 @@ export function replayAsSarif(report: ReplayReport, options: ReplayOptions, base
     toolExecutionNotifications: warnings.map((text) => ({ level: 'warning' as const, message: textOf(text) })),
     ruleConfigurationOverrides: [],
   };
-  return sarifLog(base.release, rules, invocation, results);
+  return sarifLog(sarifOptions.release, rules, invocation, results);
 }
 
 function locationIn(
   { route, to }: ReplayReport['routes'][number],
   { versions }: ReplayOptions,
-  base: ReplaySarifOptions,
+  sarifOptions: ReplaySarifOptions,
 ): SarifResult['locations'][0] {
   const [method = '', template] = route.split(' ');
   const found = versions.new.routeOf(method, to ?? undefined) ?? versions.old.routeOf(method, template);
-  if (found === undefined) return { physicalLocation: { artifactLocation: { uri: uriOf(base.file, base) } } };
+  if (found === undefined)
+    return { physicalLocation: { artifactLocation: { uri: uriOf(sarifOptions.file, sarifOptions) } } };
   const { place } = found.operation;
-  return locationOf({ place }, positionsOf(place.file, [place]).get(place), base);
+  return locationOf({ place }, positionsOf(place.file, [place]).get(place), sarifOptions);
 }

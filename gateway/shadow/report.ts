@@ -21,6 +21,7 @@ export interface ShadowQuestion {
 const maxRoutes = 200;
 const maxDifferences = 50;
 const maxUnseen = 50;
+// Routes that the text about a missing proof names.
 const maxMissing = 5;
 
 /** The evidence of one version compared with one other version. */
@@ -34,12 +35,12 @@ interface ChosenEvidence {
 /** The body of `GET /api/shadow/v1`. Instants as RFC 3339. */
 export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
   const { version, now } = question;
-  const all = (await queries.evidence?.of(version)) ?? [];
-  const chosen = chooseEvidence(all, snapshot, version);
+  const allRows = (await queries.evidence?.of(version)) ?? [];
+  const chosen = chooseEvidence(allRows, snapshot, version);
   const routes = chosen ? assessEvidence(chosen.rows) : [];
   const quiet = snapshot.retire.quiet;
-  const used = new Map((await queries.routes(version, now - quiet)).map((one) => [one.route, one]));
-  const [first, last] = [routes.map((one) => one.first), routes.map((one) => one.last)];
+  const usedRoutes = new Map((await queries.routes(version, now - quiet)).map((one) => [one.route, one]));
+  const [firsts, lasts] = [routes.map((one) => one.first), routes.map((one) => one.last)];
   const counts = countsOf(routes);
   const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
   return {
@@ -52,8 +53,8 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     /** In one sentence. */
     summary: summaryOf(version, chosen?.to, counts, pairs, routes.length),
     pairs,
-    first: routes.length > 0 ? rfc3339(Math.min(...first)) : null,
-    last: routes.length > 0 ? rfc3339(Math.max(...last)) : null,
+    first: routes.length > 0 ? rfc3339(Math.min(...firsts)) : null,
+    last: routes.length > 0 ? rfc3339(Math.max(...lasts)) : null,
     /** The start of the period in which `requests` of the routes are counted. */
     used_since: rfc3339(now - quiet),
     /** The differences of each class. */
@@ -62,12 +63,12 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     routes: routes
       .toSorted((a, b) => undeclaredIn(b) - undeclaredIn(a))
       .slice(0, maxRoutes)
-      .map((route) => routeJson(route, used.get(route.route))),
+      .map((route) => routeJson(route, usedRoutes.get(route.route))),
     /** Routes in use that were never compared. */
-    not_compared: [...used.keys()].filter(
+    not_compared: [...usedRoutes.keys()].filter(
       (name) => /^(?:GET|HEAD) /.test(name) && !routes.some(({ route }) => route === name),
     ),
-    notes: [...notesOn(chosen, all, { version, snapshot, queries }), ...(question.notes ?? [])],
+    notes: [...notesOn(chosen, allRows, { version, snapshot, queries }), ...(question.notes ?? [])],
   };
 }
 
@@ -114,17 +115,19 @@ export async function shadowRemark(
   question: ShadowQuestion,
 ): Promise<{ readonly code: string; readonly text: string } | undefined> {
   const report = await shadowReport(queries, snapshot, question);
-  const used = report.routes.filter(
+  const undeclaredRoutes = report.routes.filter(
     ({ requests, differences }) => requests > 0 && differences[0]?.class === 'undeclared',
   );
-  if (used.length === 0) return undefined;
-  const count = used.reduce(
+  if (undeclaredRoutes.length === 0) return undefined;
+  const count = undeclaredRoutes.reduce(
     (sum, { differences }) => sum + differences.filter((one) => one.class === 'undeclared').length,
     0,
   );
-  const named = used.slice(0, 3).map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
-  const more = used.length > named.length ? ` and ${used.length - named.length} more` : '';
-  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${question.version} on ${plural(used.length, 'route')} in use: ${named.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${question.version}\`.`;
+  const shown = undeclaredRoutes
+    .slice(0, 3)
+    .map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
+  const more = undeclaredRoutes.length > shown.length ? ` and ${undeclaredRoutes.length - shown.length} more` : '';
+  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${question.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${question.version}\`.`;
   return { code: 'undeclared_differences', text };
 }
 
@@ -142,8 +145,8 @@ export async function evidenceOf(
   name: string,
   { kind, hash }: { readonly kind: EvidenceKind; readonly hash: string },
 ): Promise<ReadonlyMap<string, ProvenRoute>> {
-  const all = (await queries.evidence?.of(name)) ?? [];
-  const rows = all.filter((row) => row.hash === hash && row.kind === kind);
+  const allRows = (await queries.evidence?.of(name)) ?? [];
+  const rows = allRows.filter((row) => row.hash === hash && row.kind === kind);
   return new Map(
     assessEvidence(rows).map((one) => [
       one.route,
@@ -169,10 +172,10 @@ export async function missingAdapterProof(
   const proven = await evidenceOf(queries, version, { kind, hash: evidenceHash(contract, fromContract, hash) });
   if (queries.problem !== undefined) return `the usage ledger cannot be read: ${queries.problem}`;
   if (queries.evidence === undefined) return 'the usage ledger has no comparisons';
-  const names = used
+  const routesInUse = used
     .filter((row) => !onlyFails(row) && !row.route.startsWith('OPTIONS '))
     .map(({ route }) => route.replace(/^HEAD /, 'GET '));
-  const missing = [...new Set(names)].flatMap((route) => {
+  const missing = [...new Set(routesInUse)].flatMap((route) => {
     if (!routes.includes(route)) return [`${route} is in use and not adapted`];
     if (!route.startsWith('GET ')) return [];
     const { pairs: compared = 0, undeclared = 0 } = proven.get(route) ?? {};
@@ -202,23 +205,29 @@ export function summaryOf(
   return `/${version} compared with /${to}: ${found} and ${declared} declared in ${plural(pairs, 'pair')} of ${plural(routes, 'route')}.`;
 }
 
-function chooseEvidence(all: readonly EvidenceRow[], { versions }: Snapshot, name: string): ChosenEvidence | undefined {
-  const shadowed = all.filter(({ kind }) => kind === 'shadow' || kind === 'control');
-  const own = versions.get(name);
+function chooseEvidence(
+  allRows: readonly EvidenceRow[],
+  { versions }: Snapshot,
+  name: string,
+): ChosenEvidence | undefined {
+  const shadowed = allRows.filter(({ kind }) => kind === 'shadow' || kind === 'control');
+  const version = versions.get(name);
   const groups = [...Map.groupBy(shadowed, ({ to, hash }) => `${to} ${hash}`).values()].map((rows) => {
     const to = rows[0]?.to ?? '';
-    const hash = evidenceHash(own?.contract?.digest, versions.get(to)?.contract?.digest);
+    const hash = evidenceHash(version?.contract?.digest, versions.get(to)?.contract?.digest);
     return { to, rows, isCurrent: rows[0]?.hash === hash, last: Math.max(...rows.map(({ last }) => last)) };
   });
-  const wanted = own?.shadow?.to;
-  const usable = groups.filter(({ to, rows }) => to === (wanted ?? to) && rows.some(({ kind }) => kind === 'shadow'));
+  const configuredTo = version?.shadow?.to;
+  const usable = groups.filter(
+    ({ to, rows }) => to === (configuredTo ?? to) && rows.some(({ kind }) => kind === 'shadow'),
+  );
   const [best] = usable.toSorted((a, b) => Number(b.isCurrent) - Number(a.isCurrent) || b.last - a.last);
   return best;
 }
 
 function notesOn(
   chosen: ChosenEvidence | undefined,
-  all: readonly EvidenceRow[],
+  allRows: readonly EvidenceRow[],
   { version: name, snapshot, queries }: { version: string; snapshot: Snapshot; queries: UsageQueries },
 ): string[] {
   const notes: string[] = [];
@@ -239,7 +248,7 @@ function notesOn(
     );
   if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))
     notes.push('Some bodies have more than 500 different paths. Paths beyond these are not compared.');
-  if (all.length >= mostEvidenceRows)
+  if (allRows.length >= mostEvidenceRows)
     notes.push(
       `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit. New properties are not recorded.`,
     );

@@ -50,9 +50,9 @@ export function parseRequestFile(
   now: number,
 ): { readonly file: RequestFile; readonly requests: readonly RecordedRequest[] } {
   const content = text.replace(/^\uFEFF/, '');
-  const syntax = findJsonError(content);
-  if (syntax) {
-    const { line, column } = textPositionAt(content, syntax.offset);
+  const syntaxError = findJsonError(content);
+  if (syntaxError) {
+    const { line, column } = textPositionAt(content, syntaxError.offset);
     throw new CompareError(`${name}:${line}:${column}`, 'is not JSON', `Make it with shadow export. ${remedy}`);
   }
   const root: unknown = parsedJson(content, name);
@@ -136,10 +136,10 @@ function recordedRequest(
 ): RecordedRequest {
   const [, method = '', target = ''] = /^([A-Za-z]+) +(\S*)$/.exec(written.route.trim()) ?? [];
   if (!/^(?:GET|HEAD)$/i.test(method)) faults.push(`${at}.route: only GET and HEAD are sent: write "GET /drinks"`);
-  const [ownPath = '', ...rest] = target.split('?');
-  const path = toAscii(withoutVersion(ownPath, version));
+  const [writtenPath = '', ...queryParts] = target.split('?');
+  const path = toAscii(withoutVersion(writtenPath, version));
   const to = typeof written.to === 'string' ? toAscii(withoutVersion(written.to, toVersion)) : written.to;
-  const isVersioned = path !== toAscii(ownPath);
+  const isOldVersioned = path !== toAscii(writtenPath);
   for (const [key, one] of [
     ['route', path],
     ['to', to],
@@ -149,10 +149,10 @@ function recordedRequest(
   if (typeof to === 'string' && to.includes('?')) faults.push(`${at}.to: write the query in route or query`);
   else if (typeof to === 'string' && translatePath(path, path, to) === undefined)
     faults.push(`${at}.to: it has more parameters than route`);
-  const names = new Set([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name));
+  const pathNames = new Set([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name));
   const pathParameters = parametersOf(written.path);
   for (const { name, values } of pathParameters) {
-    if (!names.has(name)) faults.push(`${at}.path: route has no {${printableExcerpt(name)}}`);
+    if (!pathNames.has(name)) faults.push(`${at}.path: route has no {${printableExcerpt(name)}}`);
     if (values?.some((value) => /^(?:\.{0,2})$/.test(value)))
       faults.push(`${at}.path.${printableExcerpt(name)}: the value must not be empty, . or ..`);
   }
@@ -161,22 +161,22 @@ function recordedRequest(
     const problem = fieldFault(name, values.join());
     if (problem !== undefined) faults.push(`${at}.headers: ${problem}`);
   }
-  const queryInRoute = [...new URLSearchParams(rest.join('?'))].map(
+  const queryInRoute = [...new URLSearchParams(queryParts.join('?'))].map(
     ([name, value]): NamedParameter => ({ name, type: 'string', values: [value] }),
   );
   const query = [...queryInRoute, ...parametersOf(written.query)];
-  const sent = new URLSearchParams(query.map(({ name, values = [] }) => [name, values.join()])).toString();
-  if (overridesMethod(headers.map(({ name }) => `${name}:`).join('\n'), sent))
+  const sentQuery = new URLSearchParams(query.map(({ name, values = [] }) => [name, values.join()])).toString();
+  if (overridesMethod(headers.map(({ name }) => `${name}:`).join('\n'), sentQuery))
     faults.push(`${at}: remove the field or parameter that overrides the method: only GET and HEAD are sent`);
   return {
     method: /^HEAD$/i.test(method) ? 'HEAD' : 'GET',
     path,
     to,
     isVersioned: {
-      old: isVersioned,
-      new: typeof written.to === 'string' ? to !== toAscii(written.to) : isVersioned,
+      old: isOldVersioned,
+      new: typeof written.to === 'string' ? to !== toAscii(written.to) : isOldVersioned,
     },
-    pathParameters: [...names].map(
+    pathParameters: [...pathNames].map(
       (name) => pathParameters.find((one) => one.name === name) ?? { name, type: 'string', values: undefined },
     ),
     query,

@@ -41,15 +41,21 @@ export interface RequestFile {
 }
 
 const scalar = { type: ['string', 'number', 'boolean'], maxLength: 2000 };
-const typed = {
+const typedValue = {
   properties: {
     type: { enum: parameterTypes },
     value: { type: [...scalar.type, 'array'], maxLength: 2000, items: scalar, minItems: 1, maxItems: 100 },
   },
   additionalProperties: false,
 };
-const single = { ...typed, type: [...scalar.type, 'object'], maxLength: 2000 };
-const repeatable = { ...single, type: [...single.type, 'array'], items: scalar, minItems: 1, maxItems: 100 };
+const singleValue = { ...typedValue, type: [...scalar.type, 'object'], maxLength: 2000 };
+const repeatableValue = {
+  ...singleValue,
+  type: [...singleValue.type, 'array'],
+  items: scalar,
+  minItems: 1,
+  maxItems: 100,
+};
 const instant = { type: 'string', format: 'date-time' };
 const version = { type: 'string', pattern: '^v(0|[1-9][0-9]*)$' };
 
@@ -95,9 +101,13 @@ export const requestFileSchema = {
             description:
               'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the path after `moved` of routes.yaml is applied.',
           },
-          path: { type: 'object', additionalProperties: single, description: 'The path parameters, by name.' },
-          query: { type: 'object', additionalProperties: repeatable, description: 'The query parameters, by name.' },
-          headers: { type: 'object', additionalProperties: single, description: 'The header fields, by name.' },
+          path: { type: 'object', additionalProperties: singleValue, description: 'The path parameters, by name.' },
+          query: {
+            type: 'object',
+            additionalProperties: repeatableValue,
+            description: 'The query parameters, by name.',
+          },
+          headers: { type: 'object', additionalProperties: singleValue, description: 'The header fields, by name.' },
           count: {
             type: 'integer',
             minimum: 0,

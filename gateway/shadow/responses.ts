@@ -61,8 +61,8 @@ export class ContractResponses {
   /** `template`: a path of the contract without the version. If the contract has no HEAD for it, GET applies. */
   find(method: string, template: string | undefined, status: number, media: string): ListedResponse {
     const key = `${method} ${template} ${status} ${media}`;
-    const known = this.#listed.get(key);
-    if (known) return known;
+    const remembered = this.#listed.get(key);
+    if (remembered) return remembered;
     const route = this.#routeOf(method, template);
     const listed = route ? this.#responseOf(route, status, media) : unlisted;
     if (this.#listed.size < maxListed) this.#listed.set(key, listed);
@@ -72,7 +72,8 @@ export class ContractResponses {
   /** The parameters that a request must have, except those of the path: `query base`, for example. */
   requiredParameters(method: string, template: string | undefined): ReadonlySet<string> {
     const route = this.#routeOf(method, template);
-    const required = new Map<string, boolean>();
+    /** `query base` → whether it is required. */
+    const isRequiredByName = new Map<string, boolean>();
     for (const holder of route ? [route.item, route.operation] : []) {
       for (const written of itemsOf(below(holder, 'parameters'))) {
         const parameter = this.#resolved(written);
@@ -80,15 +81,15 @@ export class ContractResponses {
         const isRequired = parameter !== undefined && below(parameter, 'required').value === true;
         // A parameter of the operation replaces that of its path.
         if (place !== 'path')
-          required.set(`${place} ${place === 'header' ? String(name).toLowerCase() : name}`, isRequired);
+          isRequiredByName.set(`${place} ${place === 'header' ? String(name).toLowerCase() : name}`, isRequired);
       }
     }
-    return new Set([...required].flatMap(([name, isRequired]) => (isRequired ? [name] : [])));
+    return new Set([...isRequiredByName].flatMap(([name, isRequired]) => (isRequired ? [name] : [])));
   }
 
   #routeOf(method: string, template: string | undefined): Route | undefined {
-    const names = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
-    return names.map((name) => this.#routes.get(`route ${name} ${template}`)).find((one) => one !== undefined);
+    const methods = method === 'HEAD' ? ['HEAD', 'GET'] : [method];
+    return methods.map((one) => this.#routes.get(`route ${one} ${template}`)).find((route) => route !== undefined);
   }
 
   #resolved(written: Located): Located | undefined {
@@ -107,18 +108,25 @@ export class ContractResponses {
 
   #responseOf({ operation }: Route, status: number, media: string): ListedResponse {
     try {
-      const responses = new Map(entriesOf(below(operation, 'responses')).map(([name, at]) => [name.toUpperCase(), at]));
+      const responses = new Map(
+        entriesOf(below(operation, 'responses')).map(([name, response]) => [name.toUpperCase(), response]),
+      );
       const written =
         responses.get(String(status)) ?? responses.get(`${Math.floor(status / 100)}XX`) ?? responses.get('DEFAULT');
       if (written === undefined || this.#documents === undefined) return { ...unlisted, hasRoute: true };
       const content = entriesOf(below(this.#documents.resolve(written), 'content'));
-      const types = new Map(content.map(([type, at]) => [bareType(type), at]));
-      const exact = types.get(media) ?? types.get(`${media.split('/')[0]}/*`) ?? types.get('*/*');
+      const types = new Map(content.map(([type, located]) => [bareType(type), located]));
+      const matching = types.get(media) ?? types.get(`${media.split('/')[0]}/*`) ?? types.get('*/*');
       const similar = isJson(media) ? [...types].find(([type]) => isJson(type))?.[1] : undefined;
-      const found = exact ?? similar;
+      const found = matching ?? similar;
       const schema = found && below(this.#documents.resolve(found), 'schema');
       const isUsable = isMap(schema?.value) || typeof schema?.value === 'boolean';
-      return { hasRoute: true, hasStatus: true, hasMedia: exact !== undefined, schema: isUsable ? schema : undefined };
+      return {
+        hasRoute: true,
+        hasStatus: true,
+        hasMedia: matching !== undefined,
+        schema: isUsable ? schema : undefined,
+      };
     } catch (error) {
       if (error instanceof CompareError) return { ...unlisted, hasRoute: true };
       throw error;

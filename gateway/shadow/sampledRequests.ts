@@ -20,6 +20,7 @@ import type { ShadowSample } from './shadowBatch.ts';
 // For each version: the routes that are kept, and the different requests that are kept for each route.
 const mostRoutes = 200;
 const mostRequestsOfRoute = 10;
+// Of one request: the parameters in each place, and the characters of a value that is kept.
 const mostParameters = 20;
 const longestValue = 200;
 
@@ -48,16 +49,17 @@ interface KeptRequest {
 interface KeptRoute {
   readonly method: string;
   readonly template: string;
-  /** By their content. */
+  /** The content of a request as JSON → the request. */
   readonly requests: Map<string, KeptRequest>;
   /** How many different requests there were. A request that returns after it was replaced counts again. */
-  different: number;
+  differentCount: number;
 }
 
 interface KeptVersion {
   readonly key: string;
   readonly settings: ShadowSettings;
   readonly secrets: SecretNames;
+  /** `GET /drinks/{id}` → the route. */
   readonly routes: Map<string, KeptRoute>;
 }
 
@@ -77,8 +79,8 @@ export class SampledRequests {
       const { name, shadow: settings } = version;
       if (settings === undefined) continue;
       const key = shadowKey(version);
-      const known = before.get(name);
-      const routes = known?.key === key ? known.routes : new Map<string, KeptRoute>();
+      const previous = before.get(name);
+      const routes = previous?.key === key ? previous.routes : new Map<string, KeptRoute>();
       this.#versions.set(name, { key, settings, secrets, routes });
     }
   }
@@ -89,19 +91,19 @@ export class SampledRequests {
     const template = namedTemplate(sample.template);
     if (version === undefined || template === undefined) return;
     const name = `${sample.method} ${template}`;
-    const known = version.routes.get(name);
-    if (known === undefined && version.routes.size >= mostRoutes) return;
-    const route = known ?? { method: sample.method, template, requests: new Map(), different: 0 };
+    const keptRoute = version.routes.get(name);
+    if (keptRoute === undefined && version.routes.size >= mostRoutes) return;
+    const route = keptRoute ?? { method: sample.method, template, requests: new Map(), differentCount: 0 };
     version.routes.set(name, route);
     const { resource, query } = sample;
-    const mayKeep = version.settings.values && !containsSecret(version.secrets, resource, query.slice(1));
+    const mayKeepValues = version.settings.values && !containsSecret(version.secrets, resource, query.slice(1));
     const request: KeptRequest = {
-      path: valuesOf(resource, template).map(([one, value]) => {
+      path: valuesOf(resource, template).map(([parameterName, value]) => {
         const text = decoded(value);
-        return parameter(one, [text], mayKeep && !/^\.{0,2}$/.test(text));
+        return parameter(parameterName, [text], mayKeepValues && !/^\.{0,2}$/.test(text));
       }),
-      query: queryOf(query, mayKeep),
-      headers: headersOf(sample.fields, mayKeep && version.settings.credentials === 'drop'),
+      query: queryOf(query, mayKeepValues),
+      headers: headersOf(sample.fields, mayKeepValues && version.settings.credentials === 'drop'),
       count: 0,
     };
     keep(route, request);
@@ -118,11 +120,11 @@ export class SampledRequests {
     const to = kept && snapshot.versions.get(kept.settings.to);
     if (kept === undefined || version === undefined || to === undefined) return undefined;
     const successorPath = pathBetween(version, to, snapshot);
-    const requests = [...kept.routes.values()].flatMap(({ method, template, requests: own }) => {
+    const requests = [...kept.routes.values()].flatMap(({ method, template, requests: keptRequests }) => {
       const counterpart = followPath(successorPath, template) ?? null;
       // Without their values, several requests may be equal.
       const merged = new Map<string, WrittenRequest & { readonly count: number }>();
-      for (const { path, query, headers, count } of own.values()) {
+      for (const { path, query, headers, count } of keptRequests.values()) {
         const request: WrittenRequest = {
           route: `${method} ${template}`,
           ...(counterpart !== template && { to: counterpart }),
@@ -151,14 +153,14 @@ export class SampledRequests {
 /** Reservoir sampling: each of the different requests is kept with the same probability. */
 function keep(route: KeptRoute, request: KeptRequest): void {
   const key = JSON.stringify(request);
-  const known = route.requests.get(key);
-  if (known) {
-    known.count += 1;
+  const keptRequest = route.requests.get(key);
+  if (keptRequest) {
+    keptRequest.count += 1;
     return;
   }
-  route.different += 1;
+  route.differentCount += 1;
   if (route.requests.size >= mostRequestsOfRoute) {
-    const index = Math.floor(Math.random() * route.different);
+    const index = Math.floor(Math.random() * route.differentCount);
     const replaced = [...route.requests.keys()][index];
     if (replaced === undefined) return;
     route.requests.delete(replaced);
@@ -177,7 +179,7 @@ function namedTemplate(template: string): string | undefined {
   });
 }
 
-function queryOf(query: string, mayKeep: boolean): KeptParameter[] {
+function queryOf(query: string, mayKeepValues: boolean): KeptParameter[] {
   const byName = Map.groupBy(new URLSearchParams(query), ([name]) => name);
   return (
     [...byName]
@@ -188,29 +190,29 @@ function queryOf(query: string, mayKeep: boolean): KeptParameter[] {
         parameter(
           name,
           pairs.map(([, value]) => value),
-          mayKeep,
+          mayKeepValues,
         ),
       )
   );
 }
 
 // Fields that are set for each copy, and fields that describe the client instead of the request.
-const leftOut = /^(?:x-forwarded-.*|x-request-id|x-shadow|user-agent)$/i;
+const omittedFields = /^(?:x-forwarded-.*|x-request-id|x-shadow|user-agent)$/i;
 
-function headersOf(fields: readonly string[], mayKeep: boolean): KeptParameter[] {
+function headersOf(fields: readonly string[], mayKeepValues: boolean): KeptParameter[] {
   const kept: KeptParameter[] = [];
   for (let index = 0; index < fields.length && kept.length < mostParameters; index += 2) {
     const [name = '', value = ''] = fields.slice(index, index + 2);
-    if (leftOut.test(name) || fieldFault(name, value) !== undefined) continue;
-    kept.push(parameter(name, [value], mayKeep));
+    if (omittedFields.test(name) || fieldFault(name, value) !== undefined) continue;
+    kept.push(parameter(name, [value], mayKeepValues));
   }
   return kept;
 }
 
-function parameter(name: string, values: readonly string[], mayKeep: boolean): KeptParameter {
+function parameter(name: string, values: readonly string[], mayKeepValues: boolean): KeptParameter {
   const isUsable = values.length <= mostParameters && values.every((value) => value.length <= longestValue);
   const type = values.length > 1 ? 'array' : typeOf(values[0] ?? '');
-  return { name, type, ...(mayKeep && isUsable && { values }) };
+  return { name, type, ...(mayKeepValues && isUsable && { values }) };
 }
 
 function typeOf(text: string): ParameterType {

@@ -18,10 +18,10 @@ import { FairShare } from './fairShare.ts';
 import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
 import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
-// Each sample that is being taken, or is on its way to the primary, has at most `shadow.body` bytes in memory.
+// Samples that are being taken, and batches on their way to the primary. Each sample has at most `shadow.body` bytes in memory.
 const mostOpen = 16;
 const mostUnsent = 8;
-const reportDropsMs = 250;
+const dropReportDelayMs = 250;
 // Paths whose template is remembered. If there are more, all are forgotten. Longer paths are never remembered.
 const mostFolded = 1_000;
 const longestFolded = 200;
@@ -79,8 +79,9 @@ export class Sampler {
   readonly #open = new Set<ResponseCopy>();
   /** Batches that are not sent completely. */
   #unsent = 0;
+  /** `v1 late` → the samples of this version that were dropped for this reason. */
   readonly #dropped = new Map<string, number>();
-  /** The templates of paths that no contract lists, by path. `foldPath` costs more than all other checks together. */
+  /** Path that no contract lists → its template. `foldPath` costs more than all other checks together. */
   readonly #folded = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -152,13 +153,13 @@ export class Sampler {
     const client = exchange.identify();
     // Before the other checks, because it refuses most requests.
     if (!plan.share.take(client, template)) return undefined;
-    const found = this.#copyable(plan, exchange);
-    if (typeof found !== 'object' || this.#isBusy()) {
+    const copyable = this.#copyable(plan, exchange);
+    if (typeof copyable !== 'object' || this.#isBusy()) {
       plan.share.giveBack();
-      if (found !== 'excluded') this.#drop(plan, typeof found === 'object' ? 'busy' : found);
+      if (copyable !== 'excluded') this.#drop(plan, typeof copyable === 'object' ? 'busy' : copyable);
       return undefined;
     }
-    const origin = { path: found.path, template, client };
+    const origin = { path: copyable.path, template, client };
     return this.#copyResponse(method, plan.settings.body, (taken) => {
       const reason = typeof taken === 'string' ? taken : this.#sendSample(plan, exchange, taken, origin);
       if (reason === undefined) return;
@@ -210,7 +211,7 @@ export class Sampler {
   #drop({ version }: CopyPlan, reason: ShadowDrop): undefined {
     const key = `${version.name} ${reason}`;
     this.#dropped.set(key, (this.#dropped.get(key) ?? 0) + 1);
-    this.#timer ??= setTimeout(() => void this.#sendBatch([]), reportDropsMs).unref();
+    this.#timer ??= setTimeout(() => void this.#sendBatch([]), dropReportDelayMs).unref();
   }
 
   /** Sends a sample. @returns why it cannot be sent; undefined: it was sent */
@@ -218,16 +219,15 @@ export class Sampler {
     plan: CopyPlan,
     exchange: ObservedExchange,
     taken: TakenResponse,
-    found: { readonly path: string | undefined; readonly template: string; readonly client: string },
+    origin: { readonly path: string | undefined; readonly template: string; readonly client: string },
   ): ShadowDrop | undefined {
-    const current = this.#afterReload(plan, exchange.resource, found);
+    const current = this.#afterReload(plan, exchange.resource, origin);
     const { active } = exchange.context;
     if (current === undefined || active.snapshot !== this.#snapshot) return 'changed';
     const { settings, version, to } = current;
-    const healthy = (active.versions.get(to.name)?.pool.targets ?? []).filter(
-      ({ health }) => health.state === 'healthy',
-    );
-    const target = healthy[Math.floor(Math.random() * healthy.length)];
+    const targets = active.versions.get(to.name)?.pool.targets ?? [];
+    const healthyTargets = targets.filter(({ health }) => health.state === 'healthy');
+    const target = healthyTargets[Math.floor(Math.random() * healthyTargets.length)];
     if (target === undefined) return 'unhealthy';
     const query = exchange.originForm.slice(exchange.pathEnd);
     const { basePath } = active.snapshot.gateway;
@@ -237,26 +237,26 @@ export class Sampler {
       path,
       prefix: prefix === 'strip' ? `${basePath}/${name}` : basePath,
     });
-    const { path = '' } = found;
-    const below = path.startsWith('/') ? path : `/${path}`;
+    const { path = '' } = origin;
+    const pathBelowVersion = path.startsWith('/') ? path : `/${path}`;
     // A reload may have removed the target that answered the client.
     const { chosenTarget } = exchange;
-    const isListed = active.versions.get(version.name)?.pool.targets.some(({ url }) => url === chosenTarget?.url);
-    const isControlled =
-      Math.random() < settings.control && isListed === true && chosenTarget?.health.state === 'healthy';
+    const isTargetListed = active.versions.get(version.name)?.pool.targets.some(({ url }) => url === chosenTarget?.url);
+    const hasControl =
+      Math.random() < settings.control && isTargetListed === true && chosenTarget?.health.state === 'healthy';
     const sample: ShadowSample = {
       version: version.name,
       key: plan.key,
       method: exchange.method,
-      template: found.template,
+      template: origin.template,
       toTemplate: to.contract?.paths.find(path)?.template,
-      hasCounterpart: found.path !== undefined,
+      hasCounterpart: origin.path !== undefined,
       resource: exchange.resource,
       query,
-      client: found.client,
+      client: origin.client,
       fields: copiedFields(current, exchange),
-      to: addressOf(to, target, (to.prefix === 'strip' ? below : `/${to.name}${below}`) + query),
-      control: isControlled ? addressOf(version, chosenTarget, exchange.path) : undefined,
+      to: addressOf(to, target, (to.prefix === 'strip' ? pathBelowVersion : `/${to.name}${pathBelowVersion}`) + query),
+      control: hasControl ? addressOf(version, chosenTarget, exchange.path) : undefined,
       ...taken,
       at: exchange.now,
     };

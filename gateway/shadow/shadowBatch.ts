@@ -48,8 +48,9 @@ export interface ShadowSample extends DriftSample {
   readonly toTemplate: string | undefined;
   /** False: only the adapter of the version has a path for it. */
   readonly hasCounterpart: boolean;
-  /** The path below the version, and the query with its question mark; '' for none. */
+  /** The path below the version. */
   readonly resource: string;
+  /** With its question mark; '' for none. */
   readonly query: string;
   readonly client: string;
   /** Alternating names and values, without the fields that depend on the address. */

@@ -102,7 +102,7 @@ export function compareShapes(
 interface ValuesBelow {
   /** How many of the objects have a value that is not null, or how many of the lists have an item. */
   owners: number;
-  /** How many of them have null. Always 0 at a path that ends with `*`. */
+  /** How many of the objects have null. Always 0 at a path that ends with `*`. */
   nulls: number;
   readonly values: unknown[];
 }
@@ -132,19 +132,19 @@ function compareChild(
   compareShapes(child, ofOld?.values ?? [], ofNew?.values ?? [], status, into);
 }
 
-/** The fields of several objects, by path. Several keys may have the same path, `*`. */
+/** Path → the values that several objects have there. Several keys may have the same path, `*`. */
 function fieldsOf(path: BodyPath, maps: readonly JsonMap[]): Map<BodyPath, ValuesBelow> {
   const found = new Map<BodyPath, ValuesBelow>();
   for (const map of maps) {
-    const owned = new Set<BodyPath>();
+    const countedChildren = new Set<BodyPath>();
     for (const key of Object.keys(map)) {
       const child = path.field(key);
       if (child === undefined) continue;
       const entry = found.get(child) ?? { owners: 0, nulls: 0, values: [] };
       found.set(child, entry);
       if (map[key] === null) entry.nulls += child.text.endsWith('/*') ? 0 : 1;
-      else if (!owned.has(child)) {
-        owned.add(child);
+      else if (!countedChildren.has(child)) {
+        countedChildren.add(child);
         entry.owners += 1;
       }
       entry.values.push(map[key]);
