@@ -48,13 +48,14 @@ export async function draftAdapter(
   // Each round turns the rows with faults into YAML comments, until the other rows have no fault.
   for (;;) {
     const lines = ['adapter:', `  from: /${from.name}`, modeLine, '  routes:'];
-    const rowIndexes: number[] = [];
+    // For each line after the header: the index of its row.
+    const rowIndexOfLine: number[] = [];
     for (const [index, row] of rows.entries()) {
       const written = rowLines(row).map((line) => `    ${line}`);
-      for (const _line of written) rowIndexes[rowIndexes.length] = index;
+      rowIndexOfLine.push(...written.map(() => index));
       lines.push(...written);
     }
-    const headerCount = lines.length - rowIndexes.length;
+    const headerLineCount = lines.length - rowIndexOfLine.length;
     const { faults, warnings } = await checkDraft(lines, served, from);
     if (faults.length === 0) {
       for (const { line, message } of warnings) lines[line] += `  # warning: ${printable(message)}`;
@@ -63,7 +64,7 @@ export async function draftAdapter(
       return { lines, adapted: rows.length - faulty - gone, gone, faulty };
     }
     for (const { line, message, remedy } of faults) {
-      const index = rowIndexes[line - headerCount] ?? -1;
+      const index = rowIndexOfLine[line - headerLineCount] ?? -1;
       const row = rows[index];
       if (!row) throw new CompareError(`/${served.name}`, `cannot be adapted: ${message.replace(/\.$/, '')}`, remedy);
       rows[index] = { ...row, faults: [...row.faults, `${message}  ${remedy}`] };
@@ -86,14 +87,18 @@ async function checkDraft(
   served: DraftedVersion,
   from: DraftedVersion,
 ): Promise<{ readonly faults: readonly CheckedLine[]; readonly warnings: readonly CheckedLine[] }> {
-  const linesBefore = ['routes:', `  /${from.name}: { contract: ${textOf(from.file)} }`, `  /${served.name}:`];
-  const text = [...linesBefore, `    contract: ${textOf(served.file)}`, ...lines.map((line) => `    ${line}`), ''].join(
-    '\n',
-  );
+  const linesBefore = [
+    'routes:',
+    `  /${from.name}: { contract: ${textOf(from.file)} }`,
+    `  /${served.name}:`,
+    `    contract: ${textOf(served.file)}`,
+  ];
+  const text = [...linesBefore, ...lines.map((line) => `    ${line}`), ''].join('\n');
   const loaded = parseConfig(text, 'draft.yaml', { env: {}, forwards: false });
   const { faults, warnings } = loaded.snapshot ? await verifyAdapters(loaded) : loaded;
   const [checkedFaults, checkedWarnings] = [faults, warnings].map((list) =>
-    list.map(({ line = 0, message, remedy }) => ({ line: line - linesBefore.length - 2, message, remedy })),
+    // The lines of faults are counted from 1.
+    list.map(({ line = 0, message, remedy }) => ({ line: line - 1 - linesBefore.length, message, remedy })),
   );
   // The first four lines are not rows.
   return { faults: checkedFaults ?? [], warnings: (checkedWarnings ?? []).filter(({ line }) => line > 3) };

@@ -62,10 +62,13 @@ class ValueDraft {
   /** The pairs of `$ref`s around this value: a recursive pair is not followed again. */
   #trail: readonly string[];
   readonly #drafted: DraftedOperation[] = [];
+  /** Run after all other operations. */
   readonly #wraps: DraftedOperation[] = [];
+  /** Fields of the receiver that the sender does not have. */
   #missing: Field[] = [];
+  /** Fields of the sender that the receiver does not have. */
   #spare: SpareField[] = [];
-  /** Fields of the receiver that a value may lack. `senderSchema`: for a field that the sender has, but not always. */
+  /** Fields of the receiver that a value may lack. `senderSchema`: undefined for a field that the sender never has. */
   readonly #absent: (Field & { readonly senderSchema: SubSchema | undefined })[] = [];
 
   constructor(context: DraftContext, counter: { visits: number }, trail: readonly string[]) {
@@ -275,6 +278,7 @@ class ValueDraft {
     else if (isRefused && !isRequest) this.#add({ kind: 'drop', at });
     else if (isRequest)
       this.#add({ kind: 'drop', at }, 'decision', `${receiver} has no such field, so its value is lost`);
-    else this.#add({ kind: 'drop', at }, 'decision', `${receiver} does not list it, and its clients ignore it`);
+    else
+      this.#add({ kind: 'drop', at }, 'decision', `${receiver} does not list it, and clients of ${receiver} ignore it`);
   }
 }

@@ -44,7 +44,7 @@ interface ObjectPlan {
   /** Key: the name of a field before the pass. */
   readonly fields: Map<string, FieldPlan>;
   /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
-  readonly names: Map<string, string>;
+  readonly originalNames: Map<string, string>;
   /** Key: a name that a rename gives. Value: what is done with a field that already has this name before the pass. */
   readonly aliases: Map<string, Alias>;
   /** Fields that are set after the pass. Key: the name of the field. */
@@ -57,7 +57,7 @@ interface Alias {
   /** The index of the first step of `field` after the rename. */
   readonly firstStep: number;
   /** The earlier names of the renamed field. If the object has one of them, the renamed field replaces the field of the alias. */
-  readonly earlier: readonly string[];
+  readonly earlierNames: readonly string[];
 }
 
 interface FieldPlan {
@@ -81,7 +81,7 @@ function grouped(operations: readonly Operation[]): (Operation | ObjectPlan)[] {
       kind: 'plan',
       parent: operation.at.slice(0, -1),
       fields: new Map(),
-      names: new Map(),
+      originalNames: new Map(),
       aliases: new Map(),
       added: new Map(),
     };
@@ -96,26 +96,27 @@ function isSame(a: Keys, b: Keys): boolean {
 }
 
 /** False: the operation needs another pass, because an earlier operation of this plan uses the same name. */
-function addTo({ fields, names, aliases, added }: ObjectPlan, name: string, operation: Operation): boolean {
-  const isUsed = (one: string): boolean => fields.has(one) || names.has(one) || aliases.has(one) || added.has(one);
+function addTo({ fields, originalNames, aliases, added }: ObjectPlan, name: string, operation: Operation): boolean {
+  const isUsed = (one: string): boolean =>
+    fields.has(one) || originalNames.has(one) || aliases.has(one) || added.has(one);
   if (operation.kind === 'default' || operation.kind === 'const') {
     if (isUsed(name)) return false;
     added.set(name, operation);
     return true;
   }
-  const original = names.get(name) ?? name;
-  if (added.has(name) || (!names.has(name) && (fields.has(name) || aliases.has(name)))) return false;
+  const original = originalNames.get(name) ?? name;
+  if (added.has(name) || (!originalNames.has(name) && (fields.has(name) || aliases.has(name)))) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;
   const field = fields.get(original) ?? { target: name, steps: [] };
   fields.set(original, field);
-  names.set(name, original);
+  originalNames.set(name, original);
   if (operation.kind === 'rename' || operation.kind === 'drop') {
     field.target = operation.kind === 'rename' ? operation.to.at(-1) : undefined;
-    names.delete(name);
+    originalNames.delete(name);
     if (field.target !== undefined) {
-      names.set(field.target, original);
-      const earlier = [original, ...[...aliases].flatMap(([one, alias]) => (alias.field === field ? [one] : []))];
-      aliases.set(field.target, { field, firstStep: field.steps.length, earlier });
+      originalNames.set(field.target, original);
+      const earlierNames = [original, ...[...aliases].flatMap(([one, alias]) => (alias.field === field ? [one] : []))];
+      aliases.set(field.target, { field, firstStep: field.steps.length, earlierNames });
     }
   } else field.steps.push(valueStepOf(operation));
   return true;
@@ -182,9 +183,9 @@ function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPla
     const member = members[name] as JsonValue;
     const action = actions.get(name);
     if (action === undefined) setMember(copy, name, member);
-    else if ('earlier' in action) {
-      const { field, firstStep, earlier } = action;
-      if (field.target === undefined || earlier.some((one) => Object.hasOwn(members, one))) continue;
+    else if ('earlierNames' in action) {
+      const { field, firstStep, earlierNames } = action;
+      if (field.target === undefined || earlierNames.some((one) => Object.hasOwn(members, one))) continue;
       const after = changed(member, field.steps.slice(firstStep));
       if (after !== undefined) setMember(copy, field.target, after);
     } else if (action.target !== undefined) {

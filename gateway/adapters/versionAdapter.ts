@@ -55,7 +55,7 @@ function faultOf(error: unknown): BodyFault {
 const softLimitBytes = 64 * 1024 * 1024;
 const maxFailedRoutes = 1000;
 
-/** What one process knows about the use of an adapter. Kept by version over reloads. */
+/** What one process knows about the use of the adapter of one version. Kept over reloads. */
 export class AdapterUse {
   readonly #limitBytes: number;
   /** Of bodies in memory: received, adapted, or not yet read by the client. */
@@ -64,7 +64,7 @@ export class AdapterUse {
   #expectedBytes = 0;
   /** Key: a route. Value: the bytes to expect of its next body. */
   readonly #expectedSizes = new Map<string, number>();
-  /** By route. */
+  /** Key: a route. Value: its failures since the adapter has changed. */
   readonly #failures = new Map<string, AdapterFailureReport>();
   /** Requests that were answered 410, because the adapter does not serve their route. */
   notAdapted = 0;
