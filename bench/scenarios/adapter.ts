@@ -4,8 +4,8 @@ import { measureVariants } from '../support/variants.ts';
 import { listBody } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-// About 1 KiB and 12 KiB.
-const sizes = [6, 79];
+// How many objects a list has: about 1 KiB and 12 KiB.
+const itemCounts = [6, 79];
 
 export const adapter: Scenario = {
   name: 'adapter',
@@ -14,7 +14,7 @@ export const adapter: Scenario = {
   async run(options) {
     const tables: Table[] = [];
     const notes: string[] = [];
-    for (const items of sizes) {
+    for (const items of itemCounts) {
       const measured = await measureVariants('adapterVariants.ts', options, [], {}, () => startListBackend(items));
       const rows = measured.figures.map(({ name, threadMicros, requests }) => {
         return { name: `version-gateway, ${name}`, samples: [threadMicros / requests] };

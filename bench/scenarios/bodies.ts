@@ -16,11 +16,11 @@ import type { Scenario } from './scenario.ts';
 
 const mebibyte = 2 ** 20;
 const gibibyte = 2 ** 30;
-const size = 10 * mebibyte;
+const uploadBytes = 10 * mebibyte;
 const connections = 8;
 const directions = [
   { name: 'download', bodyBytes: 0, targets: [{ atMost: 1, times: 'HAProxy' }] },
-  { name: 'upload', bodyBytes: size, targets: [{ atMost: 1.2, times: 'HAProxy' }] },
+  { name: 'upload', bodyBytes: uploadBytes, targets: [{ atMost: 1.2, times: 'HAProxy' }] },
 ] as const;
 
 export const bodies: Scenario = {
@@ -52,15 +52,15 @@ async function compare(
   { name: direction, bodyBytes, targets }: (typeof directions)[number],
   { rounds, seconds }: Options,
 ): Promise<Pick<Section, 'tables' | 'notes'>> {
-  const errors = new Map<string, number>();
+  const errorsByProxy = new Map<string, number>();
   const samples = await measureRounds(running, rounds, async ({ name, port, child }) => {
-    const before = cpuSeconds(child.pid);
+    const secondsBefore = cpuSeconds(child.pid);
     const report = await runLoad({ url: `http://127.0.0.1:${port}/v1/large`, connections, seconds, bodyBytes });
-    errors.set(name, (errors.get(name) ?? 0) + report.errors);
+    errorsByProxy.set(name, (errorsByProxy.get(name) ?? 0) + report.errors);
     // Received bytes are counted as they arrive, sent bytes only when their request is complete.
     const movedBytes = bodyBytes > 0 ? report.requests * bodyBytes : report.bytes;
     return {
-      cpuPerGiB: (cpuSeconds(child.pid) - before) / (movedBytes / gibibyte),
+      cpuPerGiB: (cpuSeconds(child.pid) - secondsBefore) / (movedBytes / gibibyte),
       mibPerSecond: movedBytes / mebibyte / report.seconds,
     };
   });
@@ -74,6 +74,6 @@ async function compare(
         targets: [],
       },
     ],
-    notes: [...samples.notes, ...errorNotes(errors)],
+    notes: [...samples.notes, ...errorNotes(errorsByProxy)],
   };
 }

@@ -15,7 +15,7 @@ import type { Scenario } from './scenario.ts';
 
 const connectionsPerStep = 2000;
 /** Connections that are opened at the same time. A proxy then needs only as many connections to the backend. */
-const atOnce = 50;
+const openedAtOnce = 50;
 const settleMs = 500;
 
 export const idleConnections: Scenario = {
@@ -67,8 +67,8 @@ async function measure(proxy: ProxyDefinition, backend: number): Promise<{ first
 const perConnection = (bytes: number): number => bytes / 1024 / connectionsPerStep;
 
 async function openMore(port: number, sockets: Socket[]): Promise<void> {
-  for (let opened = 0; opened < connectionsPerStep; opened += atOnce) {
-    sockets.push(...(await Promise.all(Array.from({ length: atOnce }, () => open(port)))));
+  for (let opened = 0; opened < connectionsPerStep; opened += openedAtOnce) {
+    sockets.push(...(await Promise.all(Array.from({ length: openedAtOnce }, () => open(port)))));
   }
 }
 

@@ -17,7 +17,7 @@ import type { Scenario } from './scenario.ts';
 
 const handshakesPerSecond = 600;
 
-/** `h2c` is HTTP/2 without TLS. The other two use TLS here. */
+/** `h2c` is HTTP/2 without TLS. `h2` and `http/1.1` use TLS here. */
 type Protocol = Parameters<typeof runH2load>[1];
 
 export const http2: Scenario = {
@@ -78,7 +78,7 @@ async function compare(
     return undefined;
   };
   // A proxy that does not speak the protocol is left out.
-  const proxies = selectProxies(peers, options.only).map((one) => ({ ...one, required: false }));
+  const proxies = selectProxies(peers, options.only).map((proxy) => ({ ...proxy, required: false }));
   const started = await startProxies(proxies, await startJsonBackend(), check, setup);
   const send = ({ port }: { readonly port: number }, seconds: number) => runH2load(url(port), protocol, args(seconds));
   try {

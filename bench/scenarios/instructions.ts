@@ -16,7 +16,7 @@ import type { Scenario } from './scenario.ts';
 // After the warm-up, V8 has compiled the functions of a request to their final form. The loads are numbers of requests and not
 // seconds, because a proxy is many times slower under callgrind.
 const warmUpRequests = 60_000;
-const requests = 5_000;
+const countedRequests = 5_000;
 const outputName = 'callgrind.out';
 
 export const instructions: Scenario = {
@@ -27,23 +27,23 @@ export const instructions: Scenario = {
   async run(options) {
     const text =
       'The workload of the first question. callgrind counts the instructions of the proxy itself, without those of the kernel. A round in which V8 compiles functions again has many more.';
-    const folders = new Map<string, string>();
-    const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((one) =>
-      underCallgrind(one, folders),
+    const folderByProxy = new Map<string, string>();
+    const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((proxy) =>
+      underCallgrind(proxy, folderByProxy),
     );
     const started = await startProxies(proxies, await startJsonBackend(), checkResponse);
     const load = ({ port }: RunningProxy, count: number) =>
       runH2load(`http://127.0.0.1:${port}/v1${path}`, 'http/1.1', ['--h1', `-n${count}`, `-c${connections}`]);
     const measure = async (proxy: RunningProxy): Promise<{ count: number }> => {
       await controlCallgrind('--zero', proxy);
-      await load(proxy, requests);
+      await load(proxy, countedRequests);
       await controlCallgrind('--dump', proxy);
-      return { count: countedInstructions(folders.get(proxy.name) ?? '') / requests };
+      return { count: countedInstructions(folderByProxy.get(proxy.name) ?? '') / countedRequests };
     };
     const warmUp = async (proxy: RunningProxy) => {
       await load(proxy, warmUpRequests);
       await controlCallgrind('--instr=on', proxy);
-      await load(proxy, requests);
+      await load(proxy, countedRequests);
     };
     try {
       const samples = await measureRounds(started.running, options.rounds, measure, warmUp);
@@ -56,16 +56,16 @@ export const instructions: Scenario = {
 };
 
 /** Nothing is counted until `--instr=on`, so that the start and the warm-up are faster. */
-function underCallgrind(definition: ProxyDefinition, folders: Map<string, string>): ProxyDefinition {
+function underCallgrind(definition: ProxyDefinition, folderByProxy: Map<string, string>): ProxyDefinition {
   const folder = temporaryFolder();
-  folders.set(definition.name, folder);
+  folderByProxy.set(definition.name, folder);
   const options = ['--tool=callgrind', '--smc-check=all-non-file', '--instr-atstart=no', '--quiet'];
   return {
     ...definition,
     command: (start) => {
-      const { program, args, ...others } = definition.command(start);
-      const all = [...options, `--callgrind-out-file=${join(folder, outputName)}`, program, ...args];
-      return { program: 'valgrind', args: all, ...others };
+      const { program, args, ...otherSettings } = definition.command(start);
+      const callgrindArgs = [...options, `--callgrind-out-file=${join(folder, outputName)}`, program, ...args];
+      return { program: 'valgrind', args: callgrindArgs, ...otherSettings };
     },
   };
 }

@@ -14,7 +14,7 @@ import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
 const clientScript = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
-const rate = 5000;
+const requestsPerSecond = 5000;
 /** The 99.9th percentile needs thousands of requests. */
 const minSeconds = 4;
 
@@ -29,27 +29,27 @@ interface Report {
 
 export const latency: Scenario = {
   name: 'latency',
-  title: `How long does a request take at ${rate.toLocaleString('en')} requests per second?`,
+  title: `How long does a request take at ${requestsPerSecond.toLocaleString('en')} requests per second?`,
   runs: 'quick',
   async run(options) {
-    const set = await startProxies(
+    const proxySet = await startProxies(
       selectProxies([haproxy, gateway, nginx, nodeRelay], options.only),
       await startJsonBackend(),
       checkResponse,
     );
-    const errors = new Map<string, number>();
+    const errorsByProxy = new Map<string, number>();
     const send = async (port: number, seconds: number): Promise<Report> => {
-      const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${rate}`, `${seconds}`];
+      const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${requestsPerSecond}`, `${seconds}`];
       return JSON.parse(await runToEnd({ program: process.execPath, args }, 'load'));
     };
     try {
       const warmUp = ({ port }: RunningProxy) => send(port, options.quick ? 1 : 2);
       const measure = async ({ name, port }: RunningProxy) => {
         const report = await send(port, options.quick ? 1 : Math.max(minSeconds, options.seconds));
-        errors.set(name, (errors.get(name) ?? 0) + report.errors);
+        errorsByProxy.set(name, (errorsByProxy.get(name) ?? 0) + report.errors);
         return { p50: report.p50, p99: report.p99, p999: report.p999, delay99: report.delay99 };
       };
-      const samples = await measureRounds(set.running, options.rounds, measure, warmUp);
+      const samples = await measureRounds(proxySet.running, options.rounds, measure, warmUp);
       const table = (
         figure: string,
         key: 'p50' | 'p99' | 'p999' | 'delay99',
@@ -68,10 +68,10 @@ export const latency: Scenario = {
           table('99.9 % of the requests take at most, ms', 'p999'),
           table('99 % of the requests are sent late by at most, ms', 'delay99'),
         ],
-        notes: [...set.notes, ...samples.notes, ...errorNotes(errors)],
+        notes: [...proxySet.notes, ...samples.notes, ...errorNotes(errorsByProxy)],
       };
     } finally {
-      await set.stop();
+      await proxySet.stop();
     }
   },
 };

@@ -113,8 +113,8 @@ async function compare(
   const check = (port: number) => checkResponse(port, isSecure);
   const started = await startProxies(selectProxies(peers, options.only), await startJsonBackend(), check, setup);
   try {
-    const request = { target: `/v1${path}`, isSecure, ...load };
-    const { cpu, perSecond, notes } = await comparePerRequest(started, request, options, targets);
+    const sameLoad = { target: `/v1${path}`, isSecure, ...load };
+    const { cpu, perSecond, notes } = await comparePerRequest(started, sameLoad, options, targets);
     return { tables: showsRate ? [cpu, perSecond] : [cpu], notes };
   } finally {
     await started.stop();

@@ -42,10 +42,10 @@ function withVersions(count: number): ProxyDefinition {
     required: true,
     command({ port, backendPort, folder }) {
       const upstream = `http://127.0.0.1:${backendPort}`;
-      const old = Array.from({ length: count - 1 }, (_, index) => {
+      const deprecatedLines = Array.from({ length: count - 1 }, (_, index) => {
         return `  /v${index + 1}: { upstream: '${upstream}', deprecation: ${dates.deprecation} }`;
       });
-      const lines = ['routes:', ...old, `  /${newest}: ${upstream}`, 'log: { access: off }', ''];
+      const lines = ['routes:', ...deprecatedLines, `  /${newest}: ${upstream}`, 'log: { access: off }', ''];
       return gatewayCommand({ port, folder, routes: lines.join('\n') });
     },
   };

@@ -20,11 +20,11 @@ export const scavenges: Scenario = {
   title: 'How much time does garbage collection take?',
   runs: 'full',
   async run({ rounds, seconds, quick }) {
-    const backend = await startJsonBackend();
+    const backendPort = await startJsonBackend();
     const starts = Math.max(minStarts, rounds);
     const samples = await measureRounds([gateway], starts, async () => {
-      const { times, requests } = await measure(backend, quick ? 1 : 3, Math.max(minSeconds, seconds));
-      return { micros: (times.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(times) };
+      const { scavengesMs, requests } = await measure(backendPort, quick ? 1 : 3, Math.max(minSeconds, seconds));
+      return { micros: (scavengesMs.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(scavengesMs) };
     });
     return {
       text: `The time of minor garbage collections in the workload of the first question. One sample per start of the gateway, ${starts} starts, because the time can differ between starts.`,
@@ -38,18 +38,19 @@ export const scavenges: Scenario = {
 };
 
 /** Starts a gateway in a process of its own, and returns the duration of each scavenge under load, in ms, and the number of requests. */
-async function measure(backendPort: number, warmUp: number, seconds: number) {
+async function measure(backendPort: number, warmUpSeconds: number, seconds: number) {
   const [port, folder] = [await freePort(), temporaryFolder()];
   const { program, args } = gateway.command({ port, backendPort, folder });
   const output = join(folder, 'stdout');
   const server = await startServer({ program, args: ['--trace-gc', ...args], output }, port, 'proxy');
-  const load = (length: number) => runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length });
+  const load = (loadSeconds: number) =>
+    runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: loadSeconds });
   try {
-    await load(warmUp);
-    const before = scavengesIn(output).length;
+    await load(warmUpSeconds);
+    const countBefore = scavengesIn(output).length;
     const { requests, errors } = await load(seconds);
     if (errors > 0) throw new Error(`${errors} of ${requests} requests failed`);
-    return { times: scavengesIn(output).slice(before), requests };
+    return { scavengesMs: scavengesIn(output).slice(countBefore), requests };
   } finally {
     await server.stop();
   }

@@ -15,7 +15,7 @@ import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
 const clientScript = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
-const rate = 2000;
+const requestsPerSecond = 2000;
 const withoutShadow = 'version-gateway, no shadow';
 
 /** `shadowPort`: the port of `/v2`, which gets the copies of requests to `/v1`. Undefined: `/v1` has no shadow. */
@@ -39,48 +39,51 @@ export const shadow: Scenario = {
   title: 'What does a shadow cost clients, if the other version is down or does not answer?',
   runs: 'named',
   async run(options) {
-    const silent = createServer(() => {}).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
+    const silentServer = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silentServer, 'listening');
     const backendPort = await startJsonBackend();
     const gateways = [
       gatewayWith(withoutShadow, undefined),
       gatewayWith('version-gateway, shadow', backendPort),
       gatewayWith('version-gateway, shadow to a version that is down', await freePort()),
-      gatewayWith('version-gateway, shadow to a version that does not answer', (silent.address() as AddressInfo).port),
+      gatewayWith(
+        'version-gateway, shadow to a version that does not answer',
+        (silentServer.address() as AddressInfo).port,
+      ),
     ];
-    const set = await startProxies(gateways, backendPort, async () => undefined);
-    const errors = new Map<string, number>();
+    const proxySet = await startProxies(gateways, backendPort, async () => undefined);
+    const errorsByProxy = new Map<string, number>();
     const send = async ({ port }: RunningProxy, seconds: number) => {
-      const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${rate}`, `${seconds}`];
+      const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${requestsPerSecond}`, `${seconds}`];
       const written = await runToEnd({ program: process.execPath, args }, 'load');
       return JSON.parse(written) as { readonly p50: number; readonly p99: number; readonly errors: number };
     };
     try {
       const seconds = options.quick ? 1 : Math.max(4, options.seconds);
       const measure = async (proxy: RunningProxy) => {
-        const before = mainThreadSeconds(proxy.child.pid);
+        const secondsBefore = mainThreadSeconds(proxy.child.pid);
         const { p50, p99, errors: failed } = await send(proxy, seconds);
-        errors.set(proxy.name, (errors.get(proxy.name) ?? 0) + failed);
-        const micros = ((mainThreadSeconds(proxy.child.pid) - before) * 1e6) / (rate * seconds);
+        errorsByProxy.set(proxy.name, (errorsByProxy.get(proxy.name) ?? 0) + failed);
+        const micros = ((mainThreadSeconds(proxy.child.pid) - secondsBefore) * 1e6) / (requestsPerSecond * seconds);
         return { micros, p50, p99 };
       };
       const warmUp = (proxy: RunningProxy) => send(proxy, options.quick ? 1 : 2);
-      const samples = await measureRounds(set.running, options.rounds, measure, warmUp);
+      const samples = await measureRounds(proxySet.running, options.rounds, measure, warmUp);
       const table = (figure: string, key: 'micros' | 'p50' | 'p99', targets: Table['targets'] = []): Table => {
         return { figure, digits: 2, baseline: withoutShadow, rows: samples.rows(key), targets };
       };
       return {
-        text: `The workload of the first question at ${rate.toLocaleString('en')} requests per second, with 1 % of them sampled. Copies are sent by another thread, at most 5 per second.`,
+        text: `The workload of the first question at ${requestsPerSecond.toLocaleString('en')} requests per second, with 1 % of them sampled. Copies are sent by another thread, at most 5 per second.`,
         tables: [
           table('CPU time per request of the serving thread, µs', 'micros'),
           table('50 % of the requests take at most, ms', 'p50'),
           table('99 % of the requests take at most, ms', 'p99'),
         ],
-        notes: [...set.notes, ...samples.notes, ...errorNotes(errors)],
+        notes: [...proxySet.notes, ...samples.notes, ...errorNotes(errorsByProxy)],
       };
     } finally {
-      await set.stop();
-      silent.close();
+      await proxySet.stop();
+      silentServer.close();
     }
   },
 };

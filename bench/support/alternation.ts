@@ -38,20 +38,22 @@ export async function alternate(
   restrictions: RestrictionUpdate = {},
 ): Promise<void> {
   const figures = variants.map((variant) => ({ variant, cpuMicros: 0, threadMicros: 0, requests: 0 }));
-  const recorders = new Map(figures.map((figure) => [figure, countingRecorder(figure, figure.variant.recorder)]));
+  const recorderByFigure = new Map(
+    figures.map((figure) => [figure, countingRecorder(figure, figure.variant.recorder)]),
+  );
   const dataPlane = new DataPlane(variants[0].snapshot);
   // The same restrictions for all variants: the data plane keeps them when the snapshot changes.
   await dataPlane.restrict(restrictions);
   const server = createClientListener(variants[0].snapshot.gateway, dataPlane.context);
   const shuffled = () => figures.toSorted(() => Math.random() - 0.5);
-  let order = shuffled();
-  let current = order.shift();
+  let upcoming = shuffled();
+  let current = upcoming.shift();
   const cpuTimes = () => ({ cpu: process.cpuUsage(), thread: process.threadCpuUsage() });
   let before = cpuTimes();
   const activate = (figure: (typeof figures)[number]): void => {
     const { snapshot } = figure.variant;
     if (dataPlane.current !== snapshot) dataPlane.apply(snapshot);
-    dataPlane.context.recorder = recorders.get(figure);
+    dataPlane.context.recorder = recorderByFigure.get(figure);
   };
   if (current) activate(current);
   setInterval(() => {
@@ -60,8 +62,8 @@ export async function alternate(
       current.cpuMicros += after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
       current.threadMicros += after.thread.user + after.thread.system - before.thread.user - before.thread.system;
     }
-    current = order.shift();
-    if (order.length === 0) order = shuffled();
+    current = upcoming.shift();
+    if (upcoming.length === 0) upcoming = shuffled();
     if (current) activate(current);
     before = cpuTimes();
   }, intervalMs);
@@ -69,8 +71,8 @@ export async function alternate(
     for (const figure of figures) Object.assign(figure, { cpuMicros: 0, threadMicros: 0, requests: 0 });
   });
   setInterval(() => {
-    const shown = figures.map(({ variant: { name }, ...rest }): VariantFigure => ({ name, ...rest }));
-    writeFileSync(join(folder, 'figures.tmp'), JSON.stringify(shown));
+    const written = figures.map(({ variant: { name }, ...counts }): VariantFigure => ({ name, ...counts }));
+    writeFileSync(join(folder, 'figures.tmp'), JSON.stringify(written));
     renameSync(join(folder, 'figures.tmp'), join(folder, 'figures.json'));
   }, 1000);
   await listen(server, variants[0].snapshot.gateway.listen);

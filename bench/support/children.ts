@@ -21,7 +21,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-const alive = new Set<number>();
+const livingPids = new Set<number>();
 const folders = new Set<string>();
 
 /** Creates a folder that is removed when this process exits. */
@@ -34,27 +34,28 @@ export function temporaryFolder(): string {
 
 /** Starts a server and waits until it accepts connections on `port`; tries every `attemptMs`. */
 export async function startServer(command: Command, port: number, core: Core, attemptMs?: number): Promise<Child> {
-  const log = join(temporaryFolder(), 'stderr');
-  const errors = openSync(log, 'w');
-  const output = command.output === undefined ? 'ignore' : openSync(command.output, 'w');
+  const errorFile = join(temporaryFolder(), 'stderr');
+  const errorDescriptor = openSync(errorFile, 'w');
+  const outputDescriptor = command.output === undefined ? 'ignore' : openSync(command.output, 'w');
   const { program, args } = pinned(command, core);
   const child = spawn(program, args, {
     env: { ...process.env, NODE_ENV: 'production', ...command.env },
-    stdio: ['ignore', output, errors],
+    stdio: ['ignore', outputDescriptor, errorDescriptor],
   });
-  closeSync(errors);
-  if (typeof output === 'number') closeSync(output);
+  closeSync(errorDescriptor);
+  if (typeof outputDescriptor === 'number') closeSync(outputDescriptor);
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
   const { pid } = child;
   if (pid === undefined) throw new Error(`cannot start ${command.program}`);
-  alive.add(pid);
-  ended.then(() => alive.delete(pid));
+  livingPids.add(pid);
+  ended.then(() => livingPids.delete(pid));
   const stop = () => stopTree(child, pid, ended);
   try {
     await waitUntilListening(
       port,
       () => {
-        if (!alive.has(pid)) throw new Error(`${command.program} ended: ${readFileSync(log, 'utf8').slice(-2000)}`);
+        if (!livingPids.has(pid))
+          throw new Error(`${command.program} ended: ${readFileSync(errorFile, 'utf8').slice(-2000)}`);
       },
       attemptMs,
     );
@@ -70,23 +71,23 @@ export async function runToEnd(command: Command, core: Core): Promise<string> {
   cleanUpOnExit();
   const { program, args } = pinned(command, core);
   const child = spawn(program, args, { env: { ...process.env, ...command.env }, stdio: ['ignore', 'pipe', 'inherit'] });
-  if (child.pid !== undefined) alive.add(child.pid);
+  if (child.pid !== undefined) livingPids.add(child.pid);
   let written = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     written += text;
   });
   const [code] = await once(child, 'close');
-  if (child.pid !== undefined) alive.delete(child.pid);
+  if (child.pid !== undefined) livingPids.delete(child.pid);
   if (code !== 0) throw new Error(`${command.program} ended with ${code}: ${written}`);
   return written;
 }
 
 /** Sends SIGTERM. After one second, kills the whole process tree: without its master, the worker of nginx would keep running. */
 async function stopTree(child: ChildProcess, pid: number, ended: Promise<void>): Promise<void> {
-  if (!alive.has(pid)) return;
+  if (!livingPids.has(pid)) return;
   child.kill('SIGTERM');
   await Promise.race([ended, sleep(1000, undefined, { ref: false })]);
-  if (alive.has(pid)) killTree(pid);
+  if (livingPids.has(pid)) killTree(pid);
   await ended;
 }
 
@@ -106,7 +107,7 @@ function cleanUpOnExit(): void {
   if (isCleanUpRegistered) return;
   isCleanUpRegistered = true;
   process.once('exit', () => {
-    for (const pid of alive) killTree(pid);
+    for (const pid of livingPids) killTree(pid);
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
   process.once('SIGINT', () => process.exit(130));

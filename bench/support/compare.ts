@@ -25,9 +25,10 @@ export async function comparePerRequest(
   options: Options,
   targets: readonly Target[],
 ): Promise<Comparison> {
-  const { target, isSecure, ...rest } = load;
+  const { target, isSecure, ...otherSettings } = load;
   const url = (port: number) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}${target}`;
-  const send = ({ port }: RunningProxy, seconds: number) => runLoad({ ...rest, url: url(port), connections, seconds });
+  const send = ({ port }: RunningProxy, seconds: number) =>
+    runLoad({ ...otherSettings, url: url(port), connections, seconds });
   return compareCpu(set, send, options, targets);
 }
 
@@ -38,14 +39,14 @@ export async function compareCpu(
   { rounds, seconds, quick }: Options,
   targets: readonly Target[],
 ): Promise<Comparison> {
-  const errors = new Map<string, number>();
+  const errorsByProxy = new Map<string, number>();
   const warmUp = (proxy: RunningProxy) => send(proxy, quick ? 1 : 2);
   const measure = async (proxy: RunningProxy) => {
-    const before = cpuSeconds(proxy.child.pid);
+    const secondsBefore = cpuSeconds(proxy.child.pid);
     const report = await send(proxy, seconds);
-    errors.set(proxy.name, (errors.get(proxy.name) ?? 0) + report.errors);
+    errorsByProxy.set(proxy.name, (errorsByProxy.get(proxy.name) ?? 0) + report.errors);
     return {
-      cpuMicros: ((cpuSeconds(proxy.child.pid) - before) * 1e6) / report.requests,
+      cpuMicros: ((cpuSeconds(proxy.child.pid) - secondsBefore) * 1e6) / report.requests,
       perSecond: report.requests / report.seconds,
     };
   };
@@ -58,11 +59,13 @@ export async function compareCpu(
       rows: samples.rows('perSecond'),
       targets: [],
     },
-    notes: [...notes, ...samples.notes, ...errorNotes(errors)],
+    notes: [...notes, ...samples.notes, ...errorNotes(errorsByProxy)],
   };
 }
 
 /** A note for each proxy with failed requests, because its figures are not comparable. */
-export function errorNotes(errors: ReadonlyMap<string, number>): string[] {
-  return [...errors].filter(([, count]) => count > 0).map(([name, count]) => `${name}: ${count} requests FAILED.`);
+export function errorNotes(errorsByProxy: ReadonlyMap<string, number>): string[] {
+  return [...errorsByProxy]
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${name}: ${count} requests FAILED.`);
 }

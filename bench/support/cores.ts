@@ -6,19 +6,19 @@ import { programVersion } from './versions.ts';
 /** `proxy`: the core of the measured proxy. `load`: all other cores, for the load generator and the backend. `any`: not pinned. */
 export type Core = 'proxy' | 'load' | 'any';
 
-const allowed = allowedCores();
-const canPin = allowed.length > 1 && programVersion('taskset', ['--version']) !== undefined;
+const usableCores = allowedCores();
+const canPin = usableCores.length > 1 && programVersion('taskset', ['--version']) !== undefined;
 
 export const coreLayout = canPin
-  ? `proxy on core ${allowed.at(-1)}, load generator and backend on ${allowed.slice(0, -1).join(', ')}`
+  ? `proxy on core ${usableCores.at(-1)}, load generator and backend on ${usableCores.slice(0, -1).join(', ')}`
   : 'not pinned to cores';
 
 export function pinned(command: Command, core: Core): { program: string; args: string[] } {
   const { program, args } = command;
   if (core === 'any' || !canPin) return { program, args: [...args] };
-  const list = core === 'proxy' ? [allowed.at(-1)] : allowed.slice(0, -1);
+  const cores = core === 'proxy' ? [usableCores.at(-1)] : usableCores.slice(0, -1);
   // taskset calls exec, so its process ID becomes that of the program to measure.
-  return { program: 'taskset', args: ['-c', list.join(','), program, ...args] };
+  return { program: 'taskset', args: ['-c', cores.join(','), program, ...args] };
 }
 
 function allowedCores(): number[] {

@@ -3,21 +3,21 @@
  * answered. The latency of a request counts from the time at which it is due. So a pause of the proxy delays all requests
  * that are due meanwhile. With a generator that waits for answers, it would delay only one request per connection. Every
  * millisecond, one group of requests is due. With CLIENTS and ROUTES, the requests alternate between that many
- * clients and that many routes below the URL. The report then has the number of answers for
- * each pair of client and route: `answers[client + CLIENTS * route]`.
+ * clients and that many routes below the URL. The report then has the number of answers for each pair of client and route:
+ * `answers[client + CLIENTS * route]`.
  */
 import { connect } from 'node:net';
 import { ResponseReader } from './responseReader.ts';
 
 const [address = '', rate = '5000', seconds = '1', clients = '0', routes = '0'] = process.argv.slice(2);
 const url = new URL(address);
-const mix = Array.from({ length: Number(clients) * Number(routes) }, (_one, number) => {
-  const [client, route] = [number % Number(clients), Math.floor(number / Number(clients))];
+const mixedHeads = Array.from({ length: Number(clients) * Number(routes) }, (_, index) => {
+  const [client, route] = [index % Number(clients), Math.floor(index / Number(clients))];
   return headOf(`${url.pathname}/r${route}`, `X-Client-Id: client-${client}\r\n`);
 });
-const heads = mix.length > 0 ? mix : [headOf(url.pathname, '')];
+const heads = mixedHeads.length > 0 ? mixedHeads : [headOf(url.pathname, '')];
 const answers = heads.map(() => 0);
-const perMs = Number(rate) / 1000;
+const requestsPerMs = Number(rate) / 1000;
 const durationMs = Number(seconds) * 1000;
 /** Opened before the first request. Further connections are opened if all of these are busy. */
 const firstConnections = 64;
@@ -84,16 +84,17 @@ function open(): void {
 for (let number = 0; number < firstConnections; number++) open();
 
 let startedAt = 0;
-let sent = 0;
-const total = Math.round(perMs * durationMs);
+/** How many requests were due so far: written, or waiting for a connection. */
+let scheduled = 0;
+const total = Math.round(requestsPerMs * durationMs);
 
 function sendDue(): void {
   const now = performance.now();
   const dueMs = Math.floor(now - startedAt);
-  const dueCount = Math.min(total, Math.floor(dueMs * perMs));
-  if (sent < dueCount) delays.push(now - (startedAt + Math.ceil((sent + 1) / perMs)));
-  for (; sent < dueCount; sent++) {
-    const dueAt = startedAt + Math.ceil((sent + 1) / perMs);
+  const dueCount = Math.min(total, Math.floor(dueMs * requestsPerMs));
+  if (scheduled < dueCount) delays.push(now - (startedAt + Math.ceil((scheduled + 1) / requestsPerMs)));
+  for (; scheduled < dueCount; scheduled++) {
+    const dueAt = startedAt + Math.ceil((scheduled + 1) / requestsPerMs);
     // The connection that is idle for the longest time, so that the proxy closes none as unused.
     const connection = idle.shift();
     if (connection) connection.send(dueAt);
@@ -102,7 +103,7 @@ function sendDue(): void {
       if (connections < mostConnections) open();
     }
   }
-  if (sent === total) awaitRest(now + graceMs);
+  if (scheduled === total) awaitRest(now + graceMs);
   else setTimeout(sendDue, 1);
 }
 
@@ -114,16 +115,16 @@ function awaitRest(until: number): void {
 function finish(): void {
   latencies.sort((a, b) => a - b);
   delays.sort((a, b) => a - b);
-  const at = (values: readonly number[], share: number) => values[Math.floor(values.length * share)] ?? 0;
+  const percentile = (values: readonly number[], share: number) => values[Math.floor(values.length * share)] ?? 0;
   const unanswered = total - latencies.length;
   const report = {
     requests: latencies.length,
-    p50: at(latencies, 0.5),
-    p99: at(latencies, 0.99),
-    p999: at(latencies, 0.999),
-    delay99: at(delays, 0.99),
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    p999: percentile(latencies, 0.999),
+    delay99: percentile(delays, 0.99),
     errors: Math.max(errors, unanswered),
-    ...(mix.length > 0 && { answers }),
+    ...(mixedHeads.length > 0 && { answers }),
   };
   process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
 }

@@ -53,10 +53,10 @@ export async function runH2load(
   args: readonly string[],
 ): Promise<Pick<LoadReport, 'requests' | 'seconds' | 'errors'>> {
   const written = await runToEnd({ program: 'h2load', args: ['-N', '10s', ...args, url] }, 'load');
-  const read = (pattern: RegExp) => pattern.exec(written)?.[1];
-  const used = read(/^Application protocol: (\S+)/m);
-  if (used !== protocol) throw new Error(`h2load uses ${used ?? 'no protocol'}, not ${protocol}`);
-  const [requests, succeeded] = [Number(read(/ (\d+) done,/)), Number(read(/ (\d+) 2xx,/))];
+  const matchIn = (pattern: RegExp) => pattern.exec(written)?.[1];
+  const usedProtocol = matchIn(/^Application protocol: (\S+)/m);
+  if (usedProtocol !== protocol) throw new Error(`h2load uses ${usedProtocol ?? 'no protocol'}, not ${protocol}`);
+  const [requests, succeeded] = [Number(matchIn(/ (\d+) done,/)), Number(matchIn(/ (\d+) 2xx,/))];
   const [, amount, unit] = /^finished in ([\d.]+)(m?s)/m.exec(written) ?? [];
   return { requests, seconds: Number(amount) / (unit === 'ms' ? 1000 : 1), errors: requests - succeeded };
 }

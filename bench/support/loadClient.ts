@@ -7,9 +7,9 @@ import { connect } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import { ResponseReader } from './responseReader.ts';
 
-const [address = '', connections = '64', seconds = '1'] = process.argv.slice(2);
+const [urlText = '', connections = '64', seconds = '1'] = process.argv.slice(2);
 const bodyBytes = Number(process.env['BODY_BYTES'] ?? 0);
-const url = new URL(address);
+const url = new URL(urlText);
 const body = Buffer.alloc(bodyBytes, 'x');
 const head = Buffer.from(
   bodyBytes > 0
@@ -23,9 +23,9 @@ let errors = 0;
 let isOver = false;
 
 function openConnection(): void {
-  const address = { port: Number(url.port), host: url.hostname };
+  const endpoint = { port: Number(url.port), host: url.hostname };
   const socket =
-    url.protocol === 'https:' ? connectSecurely({ ...address, rejectUnauthorized: false }) : connect(address);
+    url.protocol === 'https:' ? connectSecurely({ ...endpoint, rejectUnauthorized: false }) : connect(endpoint);
   socket.setNoDelay();
   const reader = new ResponseReader();
   let sentAt = 0;
@@ -51,9 +51,16 @@ for (let number = 0; number < Number(connections); number++) openConnection();
 
 setTimeout(() => {
   isOver = true;
-  const elapsed = (performance.now() - startedAt) / 1000;
+  const elapsedSeconds = (performance.now() - startedAt) / 1000;
   latencies.sort((a, b) => a - b);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
-  const report = { requests: latencies.length, seconds: elapsed, bytes, p50: at(0.5), p99: at(0.99), errors };
+  const percentile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  const report = {
+    requests: latencies.length,
+    seconds: elapsedSeconds,
+    bytes,
+    p50: percentile(0.5),
+    p99: percentile(0.99),
+    errors,
+  };
   process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
 }, Number(seconds) * 1000);

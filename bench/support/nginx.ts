@@ -8,7 +8,7 @@ export const nginxVersion = programVersion('nginx', ['-v']);
 /** The command of an nginx with one worker, which writes only below `folder`. `http`: the content of its http block. */
 export function nginxCommand(folder: string, http: string): Command {
   const file = join(folder, 'nginx.conf');
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const temporaryFileKinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   writeFileSync(
     file,
     `${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -21,7 +21,7 @@ export function nginxCommand(folder: string, http: string): Command {
       # A request and its small body are read at once, so that nginx does not answer before the body has arrived.
       client_header_buffer_size 4k;
       access_log off;
-      ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n')}
+      ${temporaryFileKinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n')}
       ${http}
     }`,
   );

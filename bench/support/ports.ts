@@ -13,14 +13,14 @@ export async function freePort(host = '127.0.0.1'): Promise<number> {
 }
 
 // Under valgrind, a gateway takes about ten seconds to start.
-const timeoutMs = 60_000;
+const startTimeoutMs = 60_000;
 
 /** Waits until `port` accepts connections; tries every `attemptMs`. `check` may throw to end the wait. */
 export async function waitUntilListening(port: number, check: () => void, attemptMs = 50): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = Date.now() + startTimeoutMs;
   while (!(await accepts(port))) {
     check();
-    if (Date.now() > deadline) throw new Error(`nothing listens on port ${port} after ${timeoutMs} ms`);
+    if (Date.now() > deadline) throw new Error(`nothing listens on port ${port} after ${startTimeoutMs} ms`);
     await sleep(attemptMs);
   }
 }

@@ -5,14 +5,14 @@ const ticksPerSecond = 100;
 
 /** The process and all its living descendants: nginx does its work in a child. */
 export function processTree(pid: number): number[] {
-  const children = new Map<number, number[]>();
+  const childrenByParent = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     const child = Number(name);
     const parent = Number.isInteger(child) ? Number(stat(child)?.[1]) : Number.NaN;
-    if (!Number.isNaN(parent)) children.set(parent, [...(children.get(parent) ?? []), child]);
+    if (!Number.isNaN(parent)) childrenByParent.set(parent, [...(childrenByParent.get(parent) ?? []), child]);
   }
   const tree = [pid];
-  for (const member of tree) tree.push(...(children.get(member) ?? []));
+  for (const member of tree) tree.push(...(childrenByParent.get(member) ?? []));
   return tree;
 }
 

@@ -4,20 +4,21 @@ export class ResponseReader {
   #head = '';
   /** Missing bytes of the body; undefined while the head is incomplete. */
   #missingBytes: number | undefined;
+  /** The last five characters of the body so far. */
   #tail = '';
 
   /** Returns true once the response is complete. */
   take(chunk: Buffer): boolean {
     let bodyBytes = chunk.length;
     if (this.#missingBytes === undefined) {
-      const before = this.#head.length;
+      const earlierLength = this.#head.length;
       this.#head += chunk.toString('latin1');
-      const end = this.#head.indexOf('\r\n\r\n');
-      if (end < 0) return false;
+      const headEnd = this.#head.indexOf('\r\n\r\n');
+      if (headEnd < 0) return false;
       this.status = Number(this.#head.slice(9, 12));
-      const length = /\r\ncontent-length: *(\d+)/i.exec(this.#head.slice(0, end))?.[1];
-      this.#missingBytes = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
-      bodyBytes = before + chunk.length - (end + 4);
+      const contentLength = /\r\ncontent-length: *(\d+)/i.exec(this.#head.slice(0, headEnd))?.[1];
+      this.#missingBytes = contentLength === undefined ? Number.POSITIVE_INFINITY : Number(contentLength);
+      bodyBytes = earlierLength + chunk.length - (headEnd + 4);
     }
     this.#missingBytes -= bodyBytes;
     if (this.#missingBytes > 0 && !this.#endsWithLastChunk(chunk)) return false;

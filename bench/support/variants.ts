@@ -15,15 +15,15 @@ export async function measureVariants(
   probe: string,
   { quick, rounds, seconds }: Options,
   args: readonly string[] = [],
-  request: Pick<Load, 'mix'> = {},
+  loadSettings: Pick<Load, 'mix'> = {},
   startBackend = startJsonBackend,
 ): Promise<{ readonly figures: readonly VariantFigure[]; readonly notes: readonly string[] }> {
-  const [port, backend, folder] = [await freePort(), await startBackend(), temporaryFolder()];
+  const [port, backendPort, folder] = [await freePort(), await startBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
-  const probeArgs = [file, String(port), String(backend), folder, ...args];
+  const probeArgs = [file, String(port), String(backendPort), folder, ...args];
   const server = await startServer({ program: process.execPath, args: probeArgs }, port, 'proxy');
-  const load = (length: number) =>
-    runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: length, ...request });
+  const load = (loadSeconds: number) =>
+    runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: loadSeconds, ...loadSettings });
   try {
     await load(quick ? 2 : 5); // compilers warm up
     process.kill(server.pid, 'SIGUSR2');

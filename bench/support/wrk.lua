@@ -34,12 +34,12 @@ if rate > 0 then
     ffi.C.gettimeofday(time, nil)
     return tonumber(time.s) * 1000 + tonumber(time.us) / 1000
   end
-  local free
+  local next_slot
   function delay()
-    local at = now()
+    local now_ms = now()
     -- After a pause, only the requests of the last second are sent late.
-    free = math.max((free or at) + 1000 / rate, at - 1000)
-    return math.max(0, math.floor(free - at + 0.5))
+    next_slot = math.max((next_slot or now_ms) + 1000 / rate, now_ms - 1000)
+    return math.max(0, math.floor(next_slot - now_ms + 0.5))
   end
 end
 

@@ -9,16 +9,16 @@ export function listCocktails(menu: Menu): RequestHandler {
   return (req, res) => {
     const base = readBase(req.query);
     const limit = readInteger(req.query, 'limit', { min: 1, max: 50 }) ?? 10;
-    const after = readInteger(req.query, 'cursor', { min: 0, max: 999_999_999 }) ?? 0;
+    const afterId = readInteger(req.query, 'cursor', { min: 0, max: 999_999_999 }) ?? 0;
 
-    const { cocktails, hasMore } = menu.page({ base, after, limit });
+    const { cocktails, hasMore } = menu.page({ base, after: afterId, limit });
     const last = cocktails.at(-1);
     if (hasMore && last !== undefined) {
       const next = new URLSearchParams({ ...(base && { base }), limit: String(limit), cursor: String(last.id) });
       res.set('Link', `</cocktails?${next}>; rel="next"`);
     }
 
-    res.cookie('last_seen', String(menu.newest), {
+    res.cookie('last_seen', String(menu.newestId), {
       path: '/cocktails',
       httpOnly: true,
       sameSite: 'lax',
@@ -33,6 +33,6 @@ export function listCocktails(menu: Menu): RequestHandler {
 
 // An invalid cookie is ignored.
 function lastSeenBy(req: Request): number | undefined {
-  const found = /(?:^|;\s*)last_seen=(\d{1,9})(?:;|$)/.exec(req.headers.cookie ?? '');
-  return found ? Number(found[1]) : undefined;
+  const match = /(?:^|;\s*)last_seen=(\d{1,9})(?:;|$)/.exec(req.headers.cookie ?? '');
+  return match ? Number(match[1]) : undefined;
 }

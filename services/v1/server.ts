@@ -17,8 +17,8 @@ server.on('error', (error) => {
 
 server.listen(port, host, () => {
   // Port 0 lets the system choose, so the line names the port it chose.
-  const { port: actual } = server.address() as AddressInfo;
-  console.log(`cocktails v1 is listening on http://${host.includes(':') ? `[${host}]` : host}:${actual}`);
+  const { port: actualPort } = server.address() as AddressInfo;
+  console.log(`cocktails v1 is listening on http://${host.includes(':') ? `[${host}]` : host}:${actualPort}`);
 });
 
 // `once`: a second signal has no handler, so it ends the process immediately.

@@ -22,22 +22,22 @@ export interface Page {
 }
 
 // About 6 MB of the largest cocktails that the contract allows.
-const maxAdded = 1000;
+const maxAddedCocktails = 1000;
 
 /** The cocktails in memory, by ascending id. A restart removes the added ones. */
 export class Menu {
   #cocktails: Cocktail[] = houseCocktails.map((draft, index) => ({ id: index + 1, ...draft }));
-  #newest = houseCocktails.length;
+  #newestId = houseCocktails.length;
 
   /** The highest id given so far. */
-  get newest(): number {
-    return this.#newest;
+  get newestId(): number {
+    return this.#newestId;
   }
 
   /** At most `limit` cocktails with an id above `after`. Added cocktails do not shift the pages. */
   page({ base, after, limit }: { base: Base | undefined; after: number; limit: number }): Page {
-    const rest = this.#cocktails.filter((cocktail) => cocktail.id > after && (!base || cocktail.base === base));
-    return { cocktails: rest.slice(0, limit), hasMore: rest.length > limit };
+    const matching = this.#cocktails.filter((cocktail) => cocktail.id > after && (!base || cocktail.base === base));
+    return { cocktails: matching.slice(0, limit), hasMore: matching.length > limit };
   }
 
   countAfter(id: number): number {
@@ -50,10 +50,11 @@ export class Menu {
 
   /** If the menu is full, removes the oldest added cocktail. House cocktails are never removed. */
   add(draft: Draft): Cocktail {
-    this.#newest += 1;
-    const cocktail = { id: this.#newest, ...draft };
+    this.#newestId += 1;
+    const cocktail = { id: this.#newestId, ...draft };
     this.#cocktails.push(cocktail);
-    if (this.#cocktails.length > houseCocktails.length + maxAdded) this.#cocktails.splice(houseCocktails.length, 1);
+    if (this.#cocktails.length > houseCocktails.length + maxAddedCocktails)
+      this.#cocktails.splice(houseCocktails.length, 1);
     return cocktail;
   }
 
