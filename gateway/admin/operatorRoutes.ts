@@ -173,12 +173,12 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         return operations.report();
       };
       const versions = [...snapshot.versions.keys()];
-      // `countsAwaited`: true after the wait for the counts of the other gateways.
-      const ask = async (countsAwaited: boolean): Promise<AnswerBody | AnswerProblem> => {
+      // `wereCountsAwaited`: true after the wait for the counts of the other gateways.
+      const ask = async (wereCountsAwaited: boolean): Promise<AnswerBody | AnswerProblem> => {
         const report = await flushAndReport();
         const remarks = versions.flatMap((version) => {
           const facts = question && fleet?.facts(version, now - since, { report, ...question });
-          return facts ? [...facts.gaps, ...(countsAwaited ? facts.unsent : []), ...facts.notes] : [];
+          return facts ? [...facts.gaps, ...(wereCountsAwaited ? facts.unsent : []), ...facts.notes] : [];
         });
         const distinctRemarks = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
         return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinctRemarks });

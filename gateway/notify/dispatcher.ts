@@ -177,11 +177,10 @@ export class Dispatcher {
 
   async #addTo(kind: QueueKind, event: NotifyEvent, key: string): Promise<'known' | 'full' | 'failed' | undefined> {
     const add = (queue: NotifyQueue) => queue.add(event, key, this.#clock.now());
-    const [outcome] = await this.#useQueue(kind, add, 'failed' as const);
+    const outcome = await this.#useQueue(kind, add, 'failed' as const);
     if (outcome !== 'failed' || kind !== 'file') return outcome;
     // A full disk makes the file of the queue unusable. The queue in memory can still send a notification about it.
-    const [memoryOutcome] = await this.#useQueue('memory', add, 'failed' as const);
-    return memoryOutcome;
+    return this.#useQueue('memory', add, 'failed' as const);
   }
 
   #remember(id: string): void {
@@ -202,7 +201,7 @@ export class Dispatcher {
       // A reload may remove the receiver or change its secret.
       while (this.#receivers.get(key) === state && !isPaused(state, this.#clock.now())) {
         if (!(await this.#record(kind, state))) break;
-        const [claimed] = await this.#useQueue(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
+        const claimed = await this.#useQueue(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
         const { event, attempt, queued } = claimed;
         const answer = await sendEvent(event, state.receiver, this.#clock.now());
@@ -229,7 +228,7 @@ export class Dispatcher {
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;
-    const [isRecorded] = await this.#useQueue(kind, (queue) => queue.record(...result).then(() => true), false);
+    const isRecorded = await this.#useQueue(kind, (queue) => queue.record(...result).then(() => true), false);
     if (isRecorded) unrecorded.delete(kind);
     return isRecorded;
   }
@@ -239,32 +238,32 @@ export class Dispatcher {
     const results: Result[] = [];
     for (const kind of wanted) {
       if (kind === 'memory' && !this.#queues.has('memory')) continue;
-      const [result] = await this.#useQueue(kind, work, undefined);
+      const result = await this.#useQueue(kind, work, undefined);
       if (result !== undefined) results.push(result);
     }
     return results;
   }
 
-  /** Runs `work` on a queue, which is opened if necessary. @returns its result in a list, or `failed` */
+  /** Runs `work` on a queue, which is opened if necessary. @returns its result, or `failed` */
   async #useQueue<Result, Failed>(
     kind: QueueKind,
     work: (queue: NotifyQueue) => Promise<Result>,
     failed: Failed,
-  ): Promise<[Result | Failed]> {
+  ): Promise<Result | Failed> {
     try {
       const queue = this.#queues.get(kind) ?? (await this.#open(kind));
       this.#queues.set(kind, queue);
       const result = await work(queue);
       this.#problems.delete(kind);
       this.#outages[kind].recovered(`${this.#nameOf(kind)} can be used again.`);
-      return [result];
+      return result;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const kept = kind === 'file' ? 'are kept in memory' : 'are not queued';
       const problem = `${this.#nameOf(kind)} cannot be used: ${printableExcerpt(reason, 200)}.  Events ${kept} until it can be used again.`;
       this.#problems.set(kind, problem);
       this.#outages[kind].failed(problem);
-      return [failed];
+      return failed;
     }
   }
 

@@ -48,10 +48,10 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
   const allDates = datesOf(snapshot, now);
   const nextDates = allDates.filter(({ at }) => at > now);
-  const reached = [...allDates.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort(
+  const datesReached = [...allDates.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort(
     (a, b) => a.at - b.at,
   );
-  const changes = [...reached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
+  const changes = [...datesReached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
   const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
   const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
   return {

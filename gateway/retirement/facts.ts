@@ -3,7 +3,7 @@ import { RouteEnds } from '../lifecycle/announcement.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
-import { foldedRoutes, type LedgerRoute } from '../usage/counting/routeNames.ts';
+import { type LedgerRoute, requestsWithoutRoute } from '../usage/counting/routeNames.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
 import type { ClientCounts, ClientUse, PastClient, RouteQueries, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
@@ -165,7 +165,7 @@ async function factsWithoutProblem(
   return {
     version: name,
     route,
-    withoutRoute: route ? await foldedRoutes(sources.queries, name, since) : 0,
+    withoutRoute: route ? await requestsWithoutRoute(sources.queries, name, since) : 0,
     now,
     stage: version ? stageOf(version, now) : 'removed',
     ...dates,

@@ -159,7 +159,7 @@ async function usedPaths(version: string, queries: UsageQueries): Promise<string
 }
 
 /** The requests that may belong to any route, because the version has more routes than are counted separately. */
-export async function foldedRoutes(
+export async function requestsWithoutRoute(
   queries: Pick<RouteQueries, 'routes'>,
   version: string,
   since: number,

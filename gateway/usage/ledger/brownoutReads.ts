@@ -72,11 +72,11 @@ export class BrownoutReads implements BrownoutQueries {
     );
     // The days are read only for clients whose last use of the successor is too late, because an earlier use may be in time.
     const laterUsers = rows.filter((row) => row.successor_first < moveUntil && row.successor_used >= moveUntil);
-    const uses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, isUse);
+    const lastUses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, isUse);
     const useOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
-      used < moveUntil ? used : (uses.get(client) ?? 0);
+      used < moveUntil ? used : (lastUses.get(client) ?? 0);
     const laterCallers = rows.filter((row) => row.called >= retryUntil && useOf(row) < row.first);
-    const calls = await this.#latestCalls(versionId, laterCallers, period.at, retryUntil);
+    const lastCalls = await this.#latestCalls(versionId, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
       client: row.client,
       name: this.#nameOf(row.client),
@@ -84,7 +84,7 @@ export class BrownoutReads implements BrownoutQueries {
       first: row.first,
       last: row.last,
       lastCall: row.called,
-      lastRetry: row.called < retryUntil ? row.called : (calls.get(row.id) ?? 0),
+      lastRetry: row.called < retryUntil ? row.called : (lastCalls.get(row.id) ?? 0),
       successorUse: useOf(row),
     }));
   }
@@ -129,7 +129,7 @@ export class BrownoutReads implements BrownoutQueries {
     condition = '',
   ): Promise<ReadonlyMap<number, number>> {
     const [first, last] = [`${dayBegin} + first`, `${dayBegin} + last`];
-    const found = new Map<number, number>();
+    const latestById = new Map<number, number>();
     let notFound = clients.map(({ id }) => id);
     // The last day comes first: most clients that still call have called on that day, and are not looked for on earlier days.
     for (const day of daysFrom(at, until).reverse()) {
@@ -140,10 +140,10 @@ export class BrownoutReads implements BrownoutQueries {
           WHERE version = ? AND span = ? AND item ${this.#database.isInList} AND ${first} < ? ${condition}`,
         [until, version, day, notFound, until],
       );
-      for (const row of rows) found.set(row.id, row.called_at);
-      notFound = notFound.filter((id) => !found.has(id));
+      for (const row of rows) latestById.set(row.id, row.called_at);
+      notFound = notFound.filter((id) => !latestById.has(id));
     }
-    return found;
+    return latestById;
   }
 
   /** 0 if the version has no requests. */

@@ -36,9 +36,9 @@ export async function arrivalsIn(
     `SELECT DISTINCT item FROM client_day WHERE version = ? AND span BETWEEN ? AND ? AND ${isUse}`,
     [id, silentFrom, firstDay - 1],
   );
-  const wasRecent = new Set(recentUses.map(({ item }) => item));
+  const recentIds = new Set(recentUses.map(({ item }) => item));
   const isNew = ({ first_call: firstCall }: { readonly first_call: number }): boolean => firstCall >= firstDay * dayMs;
-  const candidates = users.filter((one) => isNew(one) || !wasRecent.has(one.id));
+  const candidates = users.filter((one) => isNew(one) || !recentIds.has(one.id));
   const returning = candidates.filter((one) => !isNew(one)).slice(0, maxLookedUp);
   const firstRecordedDay = spanAt('day', begin);
   const earlierDays = Array.from(
@@ -50,13 +50,13 @@ export async function arrivalsIn(
       AND ${isUse} ORDER BY span`,
     [id, earlierDays, returning.map(({ id }) => id)],
   );
-  const lastUse = new Map(earlierUses.map(({ item, span, last }) => [item, span * dayMs + last]));
-  const lookedUp = new Set(returning.map(({ id }) => id));
+  const lastUseById = new Map(earlierUses.map(({ item, span, last }) => [item, span * dayMs + last]));
+  const lookedUpIds = new Set(returning.map(({ id }) => id));
   return candidates.flatMap((one) => {
     const { client, at, requests } = one;
-    const last = lastUse.get(one.id);
+    const last = lastUseById.get(one.id);
     // All its earlier requests failed, so this is its first use.
-    const isFirstUse = isNew(one) || (lookedUp.has(one.id) && last === undefined);
+    const isFirstUse = isNew(one) || (lookedUpIds.has(one.id) && last === undefined);
     if (isFirstUse && begin > silentFrom * dayMs) return [];
     return [{ client, at, requests, isNew: isFirstUse, lastUse: last }];
   });
@@ -90,8 +90,8 @@ export interface DayOfClients {
   readonly items: string;
 }
 
-// A weekly job runs a few minutes early or late.
-const tolerance = 0.75;
+// A pause is long from this share of `shortestPause`: a weekly job runs a few minutes early or late.
+const longPauseShare = 0.75;
 // A client that calls on most days and paused for a holiday or two does not usually pause that long.
 const minShareOfLongPauses = 1 / 20;
 
@@ -111,7 +111,7 @@ export function usualPauses(days: readonly DayOfClients[], shortestPause: number
       }
       const pause = span * dayMs + first - client.last;
       client.pauses += 1;
-      if (pause >= tolerance * shortestPause) client.longPauses.push(pause);
+      if (pause >= longPauseShare * shortestPause) client.longPauses.push(pause);
       client.last = span * dayMs + last;
     }
   }

@@ -71,8 +71,9 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
     .all(version) as (Record<string, SQLOutputValue> & EvidenceGroup)[];
   const isAdded = ({ target, hash }: EvidenceGroup): boolean => addedKeys.has(keyOf(target, hash));
   const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
-  const latest = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
-  const isFormer = (one: EvidenceGroup): boolean => !isAdded(one) && (!latest.has(one) || kindsAdded.has(one.kind));
+  const latestOfKinds = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
+  const isFormer = (one: EvidenceGroup): boolean =>
+    !isAdded(one) && (!latestOfKinds.has(one) || kindsAdded.has(one.kind));
   for (const { target, hash } of groups.filter(isFormer).toReversed()) {
     if (rowsLeft() >= needed) break;
     database.prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ?').run(version, target, hash);
@@ -80,7 +81,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const [largest] = groups.filter((one) => !isFormer(one) && !isAdded(one)).toSorted((a, b) => b.count - a.count);
   if (largest === undefined) return rowsLeft();
   const addedCount = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
-  const [toDelete, mostToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
+  const [rowsToDelete, mostRowsToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
   const largestKey = [version, largest.target, largest.hash] as const;
   const routes = database
     .prepare(`SELECT route, COUNT(*) AS count FROM evidence WHERE version = ? AND target = ? AND hash = ?
@@ -88,8 +89,8 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
     .all(...largestKey);
   let deleted = 0;
   for (const { route = null, count } of routes) {
-    if (deleted >= toDelete) break;
-    if (deleted + Number(count) > mostToDelete) continue;
+    if (deleted >= rowsToDelete) break;
+    if (deleted + Number(count) > mostRowsToDelete) continue;
     database
       .prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ? AND route = ?')
       .run(...largestKey, route);

@@ -197,10 +197,10 @@ export class Outbox {
     const oldestHourWith = (column: string): string =>
       `SELECT epoch, hour FROM outbox_rows WHERE ${column} <> ? ORDER BY epoch, hour LIMIT 1`;
     const hourWithRoutes = this.#get(oldestHourWith('route'), otherRoute);
-    const hour = hourWithRoutes ?? this.#get(oldestHourWith('client'), otherClients);
-    if (hour === undefined) return false;
+    const oldestHour = hourWithRoutes ?? this.#get(oldestHourWith('client'), otherClients);
+    if (oldestHour === undefined) return false;
     const where = 'WHERE epoch = ? AND hour = ?';
-    const hourKey = [Number(hour['epoch']), Number(hour['hour'])] as const;
+    const hourKey = [Number(oldestHour['epoch']), Number(oldestHour['hour'])] as const;
     const { first: firstSeq, last: lastSeq } =
       this.#get(`SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox_rows ${where}`, ...hourKey) ?? {};
     const [clientSql, foldedColumn] = hourWithRoutes ? ['client', 'route'] : [`'${otherClients}'`, 'client'];

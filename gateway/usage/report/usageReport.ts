@@ -1,4 +1,4 @@
-import { foldedRoutes, type LedgerRoute } from '../counting/routeNames.ts';
+import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
 import type { InstanceDay, RouteQueries, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
 import {
@@ -91,7 +91,7 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
 }
 
 async function routeFields(route: LedgerRoute, version: string, since: number, queries: UsageQueries) {
-  return { route: `${route.method} ${route.path}`, without_route: await foldedRoutes(queries, version, since) };
+  return { route: `${route.method} ${route.path}`, without_route: await requestsWithoutRoute(queries, version, since) };
 }
 
 /** The requests of the clients above the limit. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldedRoutes } from '../../../gateway/usage/counting/routeNames.ts';
+import { requestsWithoutRoute } from '../../../gateway/usage/counting/routeNames.ts';
 import { otherClients, otherRoute, type UsageRow } from '../../../gateway/usage/usageRow.ts';
 import { readersOn } from '../../support/fleetLedger.ts';
 import { addUp, dayMs, noon, randomBatch, randomOf, row } from '../model.ts';
@@ -80,13 +80,13 @@ describe.each(readersOn)('queries about single routes on %s', (_database, makeRe
       { client: otherClients, requests: 4 },
     ]);
     expect([
-      await foldedRoutes(reader, 'v1', 0),
-      await foldedRoutes(reader, 'v2', 0),
-      await foldedRoutes(reader, 'v3', 0),
+      await requestsWithoutRoute(reader, 'v1', 0),
+      await requestsWithoutRoute(reader, 'v2', 0),
+      await requestsWithoutRoute(reader, 'v3', 0),
     ]).toEqual([7, 1, 0]);
     const { ledger: failing } = openLedger();
     failing.add([row({ route: otherRoute, requests: 9, failing: 9, used: 0 })]);
-    expect(await foldedRoutes(read(failing), 'v1', 0)).toBe(0);
+    expect(await requestsWithoutRoute(read(failing), 'v1', 0)).toBe(0);
   });
 
   it('stay exact when clients and routes are folded', async () => {
