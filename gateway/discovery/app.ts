@@ -37,11 +37,11 @@ export function createDiscovery(
   notice: (line: string) => void = () => {},
 ): ReturnType<Discovery> {
   // Each snapshot needs its own app, because the routes of the app contain the base path.
-  let current: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
+  let built: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {
     const snapshot = source.current;
-    if (current?.snapshot !== snapshot) current = { snapshot, app: discoveryApp(snapshot, source, clock, notice) };
-    current.app(req, res);
+    if (built?.snapshot !== snapshot) built = { snapshot, app: discoveryApp(snapshot, source, clock, notice) };
+    built.app(req, res);
   };
 }
 

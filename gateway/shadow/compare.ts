@@ -137,14 +137,14 @@ export class ResponseComparer {
 
   #bodiesOf(
     { method, template, old, new: newResponse }: ResponsePair,
-    schema?: Located,
+    oldSchema?: Located,
     newSchema?: Located,
   ): ComparedBodies {
-    const key = `${method} ${template} ${old.status} ${newResponse?.status} ${schema === undefined} ${newSchema === undefined}`;
+    const key = `${method} ${template} ${old.status} ${newResponse?.status} ${oldSchema === undefined} ${newSchema === undefined}`;
     const existing = this.#bodies.get(key);
     if (existing) return existing;
     const budget = { left: this.#bodies.size < mostResponses ? mostPaths : 0, isExceeded: false };
-    const [before, after] = [meaningIn(this.#old, schema), meaningIn(this.#new, newSchema)];
+    const [before, after] = [meaningIn(this.#old, oldSchema), meaningIn(this.#new, newSchema)];
     const bodies = { root: BodyPath.root(before, after, budget), budget };
     bodies.root.addListed();
     if (this.#bodies.size < mostResponses) this.#bodies.set(key, bodies);
@@ -159,7 +159,7 @@ export class ResponseComparer {
   #compareContracts(
     { kind, old: { status } }: ResponsePair,
     { before, after }: { readonly before: unknown; readonly after: unknown },
-    [schema, newSchema]: readonly [Located | undefined, Located | undefined],
+    [oldSchema, newSchema]: readonly [Located | undefined, Located | undefined],
     root: BodyPath,
     into: Observation[],
   ): void {
@@ -168,7 +168,7 @@ export class ResponseComparer {
       isOld: boolean,
       body: unknown,
     ): Map<string, PlacedViolation> => {
-      const [contract, listed] = isOld ? [this.#old, schema] : [this.#new, newSchema];
+      const [contract, listed] = isOld ? [this.#old, oldSchema] : [this.#new, newSchema];
       const violations = listed && body !== undefined ? (contract[validator]?.violations(listed, body) ?? []) : [];
       const found = new Map<string, PlacedViolation>();
       for (const { keys, rule } of violations.slice(0, mostViolations)) {

@@ -98,18 +98,21 @@ function readKeys(file: string | undefined): Set<string> {
 }
 
 export function shadowMetrics(shadows: readonly ShadowStatus[]): MetricValues[] {
-  const running = shadows.map(({ version, state }) => ({ labels: { version }, value: state === 'running' ? 1 : 0 }));
-  const copies = shadows.flatMap(({ version, copies }) =>
+  const runningValues = shadows.map(({ version, state }) => ({
+    labels: { version },
+    value: state === 'running' ? 1 : 0,
+  }));
+  const copyValues = shadows.flatMap(({ version, copies }) =>
     Object.entries(copies).flatMap(([kind, outcomes]) =>
       Object.entries(outcomes).map(([outcome, value]) => ({ labels: { version, kind, outcome }, value })),
     ),
   );
-  const dropped = shadows.flatMap(({ version, dropped }) =>
+  const droppedValues = shadows.flatMap(({ version, dropped }) =>
     Object.entries(dropped).map(([reason, value]) => ({ labels: { version, reason }, value })),
   );
   return [
-    metricOf('version_gateway_shadow_running', running),
-    metricOf('version_gateway_shadow_copies_total', copies),
-    metricOf('version_gateway_shadow_dropped_total', dropped),
+    metricOf('version_gateway_shadow_running', runningValues),
+    metricOf('version_gateway_shadow_copies_total', copyValues),
+    metricOf('version_gateway_shadow_dropped_total', droppedValues),
   ];
 }

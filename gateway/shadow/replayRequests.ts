@@ -231,13 +231,13 @@ function pathValues(
 ): Values | undefined {
   if (values !== undefined) return () => values;
   const newPath = typeof to === 'string' ? translatePath(path, path, to) : versions.moved(path);
-  for (const [contract, written] of [
+  for (const [contract, pathInContract] of [
     [versions.old, path],
     [versions.new, newPath],
   ] as const) {
-    const template = written === undefined ? undefined : contract.templateOf(written);
-    if (template === undefined || written === undefined) continue;
-    const [ownName] = valuesOf(written, template).find(([, value]) => value === `{${name}}`) ?? [];
+    const template = pathInContract === undefined ? undefined : contract.templateOf(pathInContract);
+    if (template === undefined || pathInContract === undefined) continue;
+    const [ownName] = valuesOf(pathInContract, template).find(([, value]) => value === `{${name}}`) ?? [];
     const parameter =
       ownName === undefined
         ? undefined

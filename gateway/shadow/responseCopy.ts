@@ -19,7 +19,7 @@ const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 export class ResponseCopy implements ResponseObserver {
   readonly #mostBytes: number;
   readonly #isHead: boolean;
-  #onEnd: ((taken: TakenResponse | ShadowDrop) => void) | undefined;
+  #onEnd: ((result: TakenResponse | ShadowDrop) => void) | undefined;
   #head: ResponseHead | undefined;
   #parts: (Buffer | string)[] = [];
   #length = 0;
@@ -28,12 +28,12 @@ export class ResponseCopy implements ResponseObserver {
   readonly #clock: () => number;
   readonly #startedAt: number;
 
-  /** `onEnd`: called once. */
+  /** `onEnd`: called once, with the response or with the reason why it is not compared. */
   constructor(
     method: string,
     mostBytes: number,
     clock: () => number,
-    onEnd: (taken: TakenResponse | ShadowDrop) => void,
+    onEnd: (result: TakenResponse | ShadowDrop) => void,
   ) {
     this.#clock = clock;
     this.#startedAt = clock();
@@ -90,11 +90,11 @@ export class ResponseCopy implements ResponseObserver {
     return body;
   }
 
-  #end(taken: TakenResponse | ShadowDrop): void {
+  #end(result: TakenResponse | ShadowDrop): void {
     const onEnd = this.#onEnd;
     this.#onEnd = undefined;
     this.#parts = [];
-    onEnd?.(taken);
+    onEnd?.(result);
   }
 }
 
