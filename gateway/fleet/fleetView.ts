@@ -65,9 +65,11 @@ export class FleetView {
    * A gateway that was forgotten after it was last heard is gone.
    */
   #currentRowOf(row: GatewayRow): GatewayRow {
-    const known = this.#report.rows.find(({ instance }) => instance === row.instance);
+    const knownRow = this.#report.rows.find(({ instance }) => instance === row.instance);
     const endedAt = formerSince(row);
-    return known !== undefined && isCurrent(known) && endedAt !== undefined && endedAt < known.heard ? known : row;
+    return knownRow !== undefined && isCurrent(knownRow) && endedAt !== undefined && endedAt < knownRow.heard
+      ? knownRow
+      : row;
   }
 
   /** Gateways that run, and whose rows the store has lost. Maintenance deletes only rows of gateways that have left or are gone. */

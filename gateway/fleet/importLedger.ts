@@ -235,8 +235,8 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
     if (minimum.includes(column))
       return `${column} = CASE WHEN t.${column} IS NOT NULL AND excluded.${column} IS NOT NULL
         THEN LEAST(t.${column}, excluded.${column}) END`;
-    const known = column === 'used' ? 'COALESCE(t.used, t.last)' : `t.${column}`;
-    return `${column} = GREATEST(${known}, excluded.${column})`;
+    const storedValue = column === 'used' ? 'COALESCE(t.used, t.last)' : `t.${column}`;
+    return `${column} = GREATEST(${storedValue}, excluded.${column})`;
   };
   for (const chunk of chunksOf(
     ledger,

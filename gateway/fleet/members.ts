@@ -37,13 +37,13 @@ export class Members {
   /** After a failed lookup, no gateway is reported as gone. `own`: the addresses of this gateway. Never throws. */
   async check({ rows, now }: GatewayRows, own: readonly string[]): Promise<MembersCheck> {
     let reason = 'its addresses are not those of this gateway';
-    const found = await lookup(this.#dnsName.host, { all: true }).catch((error: Error) => {
+    const foundAddresses = await lookup(this.#dnsName.host, { all: true }).catch((error: Error) => {
       reason = error.message;
       return [];
     });
-    if (found.length > 0) this.#listed = found.map(({ address }) => plainAddress(address));
+    if (foundAddresses.length > 0) this.#listed = foundAddresses.map(({ address }) => plainAddress(address));
     // If the DNS server does not list this gateway, although this gateway runs, its answer is old or incomplete.
-    const isTrusted = found.length > 0 && own.some((address) => this.#listed.includes(plainAddress(address)));
+    const isTrusted = foundAddresses.length > 0 && own.some((address) => this.#listed.includes(plainAddress(address)));
     this.#listedAt = isTrusted ? now : (this.#listedAt ?? now);
     return {
       gone: isTrusted ? await this.#gone(rows, now) : [],

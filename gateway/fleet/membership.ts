@@ -21,7 +21,7 @@ export interface GatewayIdentity {
 
 /** What a gateway reports with every heartbeat. */
 export interface GatewayState {
-  /** By path segment: `v1`. */
+  /** The requests of each version, by its path segment: `v1`. */
   readonly versions: Readonly<Record<string, VersionLoad>>;
   /** `configHash` of its active configuration. */
   readonly config: string;
@@ -175,9 +175,9 @@ export class Membership {
 
   /** The rows of all gateways. @throws StoreError */
   async read(): Promise<GatewayRows> {
-    const before = Date.now();
+    const askedAt = Date.now();
     const result = await readGateways(this.#sql);
-    this.#skewMs = Math.round((before + Date.now()) / 2 - result.now);
+    this.#skewMs = Math.round((askedAt + Date.now()) / 2 - result.now);
     return result;
   }
 

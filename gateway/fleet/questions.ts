@@ -88,10 +88,10 @@ export class CallQuestions {
   unsent(version: string, { report, ...question }: CallQuestion): Remark[] {
     const { settings, release, view } = this.#options;
     const self = this.#options.self() ?? '';
-    const own = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
+    const ownRow = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
     const counted = { ...this.counted(report, Date.now()), answers: { [self]: question } };
-    const me = { name: settings.name, release, counted, skewMs: own?.skewMs ?? 0 };
-    return unsentCalls([...this.#others, me], version, question.id, self);
+    const ownCounts = { name: settings.name, release, counted, skewMs: ownRow?.skewMs ?? 0 };
+    return unsentCalls([...this.#others, ownCounts], version, question.id, self);
   }
 
   /** How recent the counts of the other gateways are. */

@@ -224,8 +224,8 @@ export async function agreeOnSalt(
   salt: string,
   isKeyed: boolean,
 ): Promise<{ salt: string; isReplaced: boolean }> {
-  const found = await fleetSalt(sql, salt);
-  if (found === salt || !isKeyed) return { salt: found, isReplaced: false };
+  const storedSalt = await fleetSalt(sql, salt);
+  if (storedSalt === salt || !isKeyed) return { salt: storedSalt, isReplaced: false };
   await setMeta(sql, 'salt', salt);
   return { salt, isReplaced: true };
 }

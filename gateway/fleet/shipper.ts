@@ -94,9 +94,9 @@ export class Shipper {
       if (batch === undefined) return void (await this.#nextBatch());
       const outcome = await writeBatch(this.#store, batch);
       this.#failures = 0;
-      const next = this.#nextBatch();
+      const nextBatch = this.#nextBatch();
       this.#events.onSent(batch, outcome);
-      await next;
+      await nextBatch;
     } catch (error) {
       if (isStatementFailure(error) && !isTransient(error)) this.#events.onRefused(error.message);
       await this.#pause(this.#nextPause(error));

@@ -126,8 +126,8 @@ export class Dispatcher {
       });
     const due = await this.#useAll(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
     const paused = [...this.#receivers.values()].flatMap((state) => (isPaused(state, now) ? [state.pausedUntil] : []));
-    const next = Math.min(...due.filter((at) => at !== undefined), ...paused);
-    return Math.max(0, next - now);
+    const nextAt = Math.min(...due.filter((at) => at !== undefined), ...paused);
+    return Math.max(0, nextAt - now);
   }
 
   /** Waits until nothing is being sent, at most `ms`. */

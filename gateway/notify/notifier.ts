@@ -53,7 +53,7 @@ export class Notifier {
   #clientsAt = Number.NEGATIVE_INFINITY;
   /** The Monday of the last digest that was passed on. */
   #digestMonday: number | undefined;
-  /** By kind of problem: since when it exists, epoch ms. */
+  /** Since when each problem exists, epoch ms, by the kind of the problem. */
   readonly #problems = new Map<string, number>();
   /** The time of the last incident that was passed on, epoch ms. */
   #incidentAt: number | undefined;

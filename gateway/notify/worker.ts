@@ -51,10 +51,10 @@ async function run(): Promise<void> {
   if (isClosing) return;
   const pause = await dispatcher.run();
   post({ kind: 'status', status: await dispatcher.status() });
-  const next = (): void => {
+  const runNext = (): void => {
     lastTask = lastTask.then(run);
   };
-  timer = setTimeout(next, Math.min(longestWaitMs, Math.max(shortestWaitMs, pause)));
+  timer = setTimeout(runNext, Math.min(longestWaitMs, Math.max(shortestWaitMs, pause)));
 }
 
 function post(report: NotifyReport): void {

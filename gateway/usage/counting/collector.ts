@@ -80,11 +80,11 @@ export class Collector {
     const { version, method, resource, paths, status, served, at } = exchange;
     const hour = at - (at % hourMs);
     if (hour !== this.#hour) this.#onOtherHour(hour);
-    const counts = this.#versions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
+    const versionCounts = this.#versions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
     const name = this.#clientOf(exchange);
-    const client = counts.clients.byName.get(name) ?? this.#admit(name, version, counts);
-    if (client === counts.clients.others) this.folded += 1;
-    const route = counts.routes.nameOf(method, resource, paths, status);
+    const client = versionCounts.clients.byName.get(name) ?? this.#admit(name, version, versionCounts);
+    if (client === versionCounts.clients.others) this.folded += 1;
+    const route = versionCounts.routes.nameOf(method, resource, paths, status);
     client.seen += 1;
     const { firstRow } = client;
     const { brownout } = exchange;
@@ -150,8 +150,9 @@ export class Collector {
       request.identification = this.#identification;
       request.client = this.#clientOf(request.exchange);
     }
-    const counts = this.#versions.get(version) ?? this.#addVersion(version, true);
-    const client = counts.clients.byName.get(request.client) ?? this.#admit(request.client, version, counts);
+    const versionCounts = this.#versions.get(version) ?? this.#addVersion(version, true);
+    const client =
+      versionCounts.clients.byName.get(request.client) ?? this.#admit(request.client, version, versionCounts);
     // So that the client stays tracked.
     client.seen += 1;
     const { brownout } = request.exchange;

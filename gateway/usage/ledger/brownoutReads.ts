@@ -159,6 +159,6 @@ const refusedBy = 'SELECT client FROM brownout_client WHERE version = ? AND brow
 
 /** The numbers of the days from one instant to another, both included. */
 function daysFrom(from: number, to: number): number[] {
-  const first = spanAt('day', from);
-  return Array.from({ length: spanAt('day', to) - first + 1 }, (_one, index) => first + index);
+  const firstDay = spanAt('day', from);
+  return Array.from({ length: spanAt('day', to) - firstDay + 1 }, (_one, index) => firstDay + index);
 }

@@ -121,8 +121,8 @@ export class LedgerWriter {
 
   #id(subject: Subject, name: string): number {
     const { ids, findName, createName } = this.#tables[subject];
-    const known = ids.get(name);
-    if (known !== undefined) return known;
+    const cachedId = ids.get(name);
+    if (cachedId !== undefined) return cachedId;
     if (ids.size >= maxCachedNames) ids.clear();
     const id = Number((findName.get(name) ?? createName.get(name))?.['id']);
     ids.set(name, id);

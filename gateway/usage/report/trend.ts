@@ -33,11 +33,11 @@ export function completeDays(counts: readonly Day[], coveredSince: number | unde
   if (coveredSince === undefined) return [];
   // Without today: an incomplete day would always look like a fall.
   const today = Math.floor(now / dayMs) * dayMs;
-  const first = Math.max(Math.ceil(coveredSince / dayMs) * dayMs, today - maxDays * dayMs);
+  const firstDay = Math.max(Math.ceil(coveredSince / dayMs) * dayMs, today - maxDays * dayMs);
   const requestsByDay = new Map<number, number>();
   for (const { at, requests } of counts) requestsByDay.set(at, (requestsByDay.get(at) ?? 0) + requests);
   const days: Day[] = [];
-  for (let at = first; at < today; at += dayMs) days.push({ at, requests: Math.max(0, requestsByDay.get(at) ?? 0) });
+  for (let at = firstDay; at < today; at += dayMs) days.push({ at, requests: Math.max(0, requestsByDay.get(at) ?? 0) });
   return days;
 }
 
