@@ -59,7 +59,7 @@ export function judgeDifference(
   const message =
     direction === 'response'
       ? `Compared with the contract of ${own}, an adapted response differs: ${words}.`
-      : `Compared with a request of ${own}, the contract of ${other} differs: ${words}.`;
+      : `The contract of ${other} does not fit the adapted requests of ${own}: ${words}.`;
   if (isClosedToAnonymous(change)) {
     const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or write gone: with the reason.`;
     return { message, remedy, isWarning: false, place: placeOf(change, steps) };

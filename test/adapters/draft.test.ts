@@ -42,7 +42,7 @@ it('drafts the adapter of the sample services, and says that a base is needed', 
   const { code, stdout, stderr } = await runIn('.', ['adapter', '/v1', '/v2', '--config', 'config/routes.yaml']);
   expect([code, stderr]).toEqual([1, '6 routes: 4 adapted, 1 gone, 1 with open faults\n']);
   expect(stdout).toContain(
-    '        # fault: Compared with a request of /v1, the contract of /v2 differs: query parameter `base`',
+    '        # fault: The contract of /v2 does not fit the adapted requests of /v1: query parameter `base`',
   );
   expect(stdout).toContain('default: { base: … }  # decide: … is one of gin, rum, tequila, vodka, whiskey\n');
   const example = await withAdapters(parseConfig(readFileSync('examples/adapter.yaml'), 'examples/adapter.yaml'));
