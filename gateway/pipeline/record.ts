@@ -77,7 +77,7 @@ function spanOf({ req, host, path, now, activeVersion, stats, tracestate }: Exch
 
 /** The size of the body that was sent. Express writes discovery pages, so their size is only in Content-Length. */
 function bytesOut({ res, stats, method, chosenTarget }: Exchange): number {
-  if (chosenTarget !== undefined || stats.problem || method === 'HEAD') return stats.bytesOut;
+  if (chosenTarget !== undefined || stats.problem || stats.bytesOut > 0 || method === 'HEAD') return stats.bytesOut;
   return Number(res.getHeader('content-length') ?? 0);
 }
 

@@ -34,7 +34,7 @@ export async function startRestricted(
   const ledger = Ledger.open(current.usage, { clock });
   const notices: string[] = [];
   const notice = (line: string): void => void notices.push(line);
-  const running = await startGateway(current, { clock, ledger, notice, load: () => current });
+  const running = await startGateway(current, { clock, ledger, notice, load: () => current, logs: 'log' in file });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= running.close().then(() => ledger.close());

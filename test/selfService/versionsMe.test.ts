@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
 import { ask, startFleetGateway } from '../fleet/fleetGateway.ts';
 import { startRestricted } from '../restrictions/restrictedGateway.ts';
 import { startWorkers } from '../runtime/startWorkers.ts';
@@ -35,9 +38,10 @@ const routesTo = (upstream: string) => ({
 });
 
 /** A gateway that has served a client, and refused another one. */
-async function start(gateway: object = {}, usage: object = {}) {
+async function start(gateway: object = {}, usage: object = {}, others: object = {}) {
   const settings = { self_service: 'on', ...gateway };
-  const running = await startRestricted({ gateway: settings, usage, routes: routesTo(await startBackend()) }, noon);
+  const file = { gateway: settings, usage, routes: routesTo(await startBackend()), ...others };
+  const running = await startRestricted(file, noon);
   const origin = `http://127.0.0.1:${running.port}`;
   const call = async (path: string, headers: Record<string, string>) =>
     (await fetch(origin + path, { headers })).status;
@@ -51,6 +55,15 @@ async function start(gateway: object = {}, usage: object = {}) {
 }
 
 describe('GET /versions/me', () => {
+  it('is logged with the size of its body', async () => {
+    const log = join(temporaryFolder(), 'access.log');
+    const { me, close } = await start({}, {}, { log: { access: log } });
+    const body = await (await me({ 'x-api-key': good })).text();
+    await close();
+    const lines = (await readFile(log, 'utf8')).trimEnd().split('\n');
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ path: '/versions/me', status: 200, bytes_out: body.length });
+  });
+
   it('shows a client with an accepted key what it still calls that will end', async () => {
     const { me } = await start({ public_url: 'https://api.example.com' });
     const response = await me({ 'x-api-key': good });
