@@ -40,11 +40,20 @@ export async function startTestGateway(
   return { port: running.port, adminPort: running.adminPort, url: `http://127.0.0.1:${running.port}` };
 }
 
-/** A URL at which the test can start a listener later. Until then, connections are refused, unless another test gets the port. */
+let freeUrls = 0;
+
+/**
+ * A URL at which the test can start a listener later. Until then, connections are refused. The port is not one that the kernel
+ * gives to connections, which would take it from time to time, and depends on the process.
+ */
 export async function freeUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = 10_000 + ((process.pid * 97 + freeUrls++) % 20_000);
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch {
+    return freeUrl();
+  }
   server.close();
   await once(server, 'close');
   return `http://127.0.0.1:${port}`;
