@@ -5,7 +5,7 @@ import { endMembers } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
-import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
+import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
 
 // If it were an hour, clients would wait for an hour, and their owners would not notice the brownout.
 const maxRetryAfterSeconds = 120;
@@ -95,7 +95,7 @@ export class Brownouts implements Restriction {
     return version.brownouts.length === 0 ? [] : [new Brownouts(version, snapshot)];
   }
 
-  rulingOn(request: RestrictedRequest): Ruling | undefined {
+  rulingOn(request: RestrictedRequest): Refused | undefined {
     const scope = this.#scopeOf(request);
     if (scope === undefined || !scope.includesClient(request.client)) return undefined;
     return { kind: 'refused', problem: brownoutProblem(this.#version, this.#snapshot, scope.window, request) };

@@ -63,8 +63,7 @@ export class ClientRestrictions implements Waivers {
   ): { readonly by: RestrictionKind; readonly problem: Refused['problem'] } | undefined {
     for (const restriction of this.#restrictions) {
       const ruling = restriction.rulingOn(request);
-      if (ruling?.kind === 'refused') return { by: restriction.kind, problem: ruling.problem };
-      if (ruling) return undefined;
+      if (ruling) return { by: restriction.kind, problem: ruling.problem };
     }
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { endMembers } from '../lifecycle/guide.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { canBeNew, freezeKey } from './knownClients.ts';
-import type { RestrictedRequest, Restriction, Ruling } from './restriction.ts';
+import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
 
 /** Refuses the clients that were first seen since the start of the freeze. */
 export class Freeze implements Restriction {
@@ -27,7 +27,7 @@ export class Freeze implements Restriction {
     return freeze?.mode === 'refuse' ? [new Freeze(version, snapshot, freeze)] : [];
   }
 
-  rulingOn({ client, now, state }: RestrictedRequest): Ruling | undefined {
+  rulingOn({ client, now, state }: RestrictedRequest): Refused | undefined {
     const knownClients = now < this.#from ? undefined : state.known.get(this.#key);
     if (knownClients === undefined || knownClients.has(client) || this.#allowed.has(client) || !canBeNew(client))
       return undefined;

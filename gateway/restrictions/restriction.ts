@@ -16,9 +16,6 @@ export interface RestrictedRequest {
 
 export type RestrictionKind = 'waiver' | 'freeze' | 'brownout';
 
-/** What a restriction decides about a request. */
-export type Ruling = Refused | Waived;
-
 /** The request is answered with this problem. */
 export interface Refused {
   readonly kind: 'refused';
@@ -33,11 +30,11 @@ export interface Waived {
   readonly sunset: string;
 }
 
-/** A rule that refuses some clients of a version. It is not applied to a retired version. */
+/** A freeze or a brownout: refuses some clients of a version. It is not applied to a retired version, or to a client with a waiver. */
 export interface Restriction {
-  readonly kind: RestrictionKind;
+  readonly kind: Exclude<RestrictionKind, 'waiver'>;
   /** Undefined: the restriction does not apply to the request. */
-  rulingOn(request: RestrictedRequest): Ruling | undefined;
+  rulingOn(request: RestrictedRequest): Refused | undefined;
   /** Whether the restriction would refuse the request for some client. For preflights, which do not identify their client. */
   mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean;
 }
