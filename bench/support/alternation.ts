@@ -85,6 +85,6 @@ function countingRecorder(figure: { requests: number }, recorder: Recorder | und
       figure.requests += 1;
       recorder?.record(exchange);
     },
-    switched: (version) => recorder?.switched?.(version),
+    tunnelOpened: (version) => recorder?.tunnelOpened?.(version),
   };
 }

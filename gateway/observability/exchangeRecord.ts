@@ -106,7 +106,7 @@ export interface AttemptRecord {
 export interface Recorder {
   record(exchange: ExchangeRecord): void;
   /** A connection became a tunnel. The tunnel is also recorded when it closes. */
-  switched?(version: string): void;
+  tunnelOpened?(version: string): void;
 }
 
 const batchSize = 128;

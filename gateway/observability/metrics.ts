@@ -15,7 +15,7 @@ export class Metrics implements Recorder {
     this.#countsOf(exchange.version).add(exchange);
   }
 
-  switched(version: string): void {
+  tunnelOpened(version: string): void {
     this.#countsOf(version).openUpgrades += 1;
   }
 

@@ -266,7 +266,7 @@ export class Exchange implements Outbound, InFlight {
 
   onSwitched(): void {
     this.stats.switched = true;
-    this.context.recorder?.switched?.(this.versionName);
+    this.context.recorder?.tunnelOpened?.(this.versionName);
   }
 
   onTunnelClosed(): void {

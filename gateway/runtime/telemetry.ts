@@ -74,7 +74,7 @@ export class Telemetry {
     if (usage) this.#timer = setInterval(() => void this.flush(), flushIntervalMs).unref();
     this.recorder = {
       record: (exchange) => this.#batches.record(exchange),
-      switched: (version) => this.#metrics.switched(version),
+      tunnelOpened: (version) => this.#metrics.tunnelOpened(version),
     };
   }
 

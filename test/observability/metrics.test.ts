@@ -179,8 +179,8 @@ describe('a count', () => {
 
   it('counts open upgrades, without their duration', async () => {
     const metrics = new Metrics();
-    metrics.switched('v1');
-    metrics.switched('v1');
+    metrics.tunnelOpened('v1');
+    metrics.tunnelOpened('v1');
     metrics.record({ ...successfulExchange, status: 101 });
     const { value } = await read(metrics);
     expect(value('version_gateway_upgrades_open', { version: 'v1' })).toBe(1);

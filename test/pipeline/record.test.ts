@@ -229,7 +229,10 @@ it('reports a tunnel when it opens, and records it when it closes', async () => 
   const { port } = await startRecorded(
     { '/v1': backend.url },
     {},
-    { record: ({ status }) => events.push(`closed ${status}`), switched: (version) => events.push(`open ${version}`) },
+    {
+      record: ({ status }) => events.push(`closed ${status}`),
+      tunnelOpened: (version) => events.push(`open ${version}`),
+    },
   );
   const client = await connectTo(port);
   client.send(upgrade);

@@ -41,7 +41,7 @@ function readerOfCopies(): (ledger: Ledger) => LedgerReader {
 
 function onceReady(ledger: Promise<FleetLedger>): LedgerDatabase {
   return {
-    isInList: '= ANY (?)',
+    inListSql: '= ANY (?)',
     isCurrent: true,
     hasInstances: true,
     schemaVersion: async () => (await ledger).schemaVersion(),

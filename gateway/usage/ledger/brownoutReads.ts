@@ -97,14 +97,14 @@ export class BrownoutReads implements BrownoutQueries {
     const versionId = await this.#idOf(version);
     const days = daysFrom(at, end - 1);
     // Clients that called only before or only after the brownout on these days were not spared.
-    const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.isInList} AND item NOT IN (${refusedBy})`;
+    const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.inListSql} AND item NOT IN (${refusedBy})`;
     // Most brownouts are on one day, and grouping takes half of the time.
     const requestSums =
       days.length === 1
         ? `SELECT item, requests ${onDays} AND ${dayBegin} + last >= ? AND ${dayBegin} + first < ?`
         : `SELECT item, SUM(requests) AS requests ${onDays}
             GROUP BY item HAVING MAX(${dayBegin} + last) >= ? AND MIN(${dayBegin} + first) < ?`;
-    const isSpared = `item IN (SELECT id FROM clients WHERE name ${this.#database.isInList})`;
+    const isSpared = `item IN (SELECT id FROM clients WHERE name ${this.#database.inListSql})`;
     const order = 'spared DESC, requests DESC, item';
     // There may be thousands of clients. Names are looked up only for those that are returned.
     const rows = await this.#database.all<{ client: string; requests: number; spared: number; total: number }>(
@@ -137,7 +137,7 @@ export class BrownoutReads implements BrownoutQueries {
       // On the last day, the client may have called before and after `until`.
       const rows = await this.#database.all<{ id: number; called_at: number }>(
         `SELECT item AS id, CASE WHEN ${last} < ? THEN ${last} ELSE ${first} END AS called_at FROM client_day
-          WHERE version = ? AND span = ? AND item ${this.#database.isInList} AND ${first} < ? ${condition}`,
+          WHERE version = ? AND span = ? AND item ${this.#database.inListSql} AND ${first} < ? ${condition}`,
         [until, version, day, notFound, until],
       );
       for (const row of rows) latestById.set(row.id, row.called_at);

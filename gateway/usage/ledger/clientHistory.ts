@@ -46,7 +46,7 @@ export async function arrivalsIn(
     (_one, index) => firstRecordedDay + index,
   );
   const earlierUses = await database.all<{ item: number; span: number; last: number }>(
-    `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.isInList} AND item ${database.isInList}
+    `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.inListSql} AND item ${database.inListSql}
       AND ${isUse} ORDER BY span`,
     [id, earlierDays, returning.map(({ id }) => id)],
   );

@@ -75,12 +75,12 @@ export class ClientReads {
   ): Promise<Map<number, RouteOfClient[]>> {
     // A ledger of an earlier release lacks these tables until the gateway has migrated it.
     if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();
-    const { isInList } = this.#database;
+    const { inListSql } = this.#database;
     const { routeCondition } = await this.#tables();
     const versionId = await this.#reads.idOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
-        WHERE version = ? AND span ${isInList} AND client ${isInList} ${routeCondition}`,
+        WHERE version = ? AND span ${inListSql} AND client ${inListSql} ${routeCondition}`,
     );
     const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY client, route`;
@@ -96,17 +96,17 @@ export class ClientReads {
 
   /** See `UsageQueries.acceptedUse`. */
   async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
-    const { isInList } = this.#database;
+    const { inListSql } = this.#database;
     const versions = await this.#reads.idsOf(undefined);
     const spans = await this.daysAndHours(since);
     const [acceptedClient] = await this.#database.all<{ id: number }>(
-      `SELECT client AS id FROM version_client WHERE version ${isInList} AND accepted > 0
+      `SELECT client AS id FROM version_client WHERE version ${inListSql} AND accepted > 0
         AND client = (SELECT id FROM clients WHERE name = ?) LIMIT 1`,
       [versions, client],
     );
     const parts = spans.map(
       ({ length }) => `SELECT version, route, requests, failing, ${startOf(length)} + last AS last FROM pair_${length}
-        WHERE version ${isInList} AND span ${isInList} AND client = ?`,
+        WHERE version ${inListSql} AND span ${inListSql} AND client = ?`,
     );
     const sums = `SELECT version, route, SUM(requests) AS requests, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY version, route
@@ -135,9 +135,9 @@ export class ClientReads {
 
   /** The requests of these clients by day, oldest first. */
   async series(version: string, clients: readonly string[], since: number): Promise<readonly ClientDay[]> {
-    const { isInList } = this.#database;
+    const { inListSql } = this.#database;
     const namedClients = await this.#database.all<{ id: number; name: string }>(
-      `SELECT id, name FROM clients WHERE name ${isInList}`,
+      `SELECT id, name FROM clients WHERE name ${inListSql}`,
       [clients],
     );
     const { begin, end } = await this.#reads.recordedPeriod();
@@ -149,7 +149,7 @@ export class ClientReads {
     const failing = (await this.#reads.hasOutcomes()) ? 'SUM(failing)' : '0';
     const rows = await this.#database.all<SeriesPoint & { item: number }>(
       `SELECT ${clientColumn} AS item, ${startOf('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${sumTable}_day
-        WHERE version = ? AND span ${isInList} AND ${clientColumn} ${isInList} ${routeCondition} GROUP BY span, ${clientColumn} ORDER BY span, ${clientColumn}`,
+        WHERE version = ? AND span ${inListSql} AND ${clientColumn} ${inListSql} ${routeCondition} GROUP BY span, ${clientColumn} ORDER BY span, ${clientColumn}`,
       [await this.#reads.idOf(version), listOf({ from, to }), [...nameById.keys()]],
     );
     return rows.map(({ item, ...point }) => ({ ...point, version, client: nameById.get(item) ?? '' }));
@@ -161,7 +161,7 @@ export class ClientReads {
     const used = await this.#usedColumn();
     const rows = await this.#database.all<{ version: string; used_at: number }>(
       `SELECT name AS version, MAX(${used}) AS used_at FROM ${seen} AS seen JOIN versions ON versions.id = version
-        WHERE NOT (client ${this.#database.isInList}) GROUP BY name HAVING MAX(${used}) > 0`,
+        WHERE NOT (client ${this.#database.inListSql}) GROUP BY name HAVING MAX(${used}) > 0`,
       [withoutClients],
     );
     return new Map(rows.map((row) => [row.version, row.used_at]));
@@ -203,7 +203,7 @@ export class ClientReads {
   async daysOfUse(version: string, clients: readonly number[]): Promise<readonly DayOfClients[]> {
     if (clients.length === 0) return [];
     const { sumTable, clientColumn, routeCondition } = await this.#tables();
-    const daysWithUse = `${sumTable}_day WHERE version = ? AND ${clientColumn} ${this.#database.isInList} ${routeCondition}
+    const daysWithUse = `${sumTable}_day WHERE version = ? AND ${clientColumn} ${this.#database.inListSql} ${routeCondition}
       AND (failing = 0 OR requests > failing)`;
     // A client may use several routes on one day.
     const grouped = `(SELECT span, client AS item, MIN(first) AS first, MAX(last) AS last FROM ${daysWithUse} GROUP BY span, client) AS days`;
@@ -217,8 +217,8 @@ export class ClientReads {
   async #tables(): Promise<ClientTables> {
     if (this.routes === undefined)
       return { sumTable: 'client', clientColumn: 'item', routeCondition: '', seen: 'version_client' };
-    const { isInList } = this.#database;
-    const rows = await this.#database.all<{ id: number }>(`SELECT id FROM routes WHERE name ${isInList} ORDER BY id`, [
+    const { inListSql } = this.#database;
+    const rows = await this.#database.all<{ id: number }>(`SELECT id FROM routes WHERE name ${inListSql} ORDER BY id`, [
       this.routes,
     ]);
     // No route has the id 0.

@@ -9,7 +9,7 @@ export type LedgerValue = string | number | readonly number[] | readonly string[
 /** A database with the tables of `schema.ts`, for reading. Every implementation runs the same statements. */
 export interface LedgerDatabase {
   /** SQL to write after a column: tests whether its value is in the list that is bound to the `?`. */
-  readonly isInList: string;
+  readonly inListSql: string;
   /** False if the gateway now writes to another database. */
   readonly isCurrent: boolean;
   /** True if several gateways write to it. Then it also has the requests to each of them. */
@@ -28,7 +28,7 @@ export interface LedgerDatabase {
 
 /** A ledger whose statements never reject. Without a database and after a failure they return no rows. */
 export class ReportingDatabase {
-  readonly isInList: string;
+  readonly inListSql: string;
   readonly hasInstances: boolean;
   readonly #database: LedgerDatabase | undefined;
   readonly #onProblem: (problem: string) => void;
@@ -39,7 +39,7 @@ export class ReportingDatabase {
   #rowsInSnapshot: Map<string, Promise<object[]>> | undefined;
 
   constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
-    this.isInList = database?.isInList ?? '';
+    this.inListSql = database?.inListSql ?? '';
     this.hasInstances = database?.hasInstances ?? false;
     this.#database = database;
     this.#onProblem = onProblem;
@@ -83,7 +83,7 @@ export class ReportingDatabase {
 
 /** The ledger file of a gateway, which another process or thread may be writing. */
 export class LedgerFile implements LedgerDatabase {
-  readonly isInList = 'IN (SELECT value FROM json_each(?))';
+  readonly inListSql = 'IN (SELECT value FROM json_each(?))';
   readonly hasInstances = false;
   readonly #file: string;
   readonly #inode: number | undefined;

@@ -12,15 +12,15 @@ const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`
 /**
  * SELECT statements on an open ledger, except those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
  * The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans, so that the
- * database looks each of them up.
+ * database looks each of them up. A table such as `route_day` has the spans of one length, here `day`.
  */
 export class SqlReads {
   readonly #database: ReportingDatabase;
-  readonly #isInList: string;
+  readonly #inListSql: string;
 
   constructor(database: ReportingDatabase) {
     this.#database = database;
-    this.#isInList = database.isInList;
+    this.#inListSql = database.inListSql;
   }
 
   /** Divides a period into spans for which the ledger has rows. Clients and routes have rows per hour only for recent days. */
@@ -64,7 +64,7 @@ export class SqlReads {
     const parts = spans.map(
       ({ length }) => `SELECT ${idColumn} AS id, requests, errors, served, ${outcomes},
         ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
-        FROM ${subject}_${length} WHERE version ${this.#isInList} AND span BETWEEN ? AND ?`,
+        FROM ${subject}_${length} WHERE version ${this.#inListSql} AND span BETWEEN ? AND ?`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
@@ -86,7 +86,7 @@ export class SqlReads {
     const lookedUpSpans = end >= endless ? [] : [...spans].sort((a, b) => lengths[b.length] - lengths[a.length]);
     const seenWithin = lookedUpSpans.map(
       ({ length }) => `EXISTS (SELECT 1 FROM client_${length} AS seen WHERE seen.version = version_client.version
-        AND seen.span ${this.#isInList} AND seen.item = version_client.client)`,
+        AND seen.span ${this.#inListSql} AND seen.item = version_client.client)`,
     );
     const rows = await this.#database.all<{ version: number; clients: number }>(
       `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS DISTINCT FROM ${otherClientsId}
@@ -112,7 +112,7 @@ export class SqlReads {
     const versions = await this.idsOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT requests FROM client_${length}
-        WHERE version ${this.#isInList} AND span ${this.#isInList} AND item = (SELECT id FROM clients WHERE name = ?)`,
+        WHERE version ${this.#inListSql} AND span ${this.#inListSql} AND item = (SELECT id FROM clients WHERE name = ?)`,
     );
     const [row] = await this.#database.all<{ requests: number | null }>(
       `SELECT SUM(requests) AS requests FROM (${parts.join(' UNION ALL ')}) AS parts`,
@@ -121,7 +121,7 @@ export class SqlReads {
     return row?.requests ?? 0;
   }
 
-  /** Requests of each version by hour or day, oldest first. `routes`: only requests to these, whose hours are kept for some days. */
+  /** Requests of each version by hour or day, oldest first. `routes`: only requests to these; per hour, only of the last days. */
   async series(
     step: 'hour' | 'day',
     since: number,
@@ -133,7 +133,7 @@ export class SqlReads {
       return this.#database.all(
         `SELECT versions.name AS version, ${startOf(step)} AS at, SUM(requests) AS requests, SUM(failing) AS failing
           FROM route_${step} JOIN versions ON versions.id = version JOIN routes ON routes.id = item
-          WHERE span >= ? AND routes.name ${this.#isInList} ${version === undefined ? '' : 'AND versions.name = ?'}
+          WHERE span >= ? AND routes.name ${this.#inListSql} ${version === undefined ? '' : 'AND versions.name = ?'}
           GROUP BY versions.name, span ORDER BY span, versions.name`,
         [spanAt(step, since), routes, ...versionValues],
       );

@@ -50,6 +50,7 @@ export class ThreadedLedger implements WritableLedger {
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
   readonly #options: Required<Options>;
+  /** The same for all threads, so that a new thread skips the commands that an earlier one has carried out. */
   readonly #session = randomUUID();
   #worker: Worker | undefined;
   /** The thread's last report. */
@@ -127,8 +128,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   get waitingRows(): number {
-    const unanswered = this.#isOverdue() ? this.#unansweredRows : 0;
-    return this.#backlog.size + this.#state.waitingRows + unanswered;
+    return this.#backlog.size + this.#state.waitingRows + (this.#isOverdue() ? this.#unansweredRows : 0);
   }
 
   /** Whether the file has all rows that were added. */
