@@ -11,7 +11,7 @@ import {
 } from './branches.ts';
 import { fromEntries, type PlainSchema } from './bundle.ts';
 import { conversionOf, decimalOf } from './conversions.ts';
-import { limitsLength, textsFor } from './patternTexts.ts';
+import { limitsLength, sampleTextsFor } from './patternTexts.ts';
 import { mapKey, mapsOnlyNull } from './transform.ts';
 
 /** Reports a problem. Returns `true`, the schema of any value. */
@@ -96,7 +96,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
       } else if (decimals > digits) {
         return report(
           `The number has up to ${decimals} decimals, and ${digits} are kept.`,
-          `Write decimal_string(${decimals}), or gone: with the reason.`,
+          `Write decimal_string(${decimals}), or use gone, with the reason.`,
           false,
         );
       }
@@ -149,7 +149,7 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
   if (to === 'string') return branch;
   const isDate = to === 'date' || to === 'date_time' || to === 'epoch_seconds';
   if (isDate && dateFormats.has(format)) return textResult(conversion, {});
-  const texts = typeof pattern === 'string' ? textsFor(pattern) : undefined;
+  const texts = typeof pattern === 'string' ? sampleTextsFor(pattern) : undefined;
   if (texts === undefined) {
     const needed = isDate ? 'format: date-time or date' : 'a pattern';
     const message = `The contract allows texts that cannot be converted to ${to}.`;
@@ -185,11 +185,14 @@ function rangeOfTexts(texts: readonly string[]): PlainSchema {
   return { minimum: numbers.some((number) => number < 0) ? -maximum : Math.min(...numbers), maximum };
 }
 
-/** The schema of the first item of an array. */
-export function firstItem(branch: PlainSchema, { at }: Operation, hasFirst: boolean, report: Report): SubSchema {
+/**
+ * The schema of the first item of an array. `isNeverEmpty`: the contract requires an item. A field whose array is empty is left out,
+ * but a body, or an item of `each`, cannot be left out.
+ */
+export function firstItem(branch: PlainSchema, { at }: Operation, isNeverEmpty: boolean, report: Report): SubSchema {
   if (typesOf(branch)?.join() !== 'array')
     return report(`head needs an array, and this is ${kindInWords([branch])}.`, 'Remove head, or name another field.');
-  if (at.length === 0 && !hasFirst)
+  if (at.length === 0 && !isNeverEmpty)
     return report('The array may be empty, and then there is no value.', 'Write gone: with the reason.');
   const [first] = listOf(branch['prefixItems']);
   return first ?? (branch['items'] as SubSchema | undefined) ?? true;

@@ -18,8 +18,8 @@ interface ReceivedParameter {
 
 /** @throws AdaptationError if an operation does not fit a value; Error if a result cannot be written */
 export function transformedQuery(query: string, transform: Transform, forms: ParameterForms): string {
-  const spelling = new Map<string, string>();
-  const received = receivedIn(query, forms.own, spelling);
+  const rawByText = new Map<string, string>();
+  const received = receivedIn(query, forms.own, rawByText);
   // A copy of each list, because operations change values in place.
   const given = [...received].map(([name, { value }]) => [name, Array.isArray(value) ? [...value] : value] as const);
   const after = transform(Object.fromEntries(given)) as JsonMembers;
@@ -28,7 +28,7 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
     const texts = textsOf(value, `the parameter ${name} of the query`);
     if (before && isWrittenAlike(before, value, form) && isSame(before.texts, texts)) return before.raws;
     const rawName = before?.rawName ?? encodeURIComponent(name);
-    return writtenValues(texts, form, spelling).map((text) => `${rawName}=${text}`);
+    return writtenValues(texts, form, rawByText).map((text) => `${rawName}=${text}`);
   });
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
@@ -47,16 +47,16 @@ export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<
   return new Map([...receivedIn(query, forms, new Map())].map(([name, { value }]) => [name, value]));
 }
 
-/** The parameters by name. Adds to `spelling`: the key is a decoded text, and the value is the text as received. */
+/** The parameters by name. Adds to `rawByText`: the key is a decoded text, and the value is the text as received. */
 function receivedIn(
   query: string,
   forms: ParameterForms['own'],
-  spelling: Map<string, string>,
+  rawByText: Map<string, string>,
 ): Map<string, ReceivedParameter> {
   const received = new Map<string, ReceivedParameter>();
   for (const [name, pairs] of Map.groupBy(queryPairs(query), (pair) => pair.name)) {
     const form = forms.get(`query ${name}`);
-    const texts = pairs.flatMap(({ rawValue }) => itemsOf(rawValue, form, formDecoded, spelling));
+    const texts = pairs.flatMap(({ rawValue }) => itemsOf(rawValue, form, formDecoded, rawByText));
     const values = texts.map((text) => meaningOf(text, form));
     // Some clients repeat a parameter that the contract describes as a single value. It is then a list, too.
     const isList = form?.separator !== undefined || pairs.length > 1;
@@ -73,15 +73,15 @@ export function transformedPath(
   transform: Transform,
   forms: ParameterForms,
 ): string {
-  const spelling = new Map<string, string>();
-  const given = valuesInPath(path, from, forms.own, spelling);
+  const rawByText = new Map<string, string>();
+  const given = valuesInPath(path, from, forms.own, rawByText);
   const values = transform(Object.fromEntries(given)) as JsonMembers;
   return to.replace(/\{([^{}]*)\}/g, (_whole, name: string) => {
     const what = `the parameter ${name} of the path`;
     const texts = Object.hasOwn(values, name) ? textsOf(values[name] ?? null, what) : [];
     const form = forms.other.get(`path ${name}`);
     if (texts.length > 1 && form?.separator === undefined) throw new Error(`${what} is a list`);
-    const [written = ''] = writtenValues(texts, form, spelling);
+    const [written = ''] = writtenValues(texts, form, rawByText);
     if (isNoSegment(decoded(written))) throw new Error(`${what} has no value`);
     return written;
   });
@@ -97,11 +97,11 @@ export function valuesInPath(
   path: string,
   template: string,
   forms: ParameterForms['own'],
-  spelling = new Map<string, string>(),
+  rawByText = new Map<string, string>(),
 ): [name: string, value: JsonValue][] {
   return valuesOf(path, template).map(([name, raw]) => {
     const form = forms.get(`path ${name}`);
-    const values = itemsOf(raw, form, decoded, spelling).map((text) => meaningOf(text, form));
+    const values = itemsOf(raw, form, decoded, rawByText).map((text) => meaningOf(text, form));
     return [name, form?.separator === undefined ? (values[0] ?? null) : values];
   });
 }
@@ -133,13 +133,13 @@ function itemsOf(
   raw: string,
   form: ParameterForm | undefined,
   decode: (text: string) => string,
-  spelling: Map<string, string>,
+  rawByText: Map<string, string>,
 ): string[] {
   const separator = form?.separator;
   const parts = separator === undefined || separator === '&' ? [raw] : raw.split(separators[separator][1]);
   return parts.map((part) => {
     const text = decode(part);
-    spelling.set(text, part);
+    rawByText.set(text, part);
     return text;
   });
 }
@@ -164,18 +164,19 @@ function textsOf(value: JsonValue, what: string): string[] {
 }
 
 /**
- * The texts after the equals sign, one for each time that the parameter is written.
+ * The values of a parameter as they are written, without its name. A query has the parameter once for each of them, and a path has
+ * only one.
  * @throws Error if an item contains the separator: an escaped space or `|` would be read as a separator, too
  */
 export function writtenValues(
   texts: readonly string[],
   form: ParameterForm | undefined,
-  spelling: ReadonlyMap<string, string> = new Map(),
+  rawByText: ReadonlyMap<string, string> = new Map(),
 ): string[] {
   const separator = form?.separator;
   if (texts.length === 0) return [];
   if (separator === undefined || separator === '&')
-    return texts.map((text) => spelling.get(text) ?? encodeURIComponent(text));
+    return texts.map((text) => rawByText.get(text) ?? encodeURIComponent(text));
   if (separator !== ',' && texts.some((text) => text.includes(separator))) {
     throw new Error('an item of a list contains the separator of the list');
   }

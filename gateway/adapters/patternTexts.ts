@@ -178,7 +178,7 @@ function parsed(pattern: string): Part | undefined {
  * Short and long texts that match a pattern, also with other characters around them if the pattern is not anchored. The same for
  * each call.
  */
-export function textsFor(pattern: string): string[] | undefined {
+export function sampleTextsFor(pattern: string): string[] | undefined {
   const random = randomFrom(1);
   // The first and the last of all choices usually give the shortest and the longest text.
   const sources = [() => 0, () => 0.999_999, ...Array.from({ length: 60 }, () => random)];

@@ -40,7 +40,7 @@ export class VersionAdapter {
     const { settings, hash } = this.compiled;
     if (job.bytes.length > maxBytesInServingThread) return bodyThread.run(settings, hash, job);
     const result = this.#bodies.adapt(job, Math.min(settings.body, maxBytesInServingThread));
-    // The body is larger after decoding.
+    // Only the decoded body is larger than this thread may adapt.
     return result === tooLarge && maxBytesInServingThread < settings.body
       ? bodyThread.run(settings, hash, job)
       : result;
@@ -90,7 +90,7 @@ export class AdapterUse {
     return used === 0 || used + this.expectedSizeOf(route, bodyLimit) <= this.#limitBytes;
   }
 
-  /** The bytes to expect of the next body of a route. `bodyLimit`: the limit of one body, which is expected of the first one. */
+  /** The bytes to expect of the next body of a route. Before its first body: `bodyLimit`, which is the limit of one body. */
   expectedSizeOf(route: string, bodyLimit: number): number {
     return this.#expectedSizes.get(route) ?? bodyLimit;
   }

@@ -47,7 +47,8 @@ export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }
 }
 
 /**
- * Stores what a gateway has decided about brownouts, unless the fleet has decided before. Only an approval is ever replaced.
+ * Stores what a gateway has decided about brownouts. Earlier decisions of the fleet are kept, except approvals: another decision
+ * replaces them.
  * @returns the decisions in effect. @throws StoreError
  */
 export async function shareBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {

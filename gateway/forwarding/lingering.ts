@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 const lingerMs = 2000;
 
 /**
- * Closes the connection after `res`, although the client is still sending. Closing a socket with unread bytes resets it,
+ * Closes the connection of a response after the response, although the client is still sending. Closing a socket with unread bytes resets it,
  * and the client may lose the answer (RFC 9112 §9.6): so the sending side is closed first, and what still arrives is
  * discarded for a while. The caller sends `Connection: close`.
  */
@@ -15,7 +15,7 @@ export function lingerAfter({ socket }: { readonly socket: Socket | null }): voi
   socket.destroySoon = endAndDiscardRest;
 }
 
-/** Ends the sending side of a socket without a response, and discards what still arrives for a while. */
+/** Ends the sending side of a socket at once, and discards what still arrives for a while. */
 export function endAndDiscardRest(this: Duplex): void {
   this.end();
   this.resume();

@@ -223,6 +223,7 @@ export async function clientEvents(
     const { deprecation } = version;
     if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
     for (const day of [today - dayMs, today]) {
+      // From `day` to `day`: the arrivals of this one day.
       const arrivals = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
       const counted = arrivals.filter((one) => one.at >= deprecation && !isIgnored(one));
       for (const type of ['new-client', 'came-back'] as const) {

@@ -180,7 +180,7 @@ export const catalogue = {
     status: 403,
     title: 'No key that a backend has accepted',
     detail:
-      'This page requires a secret key, as in `usage.identify`. A backend must have answered an earlier request with this key 2xx.',
+      'This page requires a secret key, as in `usage.identify`. A backend must have answered 2xx to an earlier request with this key.',
   },
   TOO_MANY_QUESTIONS: {
     status: 429,

@@ -47,8 +47,8 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Clients of `failing` that probably fail because the backend is broken: they used the version until shortly before its
-   * last use by any client, and routes that worked now fail. Empty if any client uses the version.
+   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and when any client last
+   * used the version, these clients had used it within the time `quiet` before. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
@@ -171,7 +171,7 @@ async function factsWithoutProblem(
     ...dates,
     quiet,
     since,
-    // Nearly every route has a small share of all requests, whether clients need it or not.
+    // A share would not protect clients: nearly every route has only a small share of all requests, even if clients need it.
     maxShare: route ? 0 : snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: await sources.queries.coveredSince(quiet),

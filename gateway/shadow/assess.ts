@@ -59,16 +59,14 @@ export interface RouteEvidence {
 
 const classes: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 'no evidence'];
 
-/** `rows`: of one version, compared with one other version under one hash. Each property has at most one row of each kind. */
+/** `rows`: of two versions, all with the same `hash`. Rows of the same route and kind differ in `propertyKeyOf`. */
 export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   const byRoute = Map.groupBy(rows, ({ route }) => route);
-  return (
-    [...byRoute]
-      .map(([route, own]) => assessRoute(route, own))
-      // While the new version fails, a route may have only control pairs.
-      .filter(({ pairs }) => pairs > 0)
-      .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route))
-  );
+  // While the new version fails, a route may have only control pairs. Such a route is left out.
+  return [...byRoute]
+    .map(([route, own]) => assessRoute(route, own))
+    .filter(({ pairs }) => pairs > 0)
+    .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route));
 }
 
 function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvidence {
@@ -96,7 +94,7 @@ function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvide
   };
 }
 
-/** The rows of one route. */
+/** The rows of one route. `what` of a row is an `ObservedProperty`. `declares` is what both contracts state: `required → unlisted`. */
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #control: ReadonlyMap<string, EvidenceRow>;
@@ -110,12 +108,13 @@ class RouteRows {
     this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
   }
 
-  /** Values of the new version that violate a contract. A single one is enough, unless the old version has such values, too. */
+  /** Violations of the new contract (`invalid`) or only of the old one (`changed`). One is enough, unless old responses have it, too. */
   violations(): ResponseDifference[] {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
     return rows.flatMap((counted) => {
       // A row about a violation counts only the pairs with the violation.
       const row = { ...counted, pairs: this.#comparedPairs(counted) };
+      // `newMore`: the pairs in which the new response has more of these violations.
       const { what, declares, newMore } = row;
       const control = this.#control.get(propertyKeyOf(row));
       const isAlsoOld = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
@@ -258,6 +257,7 @@ class RouteRows {
     if (before === 'no schema' || after === 'no schema') return ['undeclared', 'the contracts have no schema for it'];
     if (after === 'unlisted') return ['declared', 'the new contract does not list the field'];
     if (row.what === 'type') {
+      // `narrowed`: the new contract does not allow the old type.
       const isNarrowed = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).some(
         ({ what, oldShare, newShare }) => what === 'narrowed' && oldShare > 0 && newShare === 0,
       );

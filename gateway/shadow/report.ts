@@ -21,8 +21,8 @@ export interface ShadowQuestion {
 const maxRoutes = 200;
 const maxDifferences = 50;
 const maxUnseen = 50;
-// Routes that the text about a missing proof names.
-const maxMissing = 5;
+// The most routes that `missingAdapterProof` names.
+const maxNamedRoutes = 5;
 
 /** The evidence of one version compared with one other version. */
 interface ChosenEvidence {
@@ -131,7 +131,7 @@ export async function shadowRemark(
   return { code: 'undeclared_differences', text };
 }
 
-/** How well one route was compared. It may be served in another way only if this is good enough. */
+/** How well one route was compared. An adapter may serve clients only if this is good enough for all routes in use. */
 export interface ProvenRoute {
   readonly pairs: number;
   readonly undeclared: number;
@@ -183,8 +183,8 @@ export async function missingAdapterProof(
     return compared < pairs ? [`${route} has ${compared} of ${pairs} comparisons`] : [];
   });
   if (missing.length === 0) return undefined;
-  const more = missing.length - maxMissing;
-  return missing.slice(0, maxMissing).join(', ') + (more > 0 ? `, and ${plural(more, 'further route')}` : '');
+  const more = missing.length - maxNamedRoutes;
+  return missing.slice(0, maxNamedRoutes).join(', ') + (more > 0 ? `, and ${plural(more, 'further route')}` : '');
 }
 
 /** `/price type string → number` */

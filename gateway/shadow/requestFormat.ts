@@ -99,7 +99,7 @@ export const requestFileSchema = {
             type: ['string', 'null'],
             maxLength: 8000,
             description:
-              'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the path after `moved` of routes.yaml is applied.',
+              'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the path of `route`, changed by `moved` of routes.yaml.',
           },
           path: { type: 'object', additionalProperties: singleValue, description: 'The path parameters, by name.' },
           query: {

@@ -31,7 +31,7 @@ const membersUrl = scalar({
 /** Several gateways that share one ledger. */
 export const fleet = section({
   store: optionalOrEmpty(storeUrl).describe(
-    'The PostgreSQL database that all gateways share. Without it, or with an unquoted variable that is empty, the gateway is not part of a fleet. A change takes effect at the next start.',
+    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. An unquoted variable that is empty means no fleet. A change takes effect at the next start.',
   ),
   password_file: filePath
     .optional()
@@ -46,11 +46,11 @@ export const fleet = section({
   members: membersUrl
     .optional()
     .describe(
-      'A DNS name that resolves to the addresses of all gateways that should run, and their admin port. A silent gateway whose address is not among these counts as gone.',
+      'A DNS name that resolves to the addresses of all gateways that should run, and their admin port. A silent gateway counts as gone if the name does not resolve to its address.',
     ),
   spool: size
     .prefault('512MiB')
     .describe(
-      'The largest disk space for counts that wait while the store cannot be reached. If they need more, routes are counted together, the oldest hours first, and then clients.',
+      'The largest disk space for counts that wait while the store cannot be reached. If they need more, the routes of the oldest hours are counted together. If that is not enough, the clients are, too.',
     ),
 });
