@@ -10,7 +10,7 @@ const itemCounts = [6, 79];
 export const adapter: Scenario = {
   name: 'adapter',
   title: 'What does an adapter cost?',
-  runs: 'named',
+  runs: 'only if named',
   async run(options) {
     const tables: Table[] = [];
     const notes: string[] = [];

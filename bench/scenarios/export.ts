@@ -9,7 +9,7 @@ const collector = fileURLToPath(new URL('../support/acceptAll.ts', import.meta.u
 export const exportOverOtlp: Scenario = {
   name: 'export',
   title: 'What does `telemetry` cost?',
-  runs: 'named',
+  runs: 'only if named',
   async run(options) {
     const port = await freePort();
     const server = await startServer({ program: process.execPath, args: [collector, String(port)] }, port, 'load');

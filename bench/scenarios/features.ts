@@ -9,7 +9,7 @@ const baseline = 'version-gateway, records nothing';
 export const restrictions: Scenario = {
   name: 'restrictions',
   title: 'What do rules for single clients cost?',
-  runs: 'named',
+  runs: 'only if named',
   needs: ['wrk'],
   async run(options) {
     const { figures, notes } = await measureVariants('restrictionVariants.ts', options, [], {
@@ -37,7 +37,7 @@ export const restrictions: Scenario = {
 export const features: Scenario = {
   name: 'features',
   title: 'What do metrics, ledger and access log cost?',
-  runs: 'named',
+  runs: 'only if named',
   async run(options) {
     const { figures, notes } = await measureVariants('recordingVariants.ts', options);
     const rows = figures.map(({ name, cpuMicros, requests }) => {

@@ -22,7 +22,7 @@ const outputName = 'callgrind.out';
 export const instructions: Scenario = {
   name: 'instructions',
   title: 'How many instructions does a request need?',
-  runs: 'named',
+  runs: 'only if named',
   needs: ['valgrind', 'h2load'],
   async run(options) {
     const text =

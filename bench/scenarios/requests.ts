@@ -96,7 +96,7 @@ export const tls: Scenario = {
 export const fastLane: Scenario = {
   name: 'fast-lane',
   title: 'What does the fast lane save?',
-  runs: 'named',
+  runs: 'only if named',
   async run(options) {
     return {
       text: 'The workload of the first question, with and without `gateway.fast_lane`.',

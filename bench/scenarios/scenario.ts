@@ -5,8 +5,8 @@ import type { Section } from '../report/results.ts';
 export interface Scenario {
   readonly name: string;
   readonly title: string;
-  /** Without `--scenarios`: `quick` runs always, `full` runs without `--quick`, and `named` never runs. */
-  readonly runs: 'quick' | 'full' | 'named';
+  /** Without `--scenarios`: `quick` runs always, `full` runs without `--quick`, and `only if named` never runs. */
+  readonly runs: 'quick' | 'full' | 'only if named';
   /** Programs that must be installed. */
   readonly needs?: readonly string[];
   run(options: Options): Promise<Pick<Section, 'text' | 'tables' | 'notes'>>;

@@ -37,7 +37,7 @@ function gatewayWith(name: string, shadowPort: number | undefined): ProxyDefinit
 export const shadow: Scenario = {
   name: 'shadow',
   title: 'What does a shadow cost clients, if the other version is down or does not answer?',
-  runs: 'named',
+  runs: 'only if named',
   async run(options) {
     const silentServer = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silentServer, 'listening');

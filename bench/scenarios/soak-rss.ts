@@ -19,7 +19,7 @@ const allowedGrowth = 0.2;
 export const soakRss: Scenario = {
   name: 'soak-rss',
   title: 'Does memory grow with the number of requests?',
-  runs: 'named',
+  runs: 'only if named',
   async run() {
     const started = await startProxies([gateway], await startJsonBackend(), checkResponse);
     try {

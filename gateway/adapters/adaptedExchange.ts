@@ -95,7 +95,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     this.#isReleased = true;
   }
 
-  countKept(bytes: number): Failure | undefined {
+  reserveMemory(bytes: number): Failure | undefined {
     this.#arrivedBytes += bytes;
     if (this.#arrivedBytes > this.bodyLimit) return this.#failureOf(tooLarge);
     return this.#countBytes(Math.max(0, this.#expectedBytes - bytes), this.#keptBytes + bytes) ? undefined : overloaded;

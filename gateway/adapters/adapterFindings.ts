@@ -11,7 +11,7 @@ export interface JudgedFinding {
   readonly message: string;
   readonly remedy: string;
   readonly isWarning: boolean;
-  /** Below `request` or `response` of the row. */
+  /** Where the operations are: a path in `request` or `response` of the adapter's route. */
   readonly place: readonly string[];
 }
 

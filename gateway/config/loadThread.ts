@@ -14,6 +14,7 @@ export interface LoadThreadOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly overrides?: Overrides;
+  /** False for an application that answers the requests itself: versions need no upstream. Default: true. */
   readonly forwards?: boolean;
 }
 
@@ -200,7 +201,10 @@ export class LoadThread {
     }, ms).unref();
   }
 
-  /** Forgets the thread and rejects its load. The next load starts another thread. `predicate`: why, after a file name. */
+  /**
+   * Forgets the thread and rejects its load. The next load starts another thread. The error is a file name and `predicate`, such as
+   * `takes longer than 60 s to parse`.
+   */
   #end(thread: Worker, predicate: string): void {
     if (this.#thread === thread) this.#thread = undefined;
     if (this.#pending?.thread !== thread) return;

@@ -108,7 +108,7 @@ export function readRoutes(file: string, cwd = '.'): Uint8Array {
 }
 
 /** @throws UnreadableFileError */
-export function readText(file: string): Uint8Array {
+export function readBytes(file: string): Uint8Array {
   try {
     return readRegularFile(file);
   } catch (error) {

@@ -148,7 +148,7 @@ export class ConfigAgreement {
       const result = isServing
         ? 'It is served, because the store did not answer at the start'
         : 'This gateway does not become ready';
-      const heading = `routes.yaml breaks what the fleet has announced, as accepted by ${gateway}.  ${result}:`;
+      const heading = `routes.yaml breaks what the fleet has announced with the configuration of ${gateway}.  ${result}:`;
       for (const line of [heading, ...lines]) this.#options.notice(line);
     }
     if (isServing) this.#warning = lines.join('  ');

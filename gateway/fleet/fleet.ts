@@ -158,7 +158,7 @@ export class Fleet {
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
       this.#announceOldest();
       const left = Math.max(0, deadline - performance.now());
-      this.#send({ kind: 'stop', ms: left, held: this.#ledger.waitingRows });
+      this.#send({ kind: 'stop', ms: left, unwrittenRows: this.#ledger.waitingRows });
       // A statement that hangs must not keep the gateway from ending.
       const late = setTimeout(() => void worker.terminate(), left + closeMs);
       await ended;

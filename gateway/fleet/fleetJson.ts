@@ -40,7 +40,9 @@ export interface GatewayJson {
   readonly addresses: readonly string[];
 }
 
-/** The counts that wait on the gateway that answers this request. Its row in the store is as old as its last heartbeat. */
+/**
+ * The unsent counts of the gateway that answers this request. The store has only the numbers of its last heartbeat, which are older.
+ */
 type OwnSpool = Pick<GatewayRow, 'spooled' | 'spooledSince'> & { readonly instance: string | undefined };
 
 export function fleetJson(

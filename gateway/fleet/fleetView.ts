@@ -1,7 +1,7 @@
 import type { FleetFacts, Remark } from '../retirement/facts.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import { hourMs } from '../usage/ledger/spans.ts';
-import { formerSince, type GatewayRow, type GatewayRows, isSilent, type StoredVersionLoad } from './membership.ts';
+import { type GatewayRow, type GatewayRows, isSilent, leftOrGoneAt, type StoredVersionLoad } from './membership.ts';
 
 /**
  * `heard`: within `fleet.silent_after`. `left`: it has stopped, and all its counts are in the store. `gone`: it does not exist
@@ -66,7 +66,7 @@ export class FleetView {
    */
   #currentRowOf(row: GatewayRow): GatewayRow {
     const knownRow = this.#report.rows.find(({ instance }) => instance === row.instance);
-    const endedAt = formerSince(row);
+    const endedAt = leftOrGoneAt(row);
     return knownRow !== undefined && isCurrent(knownRow) && endedAt !== undefined && endedAt < knownRow.heard
       ? knownRow
       : row;
@@ -128,7 +128,7 @@ export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAft
 }
 
 function isCurrent(row: GatewayRow): boolean {
-  return formerSince(row) === undefined;
+  return leftOrGoneAt(row) === undefined;
 }
 
 function stateOf(row: GatewayRow, now: number, silentAfter: number): InstanceState {

@@ -1,6 +1,6 @@
 import { printableExcerpt } from '../shared/text.ts';
 import { type FleetInstance, instancesOf } from './fleetView.ts';
-import { formerSince, type GatewayRow, markGone, readGateways } from './membership.ts';
+import { type GatewayRow, leftOrGoneAt, markGone, readGateways } from './membership.ts';
 import type { Sql } from './postgres.ts';
 import { schemaName } from './schema.ts';
 
@@ -8,8 +8,8 @@ import { schemaName } from './schema.ts';
 export type ForgetOutcome = { readonly forgotten: number } | { readonly refused: string };
 
 /**
- * Marks a silent gateway as gone, because an operator knows that it does not exist any more. `silentAfter`: for gateways that
- * do not report their own, ms. `remembered`: the rows of silent gateways with this name, as a gateway remembers them.
+ * Marks a silent gateway as gone, because an operator knows that it does not exist any more. `silentAfter`: ms, for
+ * gateways that do not report a `silentAfter`. `remembered`: the rows of silent gateways with this name, as a gateway remembers them.
  * @throws StoreError
  */
 export async function forgetGateway(
@@ -33,7 +33,7 @@ export async function forgetGateway(
 /** True if the store was set back to a time before the gateway was last heard, for example because it was restored from a backup. */
 function isLost(remembered: GatewayRow, rows: readonly GatewayRow[]): boolean {
   const stored = rows.find(({ instance }) => instance === remembered.instance);
-  return stored === undefined || (formerSince(stored) ?? Number.POSITIVE_INFINITY) < remembered.heard;
+  return stored === undefined || (leftOrGoneAt(stored) ?? Number.POSITIVE_INFINITY) < remembered.heard;
 }
 
 /** Writes the row that the store has lost. So all gateways that remember the lost gateway learn that it is gone. @throws StoreError */

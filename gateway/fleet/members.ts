@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import type { HostPort } from '../config/snapshot.ts';
-import { formerSince, type GatewayRow, type GatewayRows, isSilent } from './membership.ts';
+import { type GatewayRow, type GatewayRows, isSilent, leftOrGoneAt } from './membership.ts';
 
 const connectTimeoutMs = 1_000;
 // The address of a gateway that has left may stay in the DNS, and in its caches, for this long.
@@ -13,7 +13,7 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheard: readonly string[];
-  /** Why gateways cannot be found to be gone: for a minute, no lookup of the name listed this gateway. Undefined: they can. */
+  /** Why the check cannot find gateways that are gone: for a minute, no lookup listed this gateway. Undefined: it can. */
   readonly problem: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export class Members {
   }
 
   async #gone(rows: readonly GatewayRow[], now: number): Promise<GatewayRow[]> {
-    const silent = rows.filter((row) => formerSince(row) === undefined && isSilent(row, now, this.#silentAfter));
+    const silent = rows.filter((row) => leftOrGoneAt(row) === undefined && isSilent(row, now, this.#silentAfter));
     const checks = silent.map(async (row) => {
       // A gateway without an address cannot be checked.
       if (row.addresses.length === 0) return [];
@@ -66,7 +66,7 @@ export class Members {
   }
 
   #unheard(rows: readonly GatewayRow[], now: number): string[] {
-    const recentRows = rows.filter((row) => now - (formerSince(row) ?? now) < dnsDelayMs);
+    const recentRows = rows.filter((row) => now - (leftOrGoneAt(row) ?? now) < dnsDelayMs);
     const claimed = new Set(recentRows.flatMap(({ addresses }) => addresses.map(plainAddress)));
     const unclaimed = this.#listed.filter((address) => !claimed.has(address));
     this.#unclaimedSince = new Map(unclaimed.map((one) => [one, this.#unclaimedSince.get(one) ?? now]));

@@ -204,11 +204,11 @@ function isIdle({ stage, in_flight: inFlight, waiting, incomplete }: VersionLoad
 }
 
 /** When the gateway left or was marked as gone, epoch ms; undefined: it should run. */
-export function formerSince({ leftAt, goneAt }: Pick<GatewayRow, 'leftAt' | 'goneAt'>): number | undefined {
+export function leftOrGoneAt({ leftAt, goneAt }: Pick<GatewayRow, 'leftAt' | 'goneAt'>): number | undefined {
   return leftAt ?? goneAt;
 }
 
-/** `now`: the time of the database. `silentAfter`: for a gateway that does not report its own, ms. */
+/** `now`: the time of the database. `silentAfter`: ms, for a gateway that does not report one. */
 export function isSilent(row: Pick<GatewayRow, 'heard' | 'silentAfter'>, now: number, silentAfter: number): boolean {
   // After the clock of the database was set back, an old time must not look recent.
   return Math.abs(now - row.heard) > (row.silentAfter ?? silentAfter);

@@ -14,7 +14,7 @@ const maintenanceMs = 3_600_000;
 const firstMaintenanceMs = 60_000;
 // A database on a busy machine may take this long to create the tables.
 const leastTimeoutMs = 5_000;
-// Folding the names of a large fleet takes minutes.
+// In a large fleet, it takes minutes to move the clients above the limit to `other clients`.
 const longestMaintenanceMs = 600_000;
 
 const { settings, ledger, salt } = workerData as FleetWorkerData;
@@ -59,7 +59,7 @@ parentPort?.on('message', (command: FleetCommand) => {
   if (command.kind === 'outbox') {
     outbox = command.outbox;
     shipper.onOutbox(outbox?.oldest);
-  } else if (command.kind === 'stop') void stop(command.ms, command.held);
+  } else if (command.kind === 'stop') void stop(command.ms, command.unwrittenRows);
   else heartbeats.onCommand(command);
 });
 
@@ -75,11 +75,11 @@ try {
   await stop(0, 0);
 }
 
-async function stop(ms: number, held: number): Promise<void> {
+async function stop(ms: number, unwrittenRows: number): Promise<void> {
   const isShipped = await shipper.drain(ms);
   shipper.stop();
   for (const timer of maintenanceTimers) clearTimeout(timer);
-  const rows = held + (isShipped ? 0 : (outbox?.rows ?? 0));
+  const rows = unwrittenRows + (isShipped ? 0 : (outbox?.rows ?? 0));
   await heartbeats.end({ rows, since: outbox?.since }).catch(() => {});
   await store.close();
   parentPort?.close();

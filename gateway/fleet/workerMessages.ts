@@ -21,8 +21,8 @@ export type FleetCommand =
   | MembershipCommand
   /** What waits in the ledger for the store; undefined: the ledger could not be opened yet. */
   | { readonly kind: 'outbox'; readonly outbox: OutboxState | undefined }
-  /** The thread ends once it has sent what waits, or after `ms`. `held`: rows that the ledger could not write. */
-  | { readonly kind: 'stop'; readonly ms: number; readonly held: number };
+  /** The thread ends once it has sent what waits, or after `ms`. `unwrittenRows`: rows that the ledger could not write. */
+  | { readonly kind: 'stop'; readonly ms: number; readonly unwrittenRows: number };
 
 /** A message from the thread that talks to the shared store. */
 export type FleetReport =

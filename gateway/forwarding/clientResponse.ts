@@ -175,7 +175,7 @@ export class AdaptingResponse {
     const handling = this.#adaptation.bodyOf(head);
     if (handling === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
     else if (handling === 'whole') {
-      const outcome = this.#adaptation.countKept(body.length);
+      const outcome = this.#adaptation.reserveMemory(body.length);
       if (outcome === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
       else if (outcome) this.#outbound.onFailure(outcome);
       else this.#adapt(head, body, bodyUnread);
@@ -194,7 +194,7 @@ export class AdaptingResponse {
 
   write(chunk: Buffer): boolean {
     if (!this.#head) return this.#response.write(chunk);
-    const outcome = this.#adaptation.countKept(chunk.length);
+    const outcome = this.#adaptation.reserveMemory(chunk.length);
     if (outcome === 'pass') return this.#passOn(this.#head, chunk);
     // Copied, because the next read may overwrite `chunk`.
     if (!outcome) this.#chunks.push(Buffer.from(chunk));

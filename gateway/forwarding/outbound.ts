@@ -168,10 +168,10 @@ export interface Adaptation {
    */
   adaptBody(head: ResponseHead, body: Buffer | string): Buffer | string | Failure | Promise<Buffer | string | Failure>;
   /**
-   * Counts `bytes` of a body that are kept in memory. Returns a failure if this body, or all such bodies together, are too large;
+   * Reserves memory for `bytes` of a body. Returns a failure if this body, or all such bodies together, are too large;
    * `pass` if the response may then be passed on unchanged.
    */
-  countKept(bytes: number): Failure | 'pass' | undefined;
+  reserveMemory(bytes: number): Failure | 'pass' | undefined;
 }
 
 /** An adaptation from the request to the end of its exchange. */
@@ -211,7 +211,7 @@ export class ExchangeStats {
   /** Set if the gateway answered with a problem. */
   problem: ProblemCode | undefined;
   /** The status of a response that the application wrote to the socket itself. */
-  status: number | undefined;
+  applicationStatus: number | undefined;
   /** A 101 was sent, and the connection is a tunnel. */
   switched = false;
   /** The response is a stream of events, which ends when the client disconnects. */

@@ -22,7 +22,7 @@ interface Rendering extends RenderedHead {
   readonly pseudonym: string;
 }
 
-/** A property of the parsed head, which `ResponseHeads` keeps while the backend repeats it. */
+/** A property of the parsed head. `ResponseHeads` returns the same parsed head again if a backend sends the same text again. */
 const renderings = Symbol('renderings');
 
 interface HeadWithRenderings extends ResponseHead {

@@ -186,7 +186,7 @@ export class WholeBody implements Timed {
 
   readonly #onData = (chunk: Buffer): void => {
     this.#size += chunk.length;
-    const outcome = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.countKept(chunk.length);
+    const outcome = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.reserveMemory(chunk.length);
     const failure = outcome === 'pass' ? undefined : outcome;
     if (failure) {
       this.#fail(failure);

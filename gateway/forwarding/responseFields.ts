@@ -16,7 +16,7 @@ export interface ResponsePlan {
   /** Undefined for a version whose prefix is forwarded. */
   readonly rewriting: Rewriting | undefined;
   readonly authorities: ApiAuthorities;
-  /** Undefined for a route of an active version that does not end: the lifecycle fields of the backend are then passed on. */
+  /** Undefined if neither the version nor the route ends: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
   /** Undefined if the version answers all requests alike. */
   readonly variation: Variation | undefined;
@@ -209,7 +209,7 @@ function usableSunset(value: string, { sunset, deprecatedAt }: LifecycleFields):
   return httpDate(sunsetAt);
 }
 
-// Not removed even if `Connection` names them: without them the body would have another meaning.
+// Not removed even if `Connection` names them: without the first three, the body would have another meaning.
 const undroppable = new Set(['content-length', 'content-type', 'content-encoding', 'set-cookie']);
 
 function namedByConnection(lower: string, { connection }: ResponseHead): boolean {

@@ -161,9 +161,9 @@ export class GreasedExchange implements ExchangeAdaptation {
     return this.#isAdapted || this.#node !== undefined ? 'whole' : 'pass';
   }
 
-  countKept(bytes: number): Failure | 'pass' | undefined {
+  reserveMemory(bytes: number): Failure | 'pass' | undefined {
     const { adaptation } = this.#parts;
-    if (adaptation && (this.#isAdapted || this.#node === undefined)) return adaptation.countKept(bytes);
+    if (adaptation && (this.#isAdapted || this.#node === undefined)) return adaptation.reserveMemory(bytes);
     if (this.#keptBytes + bytes > maxBodyBytes || !this.#grease.reserve(bytes)) {
       this.#node = undefined;
       return 'pass';

@@ -23,8 +23,8 @@ export interface Announcement {
   readonly sunset: string | undefined;
   /** The documentation page; undefined if there is none. */
   readonly page: string | undefined;
-  /** Link values of the page, the same for every path. */
-  readonly pages: readonly string[];
+  /** Link values that point to `page`, the same for every path. */
+  readonly documentationLinks: readonly string[];
   /** The path to the next major that is not retired; undefined if there is none. */
   readonly toSuccessor: SuccessorPath | undefined;
   /** The path from that successor to the latest major; undefined if they are the same or no path exists. */
@@ -76,7 +76,7 @@ function announcementOf(
     deprecation: version.deprecation === undefined ? undefined : `@${Math.floor(version.deprecation / 1000)}`,
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
     page: version.info ?? guide,
-    pages: pageLinks(version.info ?? guide, version),
+    documentationLinks: pageLinks(version.info ?? guide, version),
     toSuccessor,
     fromSuccessorToLatest: toLatest?.end === toSuccessor?.end ? undefined : toLatest,
   };
@@ -98,17 +98,17 @@ export function pageLinks(
  */
 export function linksFor(
   path: string,
-  { toSuccessor, fromSuccessorToLatest: toLatest, pages }: Announcement,
+  { toSuccessor, fromSuccessorToLatest: toLatest, documentationLinks }: Announcement,
   basePath: string,
 ): readonly string[] {
   const next = toSuccessor && followPath(toSuccessor, path);
-  if (toSuccessor === undefined || next === undefined || isRefused(next, toSuccessor.end)) return pages;
+  if (toSuccessor === undefined || next === undefined || isRefused(next, toSuccessor.end)) return documentationLinks;
   const links = [`<${basePath}/${toSuccessor.end.name}${escapeLinkTarget(next)}>; rel="successor-version"`];
   const latest = toLatest && followPath(toLatest, next);
   if (toLatest && latest !== undefined && !isRefused(latest, toLatest.end)) {
     links.push(`<${basePath}/${toLatest.end.name}${escapeLinkTarget(latest)}>; rel="latest-version"`);
   }
-  return pages.length === 0 ? links : links.concat(pages);
+  return documentationLinks.length === 0 ? links : links.concat(documentationLinks);
 }
 
 /** A version whose prefix is stripped answers 400 for a path that begins with `//`. */

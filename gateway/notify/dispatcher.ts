@@ -50,7 +50,7 @@ type QueueKind = 'file' | 'memory' | 'store';
 interface ReceiverState {
   receiver: NotifyReceiver;
   readonly failureNotices: OutageNotices;
-  readonly fullNotices: OutageNotices;
+  readonly queueFullNotices: OutageNotices;
   /** Results that a queue could not record yet. */
   readonly unrecorded: Map<QueueKind, Parameters<NotifyQueue['record']>>;
   /** Resolves when the due events are sent. Each receiver has its own, so that a receiver that hangs does not delay the others. */
@@ -163,14 +163,16 @@ export class Dispatcher {
 
   async #addForReceivers(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     let isDropped = false;
-    for (const [key, { receiver, fullNotices }] of this.#receivers) {
+    for (const [key, { receiver, queueFullNotices }] of this.#receivers) {
       if (!isWanted(event, receiver)) continue;
       const outcome = await this.#addTo(kind, event, key);
       if (outcome === 'failed') return 'failed';
       if (outcome === 'full') {
         isDropped = true;
-        fullNotices.failed(`500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some.`);
-      } else if (outcome === undefined) fullNotices.recovered(`events for ${hostOf(receiver)} are queued again.`);
+        queueFullNotices.failed(
+          `500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some.`,
+        );
+      } else if (outcome === undefined) queueFullNotices.recovered(`events for ${hostOf(receiver)} are queued again.`);
     }
     return isDropped ? 'dropped' : 'queued';
   }
@@ -280,7 +282,7 @@ export class Dispatcher {
 }
 
 function newReceiverState(notice: (line: string) => void): Omit<ReceiverState, 'receiver'> {
-  const notices = { failureNotices: new OutageNotices(notice), fullNotices: new OutageNotices(notice) };
+  const notices = { failureNotices: new OutageNotices(notice), queueFullNotices: new OutageNotices(notice) };
   return { ...notices, unrecorded: new Map(), sending: undefined, failuresInRow: 0, pausedUntil: 0 };
 }
 
@@ -290,8 +292,7 @@ function isPaused({ pausedUntil }: ReceiverState, now: number): boolean {
 }
 
 function isWanted({ type }: NotifyEvent, { events, digest }: NotifyReceiver): boolean {
-  if (type === 'digest') return digest === 'weekly';
-  return events.some((one) => one === type);
+  return type === 'digest' ? digest === 'weekly' : events.some((one) => one === type);
 }
 
 function givenUpLine(title: string, why: string): string {

@@ -117,8 +117,8 @@ export class ActiveVersion {
     if (announcement === undefined) return undefined;
     const end = this.#routeEnds?.find(method, path);
     if (end !== undefined) {
-      const pages = pageLinks(announcement.page, end);
-      return { ...end, links: linksFor(path, { ...announcement, pages }, this.#basePath) };
+      const documentationLinks = pageLinks(announcement.page, end);
+      return { ...end, links: linksFor(path, { ...announcement, documentationLinks }, this.#basePath) };
     }
     if (announcement.stage === 'active') return undefined;
     return {

@@ -71,7 +71,7 @@ export function interceptUpgrade(
   exchange.activeVersion?.use.enter(exchange);
   interceptSocketHead(socket, (status, fields) => {
     if (status === 101) exchange.onSwitched();
-    exchange.stats.status = status;
+    exchange.stats.applicationStatus = status;
     onHead(exchange, fields);
   });
   next();

@@ -211,7 +211,7 @@ export class Exchange implements Outbound, InFlight {
   /** The status of the response; 0 if it has not begun. */
   get status(): number {
     if (this.stats.switched) return 101;
-    if (this.stats.status !== undefined) return this.stats.status;
+    if (this.stats.applicationStatus !== undefined) return this.stats.applicationStatus;
     return this.res.headersSent ? this.res.statusCode : 0;
   }
 

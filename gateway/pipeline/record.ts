@@ -24,7 +24,8 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
   const requestTarget = pathEnd > 0 ? originForm : (req.url ?? '');
   const queryAt = pathEnd > 0 ? pathEnd : endOfPath(requestTarget);
   // A stream of events counts as finished: a client ends it by disconnecting.
-  const unfinished = !stats.switched && stats.status === undefined && !stats.streamed && !res.writableFinished;
+  const unfinished =
+    !stats.switched && stats.applicationStatus === undefined && !stats.streamed && !res.writableFinished;
   return {
     id: exchange.id,
     at: exchange.now,

@@ -36,6 +36,7 @@ export interface EmbeddingOptions {
 
 export interface EmbeddingSettings extends EmbeddingOptions {
   readonly discovery: Discovery | undefined;
+  /** False for an application that answers the requests itself: versions need no upstream. */
   readonly forwards: boolean;
 }
 

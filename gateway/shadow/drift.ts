@@ -92,6 +92,7 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
 
 /** A single response is enough for a finding, because the contract applies to every response. */
 function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
+  // `newShare` is the number of responses that have the property.
   const seenRows = rows.filter(({ newShare }) => newShare > 0);
   const isUnlisted = ({ declares }: EvidenceRow): boolean => declares.startsWith('unlisted ');
   // The contract states no media types and no bodies for these statuses.

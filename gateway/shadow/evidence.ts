@@ -51,7 +51,7 @@ export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', l
   return total <= limit;
 }
 
-/** Whether the row counts pairs by how far they were compared. */
+/** Whether the row counts pairs. Its `detail` is how far these pairs were compared: `body`, or why their bodies were not compared. */
 export function isPairRow({ what, detail }: EvidenceRow): boolean {
   return what === 'pair' && detail !== 'more paths';
 }

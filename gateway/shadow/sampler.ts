@@ -153,13 +153,13 @@ export class Sampler {
     const client = exchange.identify();
     // Before the other checks, because it refuses most requests.
     if (!plan.share.take(client, template)) return undefined;
-    const copyable = this.#copyable(plan, exchange);
-    if (typeof copyable !== 'object' || this.#isBusy()) {
+    const copyOrReason = this.#copyOrReason(plan, exchange);
+    if (typeof copyOrReason !== 'object' || this.#isBusy()) {
       plan.share.giveBack();
-      if (copyable !== 'excluded') this.#drop(plan, typeof copyable === 'object' ? 'busy' : copyable);
+      if (copyOrReason !== 'excluded') this.#drop(plan, typeof copyOrReason === 'object' ? 'busy' : copyOrReason);
       return undefined;
     }
-    const origin = { path: copyable.path, template, client };
+    const origin = { path: copyOrReason.path, template, client };
     return this.#copyResponse(method, plan.settings.body, (taken) => {
       const reason = typeof taken === 'string' ? taken : this.#sendSample(plan, exchange, taken, origin);
       if (reason === undefined) return;
@@ -195,8 +195,8 @@ export class Sampler {
     return folded;
   }
 
-  /** `excluded`: such a request is never sampled. `path`: of the copy; undefined: only the adapter has a path for it. */
-  #copyable(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
+  /** The copy, or why there is none. `excluded`: never sampled. `path`: of the copy; undefined: only the adapter has a path for it. */
+  #copyOrReason(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
     const { method, resource, fields, originForm, pathEnd } = exchange;
     if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passed)) return 'excluded';
     const query = originForm.slice(pathEnd + 1);

@@ -54,8 +54,9 @@ export function valuesIn(segment: string, { literals }: SegmentPattern): string[
 }
 
 /**
- * The template `to` with the parameter values of `path`, which matches the template `from`. A parameter that `from` does
- * not have takes the value of the next parameter that `to` does not have; undefined if there is no such value.
+ * The template `to` with the parameter values of `path`, which matches the template `from`. A parameter of `to` takes the value of
+ * the parameter of `from` with the same name. If `from` has no such name, it takes the value of the next parameter of `from` whose
+ * name is not in `to`; if there is none, the result is undefined.
  */
 export function translatePath(path: string, from: string, to: string): string | undefined {
   return pathTranslation(from, to)?.(path);

@@ -25,7 +25,7 @@ export interface Counts {
   last: number;
   /** The last request that neither failed nor was refused by a freeze; 0: there is none. */
   used: number;
-  /** The last request that a backend answered 2xx and that had no header of `usage.identify` twice; 0: there is none. */
+  /** The last request that a backend answered 2xx, not counting requests that repeat a header of `usage.identify`; 0: none. */
   accepted: number;
 }
 

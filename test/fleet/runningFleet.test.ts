@@ -214,7 +214,7 @@ it('a start that breaks what the fleet has announced is not ready until it is co
     body: { ready: false, reason: expect.stringContaining(removed) },
   });
   await two.printed(
-    /routes\.yaml breaks what the fleet has announced, as accepted by gw-1\. {2}This gateway does not become ready:\n\/v3 is removed/,
+    /routes\.yaml breaks what the fleet has announced with the configuration of gw-1\. {2}This gateway does not become ready:\n\/v3 is removed/,
   );
   expect((await ask(two, 'status')).stdout).toContain(removed);
   expect(await ask(two, 'ready')).toMatchObject({ code: 1, stderr: expect.stringContaining(removed) });
@@ -272,7 +272,7 @@ it('a gateway that could not compare its configuration at the start stays ready,
   expect((await readyz(two)).status).toBe(200);
   await server.start();
   await two.printed(
-    /as accepted by gw-1\. {2}It is served, because the store did not answer at the start:\n\/v3 is removed/,
+    /with the configuration of gw-1\. {2}It is served, because the store did not answer at the start:\n\/v3 is removed/,
   );
   expect((await readyz(two)).status).toBe(200);
   await eventually(async () => expect((await ask(one, 'fleet')).stdout).toContain('gw-2: /v3 is removed'));

@@ -99,11 +99,11 @@ describe('the page in the announcement of v1', () => {
   const v2 = { contract: 'v2.json' };
 
   it('is the guide to its successor, if no other page is configured', () => {
-    expect(announcementOf({ '/v1': guide, '/v2': v2 })?.pages).toEqual([
+    expect(announcementOf({ '/v1': guide, '/v2': v2 })?.documentationLinks).toEqual([
       '</guides/v1-to-v2>; rel="deprecation"; type="text/html"',
     ]);
-    expect(announcementOf({ '/v1': { ...guide, sunset }, '/v2': v2 })?.pages).toHaveLength(2);
-    expect(announcementOf({ '/v1': { ...guide, info }, '/v2': v2 })?.pages).toEqual([
+    expect(announcementOf({ '/v1': { ...guide, sunset }, '/v2': v2 })?.documentationLinks).toHaveLength(2);
+    expect(announcementOf({ '/v1': { ...guide, info }, '/v2': v2 })?.documentationLinks).toEqual([
       `<${info}>; rel="deprecation"; type="text/html"`,
     ]);
   });
@@ -111,7 +111,9 @@ describe('the page in the announcement of v1', () => {
   it('is the guide to the first live successor if the next version has ended', () => {
     const gone = { ...v2, deprecation: '1970-01-01', sunset: '1970-01-02', after_sunset: 'gone' };
     const routes = { '/v1': guide, '/v2': gone, '/v3': { contract: 'v2.json' } };
-    expect(announcementOf(routes)?.pages).toEqual(['</guides/v1-to-v3>; rel="deprecation"; type="text/html"']);
+    expect(announcementOf(routes)?.documentationLinks).toEqual([
+      '</guides/v1-to-v3>; rel="deprecation"; type="text/html"',
+    ]);
   });
 });
 

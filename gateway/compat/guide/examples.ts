@@ -99,7 +99,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** A value in an excerpt, or a part of such a value: from the contract, or generated from a schema. */
+/** An example value for a migration guide, or a part of such a value: from the contract, or generated from a schema. */
 export interface SampleValue {
   readonly value: unknown;
   /** False if the whole value is in the contract, as an example, a default or an enum value. */

@@ -11,7 +11,7 @@ import {
 } from '../../shared/yaml/yamlText.ts';
 import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import { type Fault, UnreadableFileError } from '../fault.ts';
-import { decode, readText } from '../location.ts';
+import { decode, readBytes } from '../location.ts';
 import { faultsOf, yamlFault } from '../readDocument.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
@@ -95,7 +95,7 @@ export class ComposeReader {
   #text(file: string): string | undefined {
     let bytes: Uint8Array;
     try {
-      bytes = readText(resolve(this.#cwd, file));
+      bytes = readBytes(resolve(this.#cwd, file));
     } catch (error) {
       throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
     }
@@ -131,7 +131,7 @@ function isCompose(root: MapNode): boolean {
 /** The variables of an env file; undefined if it cannot be read. */
 export function envFile(file: string): Variables | undefined {
   try {
-    return parseEnv(decode(readText(file)) ?? '');
+    return parseEnv(decode(readBytes(file)) ?? '');
   } catch (error) {
     if (error instanceof UnreadableFileError) return undefined;
     throw error;

@@ -31,7 +31,7 @@ const membersUrl = scalar({
 /** Several gateways that share one ledger. */
 export const fleet = section({
   store: optionalOrEmpty(storeUrl).describe(
-    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. An unquoted variable that is empty means no fleet. A change takes effect at the next start.',
+    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. The same applies if the value is a variable without quotes, and the variable is empty. A change takes effect at the next start.',
   ),
   password_file: filePath
     .optional()

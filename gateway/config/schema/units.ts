@@ -141,7 +141,7 @@ export const dateTime = scalar({
     const [, day, hourAndMinute, second = ':00', zone = ''] =
       /^([\d-]+)(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/.exec(String(input)) ?? [];
     if (day !== undefined && hourAndMinute === undefined)
-      return new WrongValue('has no time of day', `Write ${day}T14:00Z, with the time and zone of the start.`);
+      return new WrongValue('has no time of day', `Write ${day}T14:00Z, with your time and time zone.`);
     return parseInstant(
       hourAndMinute === undefined ? String(input) : `${day}T${hourAndMinute}${second}${zone}`,
       String(input),

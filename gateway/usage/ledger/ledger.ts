@@ -15,7 +15,7 @@ const heartbeatMs = 60_000;
 const maxWaitingPerWrite = 10_000;
 // A longer pause of the process interrupts coverage, like a longer pause between two runs.
 const maxPauseMs = hourMs;
-// Rows may carry the time before a small correction of the clock.
+// A row may be this far in the future, because it was counted before the clock was set back a little.
 const toleranceMs = 5_000;
 // An earlier date means that the clock is wrong.
 const earliestMs = Date.parse('2026-01-01');

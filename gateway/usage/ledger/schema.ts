@@ -9,6 +9,7 @@ export const schemaVersion = 8;
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
 
+// A block is 30 days: see `lengths` of spans.ts.
 const spanLengths = ['hour', 'day', 'block'];
 
 /** `item`: the client or route, 0 in the tables of versions. `first` and `last`: ms from the start of the span. */
@@ -108,8 +109,8 @@ export const schema = `
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
   -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
-  -- used: see UsageRow. accepted: the last request that a backend answered 2xx and that had no header of usage.identify
-  -- twice; 0: there is none.
+  -- used: see UsageRow. accepted: the last request that a backend answered 2xx, not counting requests that repeat a header
+  -- of usage.identify; 0: there is none.
   -- first and used of a route are NULL if an earlier release has written the row: they are not known.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,

@@ -144,7 +144,7 @@ export class SqliteStore {
 
   /** Replaces the salt of the tags. Within `transaction`. */
   adoptSalt(salt: string): void {
-    // An import identifies a file by its first salt, unless it has an id.
+    // `importLedger` recognizes a file by its id, or by its salt if it has no id. Such a file gets the present salt as its id.
     this.#database.prepare(`INSERT OR IGNORE INTO meta VALUES ('id', ?)`).run(this.#salt);
     this.#database.prepare(`UPDATE meta SET value = ? WHERE key = 'salt'`).run(salt);
     this.#salt = salt;
