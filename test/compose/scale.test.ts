@@ -23,6 +23,7 @@ describe.skipIf(skipped)('containers that start and stop', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(draft),
     });
+    expect(created.status).toBe(201);
     const item = new URL(created.headers.get('location') ?? '', url);
     const load = startLoad(`${url}/v2/cocktails/7`, 'new');
     const isUnknown = async () => (await fetch(item)).status === 404;
