@@ -41,7 +41,7 @@ export interface AdaptableResponse {
   readonly body: Buffer;
 }
 
-/** The decoded body for the adapted version. Unchanged if the status has no row, the row has no operations, or there is no body. */
+/** The decoded body for the adapted version. Unchanged if the adapter has no operations for the status, or there is no body. */
 export function adaptResponse(
   { settings }: CompiledAdapter,
   route: CompiledRoute,

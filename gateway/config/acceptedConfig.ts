@@ -13,7 +13,7 @@ export type AcceptedVersion = Pick<
   'name' | 'major' | 'deprecation' | 'sunset' | 'afterSunset' | 'retired' | 'successor' | 'brownouts' | 'freeze'
 > & {
   readonly waivers: readonly (Pick<Version['waivers'][number], 'client' | 'until'> & {
-    /** The names in the ledger. Undefined in a record that an earlier release has written. */
+    /** The names of `client` in the ledger. Undefined in a record that an earlier release has written. */
     readonly clients: readonly string[] | undefined;
   })[];
   /** Undefined in a record that an earlier release has written. */

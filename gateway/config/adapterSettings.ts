@@ -65,7 +65,10 @@ export const conversions = [
   'epoch_seconds',
 ] as const;
 
-/** One change of a value, in the direction of the data. docs/adapters.md describes each. */
+/**
+ * One change of a value: from the client's request to the backend's request, or from the backend's response to the client's
+ * response. docs/adapters.md describes each operation.
+ */
 export type Operation = OperationTarget &
   (
     | { readonly kind: 'rename' | 'move'; readonly to: Keys }
@@ -85,7 +88,7 @@ interface OperationTarget {
   readonly place: readonly (string | number)[];
 }
 
-/** The results of comparing both contracts that requests need. */
+/** Data that is computed once from both contracts, and used by each request. */
 export interface PreparedAdapter {
   /** 12 hexadecimal digits. They change with the settings and with the contracts. */
   readonly hash: string;

@@ -51,7 +51,7 @@ export class FleetView {
     this.#monotonic = monotonic;
   }
 
-  /** `askedAt`: when the store was asked. A process that was stopped reads a report long after it was sent. */
+  /** `askedAt`: when the store was asked. A process that was suspended reads a report long after it was sent. */
   update(report: FleetRows, askedAt: number = this.#monotonic()): void {
     const rows = [...report.rows.map((row) => this.#currentRowOf(row)), ...this.#runningWithoutRow(report)];
     this.#report = { ...report, rows };
@@ -234,7 +234,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   if (spooled === 0) return undefined;
   const rows = plural(spooled, 'row');
   if (state === 'heard') {
-    // By the clock of the gateway.
+    // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
     // A time in the future is from before the clock of the gateway was set back: the real age is unknown.
     if (Math.abs(age) <= silentAfter) return undefined;

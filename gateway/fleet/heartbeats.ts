@@ -130,6 +130,7 @@ export class Heartbeats {
 
   async #execute(command: AnsweredCommand): Promise<MembershipAnswer> {
     if (command.kind === 'forget') {
+      // `remembered`: the known rows of silent gateways with this name. A store that was set back may have lost them.
       const { name, reason, remembered } = command;
       return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, remembered) };
     }

@@ -176,6 +176,7 @@ export class AdaptingResponse {
     if (handling === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
     else if (handling === 'whole') {
       const outcome = this.#adaptation.reserveMemory(body.length);
+      // `pass`: the body cannot be kept in memory to be changed, and may be sent unchanged.
       if (outcome === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
       else if (outcome) this.#outbound.onFailure(outcome);
       else this.#adapt(head, body, bodyUnread);

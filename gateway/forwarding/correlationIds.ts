@@ -17,7 +17,10 @@ export function requestIdFrom(received: string): string {
 const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 const lengthOfVersion00 = 55;
 const sampledFlag = 1;
-/** The trace id is random (Trace Context Level 2 §3.2.2.5.2). Passed on with a new parent id, unlike unknown flags. */
+/**
+ * The trace id is random (Trace Context Level 2 §3.2.2.5.2). The flag is kept when the parent id is replaced; unknown flags are then
+ * cleared.
+ */
 const randomFlag = 2;
 
 // The `traceparent` values of 128 new traces are made at once, because a call for each would be the slowest part of this file. All
@@ -65,8 +68,9 @@ function spanIdOf(traceparent: string): string {
 }
 
 /**
- * The span to record for a valid `traceparent`; undefined if its trace is not sampled. The span of a new trace has the id in
- * its `traceparent`; else that id is its parent. `received`: the `traceparent` of the client.
+ * The span to record for a valid `traceparent`; undefined if its trace is not sampled. The span id in the `traceparent` of a new
+ * trace becomes the id of the span. The span id in a client's `traceparent` becomes its parent id. `received`: the `traceparent` of
+ * the client.
  */
 export function serverSpanOf(traceparent: string, received: string | undefined): ServerSpan | undefined {
   const flags = Number.parseInt(traceparent.slice(53, 55), 16);

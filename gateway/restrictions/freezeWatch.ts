@@ -61,8 +61,8 @@ interface WatchedFreeze {
 }
 
 /**
- * Reads the known clients of each freeze from the ledger: at the start, when a reload changes the freeze, and when it begins.
- * Half a minute after the freeze began, it reads the known clients again. From then on it reports new clients.
+ * Reads the known clients of each freeze from the ledger when the freeze begins; if it has begun already, at the start and when a
+ * reload changes it. Reads them again half a minute after the freeze began. From then on, reports new clients.
  */
 export class FreezeWatch {
   readonly #options: FreezeWatchOptions;
@@ -132,7 +132,10 @@ export class FreezeWatch {
     }
   }
 
-  /** Resets the state. If the clock was set back to before the freeze, more clients will be known when the freeze begins. */
+  /**
+   * Resets a freeze that has not begun. If it was active, the clock was set back. Its known clients are then read again when it
+   * begins, because clients that call until then are known, too.
+   */
   async #awaitBegin(freeze: WatchedFreeze): Promise<void> {
     const wasActive = freeze.state === 'active';
     Object.assign(freeze, newWatched(freeze.version, freeze.settings));
@@ -183,7 +186,7 @@ export class FreezeWatch {
     if (found.kind === 'found' && this.#isWatched(freeze)) this.#report(freeze, found.newClients, false);
   }
 
-  /** `isFirst`: the new clients may include clients of earlier runs of the gateway. */
+  /** `isFirst`: one line for all new clients, because an earlier run of the gateway may have reported them already. */
   #report({ version, settings, reported }: WatchedFreeze, newClients: readonly NewClient[], isFirst: boolean): void {
     const unreported = newClients.filter(({ client }) => !reported.has(client));
     for (const { client } of unreported) reported.add(client);

@@ -8,8 +8,8 @@ export interface Clock {
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
 
 const jumpToleranceMs = 5_000;
-// The fastest adjustment that is followed and not counted as a jump: twice the 0.5 ms a second of NTP. Faster changes add up
-// in the offset; above `jumpToleranceMs`, the clock was set.
+// The fastest adjustment that is followed and not counted as a jump: twice the 0.5 ms a second of NTP. The part of a
+// faster change above this rate is not followed, and adds up. A sum above `jumpToleranceMs` means that the clock was set.
 const slewPerMs = 0.001;
 
 /** Detects that the wall clock was set, by comparing it with the monotonic clock. */

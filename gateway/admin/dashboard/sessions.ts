@@ -58,7 +58,8 @@ export function sessionCookie(req: IncomingMessage, id: string): string {
   return `${cookieName}=${id}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-// This listener speaks plain HTTP, so a proxy terminates TLS. A client that forges the field harms only its own login.
+// This listener speaks plain HTTP, so a proxy terminates TLS. A client that forges Origin or X-Forwarded-Proto harms only its own
+// login.
 function isSecure({ headers }: IncomingMessage): boolean {
   return /^https\b/i.test(headers.origin ?? String(headers['x-forwarded-proto'] ?? ''));
 }

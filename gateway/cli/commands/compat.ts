@@ -145,7 +145,7 @@ export function gitFolderOf(folder: string): WorkingTree {
 export function failureInWords(error: unknown): string {
   const isExplained =
     error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;
-  // Exit code 1 means that the change is not allowed, so a defect must end with another code.
+  // A defect is printed here, too. If it were thrown, Node would exit with code 1, which means that the change is not allowed.
   const text = isExplained ? error.message : `This is a defect of version-gateway.\n${stackOf(error)}`;
   return text
     .split('\n')

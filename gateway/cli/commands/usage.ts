@@ -93,12 +93,12 @@ async function reportFromGateway(
 function isReport(answer: unknown): answer is UsageReport {
   if (!isRecord(answer)) return false;
   const { by, rows, since, until, problems } = answer;
-  const hasKnownPeriod =
+  const hasReportFields =
     Array.isArray(problems) &&
     groupings.some((grouping) => grouping === by) &&
     typeof since === 'string' &&
     typeof until === 'string';
-  return hasKnownPeriod && Array.isArray(rows) && rows.every(isRecord);
+  return hasReportFields && Array.isArray(rows) && rows.every(isRecord);
 }
 
 /** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */
@@ -124,7 +124,7 @@ async function reportFromStore(
       const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
       // Without the unreadable rows the report would show too few requests.
       if (report.problem !== null) throw unreadableLedger(store, report.problem);
-      // Any problem that is left is one of the file of names.
+      // Without `problem`, `problems` has only those of the file of names.
       if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
       return report;
     });

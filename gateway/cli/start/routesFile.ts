@@ -120,6 +120,7 @@ export class ReloadOnEdits {
 
   async #reload(trigger: Trigger, content?: Uint8Array): Promise<void> {
     const outcome = await this.#running?.reload(trigger, content);
+    // A file with the same content needs no line, unless a rejected edit was undone (`reverted`).
     if (outcome === undefined || (outcome.kind === 'unchanged' && !outcome.reverted && trigger === 'file')) return;
     const output = outcome.kind === 'reloaded' || outcome.kind === 'unchanged' ? this.#io.stdout : this.#io.stderr;
     for (const line of outcomeLines(outcome)) output.write(`reload (${trigger}): ${line}\n`);

@@ -55,7 +55,7 @@ export async function arrivalsIn(
   return candidates.flatMap((one) => {
     const { client, at, requests } = one;
     const last = lastUseById.get(one.id);
-    // All its earlier requests failed, so this is its first use.
+    // If a returning client was looked up and no earlier use was found, all its earlier requests failed: this is its first use.
     const isFirstUse = isNew(one) || (lookedUpIds.has(one.id) && last === undefined);
     if (isFirstUse && begin > silentFrom * dayMs) return [];
     return [{ client, at, requests, isNew: isFirstUse, lastUse: last }];

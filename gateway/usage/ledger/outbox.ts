@@ -5,8 +5,9 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because the store may be receiving it. A batch that is added while
 // nothing waits is closed from the start. The rows of all other batches are in a table of their own. A new row is added to the
-// waiting row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row. So if the
-// ledger is restored from a backup, the store recognizes by its number each batch whose counts it already has.
+// waiting row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row: counts never
+// move to a later batch. So if the ledger is restored from a backup, the store recognizes by its number each batch whose counts it
+// already has.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
