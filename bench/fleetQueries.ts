@@ -147,7 +147,10 @@ async function measure(title: string): Promise<void> {
   }
 }
 
-/** The CPU time of all open connections to the database. The reader runs no statement in parallel workers, which this would miss. */
+/**
+ * The CPU time of the processes of all open connections to the database. Parallel workers of a statement are not included, but the
+ * reader uses none.
+ */
 async function cpuMs(): Promise<number> {
   const processes = await postgres.query<{ pid: number }>(
     "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'",

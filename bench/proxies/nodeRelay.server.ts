@@ -1,7 +1,7 @@
 // node nodeRelay.server.ts PORT BACKEND_PORT [CERT KEY]: forwards the requests of the workload over pooled connections. It
 // does nothing else: no parser, checks, limits, timeouts or errors. It assumes that a read contains a whole request, and
-// that a response has the body of the workload. A thread has a SQLite database in memory open, because the ledger of
-// the gateway needs such a thread. The cost of this relay is close to the least that a proxy on node:net or node:tls can have.
+// that a response has the body of the workload. A thread keeps a SQLite database open, because the ledger of the
+// gateway needs such a thread. The cost of this relay is close to the least that a proxy on node:net or node:tls can have.
 import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { connect, createServer, type Socket } from 'node:net';

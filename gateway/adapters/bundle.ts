@@ -45,7 +45,7 @@ export class Bundle {
   readonly #hasExamples: boolean;
   /** Key: a schema of the contract. Value: its name in `named`. */
   readonly #names = new Map<unknown, string>();
-  /** Marks the fields that messages of the direction do not have. */
+  /** The keyword of fields that only messages of the opposite direction have. */
   readonly #absenceKeyword: 'readOnly' | 'writeOnly' | undefined;
 
   /** `hasExamples`: whether the schemas keep their examples. Without a direction, all fields may be required. */

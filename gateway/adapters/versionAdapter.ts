@@ -95,7 +95,10 @@ export class AdapterUse {
     return this.#expectedSizes.get(route) ?? bodyLimit;
   }
 
-  /** Adds to the expected and to the kept bytes; negative numbers subtract. False: bytes were kept beyond twice the limit. */
+  /**
+   * Adds to the expected bytes and to the kept bytes. Negative numbers subtract. Returns false if this call added kept bytes and
+   * their sum is now above twice the limit.
+   */
   addBytes(expected: number, kept: number): boolean {
     this.#expectedBytes += expected;
     this.#keptBytes += kept;

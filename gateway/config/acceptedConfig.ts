@@ -140,7 +140,10 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
   return record.success ? configOf(record.data) : undefined;
 }
 
-/** A hash that is equal for configurations that announce the same versions, dates and successors below the same path. */
+/**
+ * A hash of what a configuration announces to clients: the base path, and the dates, successor, brownouts, freeze, waivers and
+ * route ends of each version. Configurations that announce the same have the same hash.
+ */
 export function configHash(snapshot: Pick<Snapshot, 'byMajor' | 'gateway' | 'brownout'>): string {
   const { byMajor, gateway } = snapshot;
   // Empty `ends` are left out, so that a configuration without them has the same hash as in earlier releases.

@@ -135,7 +135,8 @@ async function analyze(store: Transactions, now: number): Promise<boolean> {
 /**
  * Sorts, by primary key, the rows of partitions whose time is over, each partition once. PostgreSQL stores rows in the order in
  * which they were written. So the rows of one version are spread over all pages, and a query on a version would read most pages.
- * @returns false if partitions are left, because they are many, another gateway maintains the store or a query reads a partition
+ * @returns false if partitions are left: there are too many for one run, another gateway maintains the store, or a query reads
+ * one of them
  */
 async function sortPartitions(store: Transactions, now: number): Promise<boolean> {
   let unsorted: UnsortedPartition[] = [];

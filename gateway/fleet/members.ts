@@ -74,7 +74,7 @@ export class Members {
   }
 }
 
-/** Whether another gateway has started with the address since the gateway of the row was last heard. Platforms reuse addresses. */
+/** Whether a newer gateway has the address: it started after the gateway of the row was last heard. Platforms reuse addresses. */
 function isReused(address: string, { instance, heard }: GatewayRow, rows: readonly GatewayRow[]): boolean {
   return rows.some(
     (other) =>

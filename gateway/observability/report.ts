@@ -84,7 +84,7 @@ export interface ConfigStatus {
   readonly trigger: Trigger;
   /** Reloads since the start that were invalid or refused. */
   readonly failures?: number;
-  /** The reasons in `guard.force` that made the guard accept the configuration. */
+  /** The reasons in `guard.force` with which the guard accepted the configuration. */
   readonly forced: readonly string[];
   readonly lastFailure:
     | { readonly at: number; readonly trigger: Trigger; readonly reasons: readonly string[] }

@@ -182,7 +182,7 @@ function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[])
     if (folded[at] === segment || segment === '') return folded[at] === segment;
     const pattern = segmentPattern(templateSegments[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
-    // `{}` stands for any id, and a name in braces is a parameter of another contract.
+    // `{}` is any id. A name in braces is a parameter of another contract.
     return segment.includes('{') && (pattern !== undefined || segment !== '{}');
   };
   return folded.length === path.length && path.every(mayStandFor);

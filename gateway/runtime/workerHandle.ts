@@ -30,7 +30,7 @@ interface PendingRequest {
 
 // How long a drained worker may take to exit.
 const exitTimeoutMs = 2000;
-// How long a worker may take to answer a request that it carries out at once.
+// How long a worker may take to answer a request that needs no waiting.
 const answerTimeoutMs = 5000;
 // Short, because an operator waits for the result. The last counts of a slow worker may be missing.
 const flushTimeoutMs = 1000;

@@ -181,7 +181,10 @@ function itemSchemas({ view }: Schema): readonly SubschemaRef[] {
   return view.items ? [...view.prefixItems, view.items] : view.prefixItems;
 }
 
-/** The schemas of the entries of a map. Empty: not a map, because no other fields are allowed, or because they may be anything. */
+/**
+ * The schemas of the entries of a map. Empty if the object is not a map: no fields are allowed beyond the listed ones, or they may
+ * have any value.
+ */
 function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
   const { additional } = view;
   const value = additional?.at.value;
