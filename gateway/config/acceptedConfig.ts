@@ -40,15 +40,16 @@ const recordFormat = 1;
 const versionName = z.string().regex(/^v\d{1,15}$/);
 const optionalInstant = z.int().optional();
 
-const windowSchema = z.object({
+const brownoutSchema = z.object({
   at: z.int(),
   end: z.int(),
+  // The share of clients that are refused.
   clients: z.number(),
   routes: z.array(z.object({ method: z.string(), path: z.string() })).optional(),
 });
 
 // Method and path are printed in terminals, so they must not contain control characters.
-const endSchema = z.object({
+const routeEndSchema = z.object({
   method: z.string().regex(/^[A-Z]+$/),
   path: z.string().regex(/^\/\P{Cc}*$/u),
   deprecation: z.int(),
@@ -64,14 +65,14 @@ const versionSchema = z.object({
   retired: z.boolean(),
   successor: versionName.optional(),
   // Left out if there is none, so that a configuration without brownouts has the same hash as in earlier releases.
-  brownouts: z.array(windowSchema).optional(),
+  brownouts: z.array(brownoutSchema).optional(),
   freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
   // Left out if there is none, like brownouts.
   waivers: z
     .array(z.object({ client: z.string(), clients: z.array(z.string()).optional(), until: z.int() }))
     .optional(),
   // Missing in a record that an earlier release has written.
-  ends: z.array(endSchema).optional(),
+  ends: z.array(routeEndSchema).optional(),
 });
 
 // Targets and other settings are not recorded: they were not announced to clients, and URLs may contain secrets.

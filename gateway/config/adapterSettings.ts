@@ -109,7 +109,7 @@ export interface PreparedRoute {
   readonly parameters: ParameterForms;
 }
 
-/** How path and query parameters are written, by place and name: `query limit`. A parameter without an entry is one text. */
+/** `path` or `query` and the name of a parameter (`query limit`) → how it is written. A parameter without an entry is one text. */
 export interface ParameterForms {
   /** In requests to the adapted version. */
   readonly own: ReadonlyMap<string, ParameterForm>;

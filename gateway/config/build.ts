@@ -48,13 +48,13 @@ export function buildSnapshot(context: RuleContext, revised: number): Snapshot {
     },
     compat: {
       rules: new Map(Object.entries(draft.compat.rules).flatMap(([id, level]) => (level ? [[id, level]] : []))),
-      exempt: draft.compat.exempt.map((exemption) => ({ ...exemption, pointer: exemption.pointer })),
+      exempt: draft.compat.exempt.map(({ pointer, ...exemption }) => ({ ...exemption, pointer })),
     },
     log: logOf(draft.log, source.folder),
     fleet: fleetOf(draft.fleet, source.folder),
     telemetry: telemetryOf(draft.telemetry, source.env),
-    notify: draft.notify.flatMap(({ url, ...rest }) =>
-      url === undefined ? [] : [{ ...rest, url, secret: rest.secret }],
+    notify: draft.notify.flatMap(({ url, secret, ...receiver }) =>
+      url === undefined ? [] : [{ ...receiver, url, secret }],
     ),
   };
   return deepFreeze({
@@ -215,6 +215,7 @@ export function fingerprintOf(values: object, digests: readonly (readonly [file:
     .digest('hex');
 }
 
+/** Equal for values that differ only in the order of their keys. Keys without a value are left out. */
 function canonical(value: unknown): unknown {
   if (value instanceof PathTable) return canonical(Object.fromEntries(value.entries()));
   if (value instanceof Map) return canonical(Object.fromEntries(value));

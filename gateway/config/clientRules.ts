@@ -11,7 +11,7 @@ export interface Waiver {
   readonly reason: string;
 }
 
-/** Keeps out the clients that first call a version at `from` (epoch ms) or later. `allow`: names in the ledger. */
+/** Keeps out the clients that first call a version at `from` (epoch ms) or later. `allow`: the names in the ledger of clients that are not kept out. */
 export interface FreezeSettings {
   readonly from: number;
   readonly mode: 'report' | 'refuse';

@@ -33,7 +33,7 @@ export class ParsedContracts {
   }
 
   /** The parsed contract, which is parsed now if its content is new. */
-  find(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
+  findOrParse(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
     const key = `${version} ${digest}`;
     const cached = this.#byContent.get(key);
     if (!cached) this.#onParse(file);
@@ -65,7 +65,7 @@ export function readContract(
 ): Contract | UnusableContract {
   const content = files.read(file, largestContract);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
-  const contract = parsed.find(file, version, content);
+  const contract = parsed.findOrParse(file, version, content);
   if (isUnusable(contract)) return contract;
   const { paths, headers, ends } = contract;
   return { file, publish, digest: content.digest, paths, headers, ends };
@@ -112,6 +112,7 @@ function valueAt(document: unknown, ref: string): unknown {
 /** The methods of a path item in OpenAPI. */
 export const contractMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 
+/** The methods of a path item: `GET PUT`. */
 function methodsIn(item: Readonly<Record<string, unknown>>): string {
   const methods = contractMethods.filter((name) => isMap(item[name]));
   return methods.join(' ').toUpperCase();

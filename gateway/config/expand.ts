@@ -39,39 +39,43 @@ function substitute(input: string, env: NodeJS.ProcessEnv, problems: { message: 
       rest = rest.slice(1);
     } else if (rest.startsWith('{')) {
       const end = closingBrace(rest);
-      out += braced(rest.slice(1, end), env, problems);
+      out += expandBraced(rest.slice(1, end), env, problems);
       rest = rest.slice(end + 1);
     } else {
       const variable = namePattern.exec(rest)?.[0] ?? '';
-      out += variable === '' ? malformed(problems) : lookUp(variable, env, problems);
+      out += variable === '' ? reportMalformed(problems) : lookUp(variable, env, problems);
       rest = rest.slice(variable.length);
     }
   }
   return out + rest;
 }
 
-function braced(content: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
-  const key = namePattern.exec(content)?.[0] ?? '';
-  const operator = /^(?::?-|$)/.exec(content.slice(key.length))?.[0];
-  if (key === '' || operator === undefined) return malformed(problems);
-  if (operator === '') return lookUp(key, env, problems);
-  const value = env[key];
+function expandBraced(
+  content: string,
+  env: NodeJS.ProcessEnv,
+  problems: { message: string; remedy: string }[],
+): string {
+  const name = namePattern.exec(content)?.[0] ?? '';
+  const operator = /^(?::?-|$)/.exec(content.slice(name.length))?.[0];
+  if (name === '' || operator === undefined) return reportMalformed(problems);
+  if (operator === '') return lookUp(name, env, problems);
+  const value = env[name];
   const isGiven = operator === ':-' ? value !== undefined && value !== '' : value !== undefined;
-  return isGiven ? (value ?? '') : substitute(content.slice(key.length + operator.length), env, problems);
+  return isGiven ? (value ?? '') : substitute(content.slice(name.length + operator.length), env, problems);
 }
 
-function lookUp(key: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
-  const value = env[key];
+function lookUp(name: string, env: NodeJS.ProcessEnv, problems: { message: string; remedy: string }[]): string {
+  const value = env[name];
   if (value === undefined) {
     problems.push({
-      message: `The environment variable ${key} is not set.`,
-      remedy: `Set it, or write \${${key}:-default}; a plain dollar sign is written $$.`,
+      message: `The environment variable ${name} is not set.`,
+      remedy: `Set it, or write \${${name}:-default}; a plain dollar sign is written $$.`,
     });
   }
   return value ?? '';
 }
 
-function malformed(problems: { message: string; remedy: string }[]): string {
+function reportMalformed(problems: { message: string; remedy: string }[]): string {
   const remedy = `Write \${NAME}, \${NAME:-default}, or $$ for a plain dollar sign.`;
   problems.push({ message: 'This $ is neither a variable nor escaped.', remedy });
   return '';

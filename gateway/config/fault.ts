@@ -74,12 +74,12 @@ export function reasonOf(error: unknown): string {
 export type Path = readonly (string | number)[];
 
 // Also matches misspelt keys, because the fault for `admin_tokn: …` shows the line.
-const secretKey = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?k/i;
-const userinfo = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
+const secretKeyPattern = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?k/i;
+const userinfoPattern = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
 
 /** Hides user and password of the URLs in a text, for logs. */
 export function maskUserinfo(text: string): string {
-  return text.replace(userinfo, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
+  return text.replace(userinfoPattern, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
 }
 
 const plainWebhookKeys: ReadonlySet<unknown> = new Set(['format', 'events', 'digest']);
@@ -87,7 +87,7 @@ const plainWebhookKeys: ReadonlySet<unknown> = new Set(['format', 'events', 'dig
 export function isSecret(path: Path): boolean {
   // The path in the URL of a webhook is often a secret. An unknown key may be a misspelt `url`.
   if (path[0] === 'notify' && typeof path[2] === 'string') return !plainWebhookKeys.has(path[2]);
-  return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKey.test(key));
+  return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKeyPattern.test(key));
 }
 
 /**
@@ -97,15 +97,15 @@ export function isSecret(path: Path): boolean {
 export function maskLine(line: string, isNotify = false): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
   // The path in the URL of a webhook is often a secret. The URL of a target has no path.
-  const isUrl = /\burl["']?\s*:/.test(line);
+  const hasUrlKey = /\burl["']?\s*:/.test(line);
   const masked = maskUserinfo(
-    isUrl ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked,
+    hasUrlKey ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked,
   );
-  const keys = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
-  const secret = keys.find(([, key]) =>
+  const keyMatches = [...masked.matchAll(/(?<![\w/-])([\w-]+)["']?\s*:\s*(?=\S)/g)];
+  const secretKey = keyMatches.find(([, key]) =>
     isSecret(isNotify && key !== 'notify' ? ['notify', 0, key ?? ''] : [key ?? '']),
   );
-  return secret ? `${masked.slice(0, secret.index + secret[0].length)}***` : masked;
+  return secretKey ? `${masked.slice(0, secretKey.index + secretKey[0].length)}***` : masked;
 }
 
 /** A value as a fault quotes it; undefined for a map, a list, null and a missing value. */

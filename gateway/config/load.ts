@@ -10,7 +10,7 @@ import { placeKey } from './source.ts';
 import { type ConfigResult, validate } from './validate.ts';
 
 /**
- * Reads a routes.yaml.
+ * Reads a routes.yaml. `forwards`: see `ParseOptions`.
  * @throws ConfigError with every fault of the file
  * @throws UnreadableFileError if the file is missing or cannot be read
  */
@@ -20,7 +20,7 @@ export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env,
 
 /**
  * Checks an object with the structure of a routes.yaml. Relative paths are resolved from `folder`, by default the working
- * directory. Variables in strings are expanded. Faults have no line.
+ * directory. Variables in strings are expanded. Faults have no line. `forwards`: see `ParseOptions`.
  * @throws ConfigError with every fault of the object
  */
 export function snapshotFrom(
@@ -94,8 +94,8 @@ export interface AdminAddress {
  * `unusable`: the value is not an address that can be called.
  */
 export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddress | 'broken' | 'unusable' | undefined {
-  const { source, broken } = readYaml(text, '', '', env);
-  if (broken) return 'broken';
+  const { source, isBroken } = readYaml(text, '', '', env);
+  if (isBroken) return 'broken';
   const gateway = isMap(source.tree) ? source.tree['gateway'] : undefined;
   if (!isMap(gateway) || gateway['admin'] === undefined) return undefined;
   const { success, data } = hostPort.safeParse(gateway['admin']);
@@ -104,6 +104,7 @@ export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddre
   return { host: data.host, port: data.port, token };
 }
 
+/** The text of a scalar. A value with variables is an `Expanded`, whose text has the values of the variables. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return isMap(value) && typeof value['text'] === 'string' ? value['text'] : '';

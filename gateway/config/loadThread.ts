@@ -32,7 +32,7 @@ const startTimeoutMs = 30_000;
 const defaultLimits: LoadLimits = { timeoutMs: 60_000, heapMiB: 1024, idleMs: 10_000 };
 
 export interface Loaded {
-  /** The contracts that were parsed. */
+  /** The files of the contracts that were parsed. */
   readonly parsed: readonly string[];
   /** @throws ConfigError, or an Error with the reason why the file cannot be read */
   readonly snapshot: () => Snapshot;
@@ -63,7 +63,7 @@ type Done = Extract<LoadReply, { kind: 'done' }>;
 
 interface Pending {
   readonly thread: Worker;
-  /** The contracts whose parsing has begun. Only the last one may be unfinished. */
+  /** The files of the contracts whose parsing has begun. Only the last one may be unfinished. */
   readonly parsed: string[];
   timer: NodeJS.Timeout;
   readonly resolve: (done: Done) => void;
@@ -157,7 +157,7 @@ export class LoadThread {
     const before = this.#thread ? undefined : toPlain(this.#before);
     const thread = this.#startedThread();
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
-    const pending = { thread, parsed, timer: this.#timeout(thread, startTimeoutMs), resolve, reject };
+    const pending = { thread, parsed, timer: this.#startTimeout(thread, startTimeoutMs), resolve, reject };
     this.#pending = pending;
     const request: LoadRequest = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
     thread.postMessage(request);
@@ -180,7 +180,7 @@ export class LoadThread {
       if (message.kind === 'done') return pending.resolve(message);
       pending.parsed.push(message.file);
       clearTimeout(pending.timer);
-      pending.timer = this.#timeout(thread, this.#limits.timeoutMs);
+      pending.timer = this.#startTimeout(thread, this.#limits.timeoutMs);
     });
     thread.on('error', (error: NodeJS.ErrnoException) => {
       const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -194,7 +194,7 @@ export class LoadThread {
     return thread;
   }
 
-  #timeout(thread: Worker, ms: number): NodeJS.Timeout {
+  #startTimeout(thread: Worker, ms: number): NodeJS.Timeout {
     return setTimeout(() => {
       this.#end(thread, `takes longer than ${ms / 1000} s to parse`);
       void thread.terminate();

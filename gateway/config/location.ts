@@ -6,7 +6,7 @@ import { type Fault, UnreadableFileError } from './fault.ts';
 // A longer chain of links counts as a cycle.
 const mostLinks = 40;
 // No path is longer (PATH_MAX).
-const longestLink = 4096;
+const longestLinkBytes = 4096;
 
 /**
  * The file that `path` leads to; relative paths in the file are resolved from its folder. Follows symbolic links to files,
@@ -28,9 +28,10 @@ function linkTargetOf(path: string): string | undefined {
   try {
     if (stats?.isSymbolicLink()) {
       const target = readlinkSync(path);
+      // A segment such as `..data` or `..2027_03_02_14_00` is a folder of a ConfigMap.
       return /(?:^|\/)\.\.[^/.]/.test(target) ? undefined : target;
     }
-    if (!stats?.isFile() || stats.size > longestLink) return undefined;
+    if (!stats?.isFile() || stats.size > longestLinkBytes) return undefined;
     return /^([^\s:#"'[\]{}]+\.ya?ml)\n?$/.exec(readFileSync(path, 'utf8'))?.[1];
   } catch {
     return undefined;

@@ -2,7 +2,7 @@ import { isMap, isScalar, parseDocument } from 'yaml';
 import { pairsOf } from '../shared/yaml/yamlText.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 
-/** Parses YAML or JSON. @returns the names by the identifier of the client in the ledger, or why `text` is not such a map */
+/** Parses YAML or JSON. @returns a map: identifier of the client in the ledger → its name; or why `text` is not such a map */
 export function parseNames(text: string): ReadonlyMap<string, string> | string {
   let content: unknown;
   try {

@@ -1,6 +1,6 @@
 /** The known name closest to a misspelt one; undefined if none is close. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
-  const [best] = known
+export function nearest(name: string, knownNames: readonly string[]): string | undefined {
+  const [best] = knownNames
     .map((candidate) => ({ candidate, distance: levenshteinDistance(name, candidate) }))
     .filter(({ candidate, distance }) => distance <= Math.max(2, candidate.length / 3))
     .sort((a, b) => a.distance - b.distance);

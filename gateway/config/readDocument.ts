@@ -19,12 +19,12 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
   const places = new Map<string, Place>();
   const source: Source = { file, folder, tree: null, places, env };
   const yaml = readYamlText(text);
-  if (!yaml.isReadable) return { source, faults: faultsOf(yaml, text, file), broken: true };
-  if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], broken: true };
+  if (!yaml.isReadable) return { source, faults: faultsOf(yaml, text, file), isBroken: true };
+  if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], isBroken: true };
   const walker: Walker = { yaml, places, source, faults: [] };
   const tree = walk(walker, yaml.root, []);
   const problems = yaml.problems.map((problem) => yamlFault(file, yaml, problem, pathAt(places, yaml, problem)));
-  return { source: { ...source, tree }, faults: [...problems, ...walker.faults], broken: false };
+  return { source: { ...source, tree }, faults: [...problems, ...walker.faults], isBroken: false };
 }
 
 interface Walker {
@@ -51,10 +51,11 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
   const { source, faults } = walker;
   const map: Record<string, unknown> = Object.create(null);
   for (const { key, value } of pairs) {
-    const written: unknown = isScalar(key) ? key.value : undefined;
+    const keyValue: unknown = isScalar(key) ? key.value : undefined;
     // In an adapter, keys may be statuses and values of contracts, such as 200 and true.
-    const isText = typeof written === 'string' || (isScalar(key) && path[0] === 'routes' && path[2] === 'adapter');
-    const name = isText && isScalar(key) ? (key.source ?? String(written)) : written;
+    const countsAsText =
+      typeof keyValue === 'string' || (isScalar(key) && path[0] === 'routes' && path[2] === 'adapter');
+    const name = countsAsText && isScalar(key) ? (key.source ?? String(keyValue)) : keyValue;
     const keyPath = [...path, String(name ?? 'null')];
     if (typeof name === 'string' && name !== '__proto__') {
       map[name] = walk(walker, value, keyPath, key);
@@ -78,7 +79,7 @@ function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key
 
 /** The faults of a text that cannot be parsed. */
 export function faultsOf(yaml: YamlText, text: string, file: string): Fault[] {
-  // Within brackets, the parser reads the brace of `${NAME}` as the start of a map.
+  // Within brackets, the parser reads the brace (\x7b) of `${NAME}` as the start of a map.
   const variableProblems = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
   return variableProblems.length > 0
     ? variableProblems.map(({ offset }) => wholeFileFault(file, 'variable', positionAt(yaml.lines, offset)))
@@ -118,7 +119,7 @@ export function wholeFileFault(
 function pathAt(places: Source['places'], yaml: YamlText, { code, offset }: YamlProblem): Path | undefined {
   if (code !== 'DUPLICATE_KEY' && code !== 'ALIAS_WITHOUT_ANCHOR') return undefined;
   const { line, column } = positionAt(yaml.lines, offset);
-  const isHere = (one?: Position): boolean => one?.line === line && one.column === column;
+  const isHere = (position?: Position): boolean => position?.line === line && position.column === column;
   const [foundKey] = [...places].find(([, { key, value }]) => isHere(key) || isHere(value)) ?? [];
   return foundKey === undefined ? undefined : (JSON.parse(foundKey) as Path);
 }
@@ -126,8 +127,8 @@ function pathAt(places: Source['places'], yaml: YamlText, { code, offset }: Yaml
 export interface Reading {
   readonly source: Source;
   readonly faults: Fault[];
-  /** The text cannot be parsed, so there are no further checks. */
-  readonly broken: boolean;
+  /** Whether the text cannot be parsed. Then there are no further checks. */
+  readonly isBroken: boolean;
 }
 
 /** Reads a plain object like a YAML document with the same values. Strings with a variable count as unquoted. */
@@ -164,7 +165,7 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
   };
 
   const tree = copy(document, []);
-  return { source: { ...source, tree }, faults, broken: false };
+  return { source: { ...source, tree }, faults, isBroken: false };
 }
 
 function mapOf(

@@ -38,12 +38,12 @@ export interface ValidationOptions {
 
 /** Checks a document, and builds the snapshot if it has no fault. `now`: epoch ms, for the rules and for `revised`. */
 export function validate(
-  { source, faults, broken }: Reading,
+  { source, faults, isBroken }: Reading,
   now: number,
   options: ValidationOptions = {},
 ): ConfigResult {
   const { forwards = true, parsed, file } = options;
-  if (broken) return refusal(faults);
+  if (isBroken) return refusal(faults);
   if (!isMap(source.tree)) {
     return refusal(
       faults.length > 0 ? faults : [faultAt(source, [], 'The file is not a map.', 'Begin it with `routes:`.')],

@@ -32,7 +32,7 @@ export function interpolate(input: string, variables: Variables): Interpolated {
   const unset: string[] = [];
   const missing: Missing[] = [];
   const problems: string[] = [];
-  const replace = (text: string, depth: number): string => {
+  const replaceVariables = (text: string, depth: number): string => {
     let out = '';
     let rest = text;
     for (let dollar = rest.indexOf('$'); dollar !== -1; dollar = rest.indexOf('$')) {
@@ -41,26 +41,28 @@ export function interpolate(input: string, variables: Variables): Interpolated {
       const name = variableName.exec(rest)?.[0];
       if (rest.startsWith('{')) {
         const end = closingBrace(rest);
-        out += end === -1 || depth === maxDepth ? malformed() : braced(rest.slice(1, end), depth);
+        out += end === -1 || depth === maxDepth ? reportMalformed() : expandBraced(rest.slice(1, end), depth);
         rest = end === -1 ? '' : rest.slice(end + 1);
       } else {
         out += name === undefined ? '$' : lookUp(name);
+        // `$$` is one dollar sign.
         rest = rest.slice(name?.length ?? (rest.startsWith('$') ? 1 : 0));
       }
     }
     return out + rest;
   };
-  const braced = (content: string, depth: number): string => {
+  const expandBraced = (content: string, depth: number): string => {
     const name = variableName.exec(content)?.[0] ?? '';
-    const [, colon, operator = '', word = ''] = /^(:?)([-?+])(.*)$/s.exec(content.slice(name.length)) ?? [];
-    if (name === '' || (operator === '' && content !== name)) return malformed();
+    const [, colon, operator = '', operand = ''] = /^(:?)([-?+])(.*)$/s.exec(content.slice(name.length)) ?? [];
+    if (name === '' || (operator === '' && content !== name)) return reportMalformed();
     if (operator === '') return lookUp(name);
     const value = ownValue(variables, name);
+    // With a colon, an empty value counts as missing.
     const isGiven = value !== undefined && (colon === '' || value !== '');
-    if (operator === '+') return isGiven ? replace(word, depth + 1) : '';
+    if (operator === '+') return isGiven ? replaceVariables(operand, depth + 1) : '';
     if (isGiven) return value;
-    if (operator === '-') return replace(word, depth + 1);
-    missing.push({ name, reason: word.trim() });
+    if (operator === '-') return replaceVariables(operand, depth + 1);
+    missing.push({ name, reason: operand.trim() });
     return unknownValue;
   };
   const lookUp = (name: string): string => {
@@ -68,11 +70,11 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     if (value === undefined) unset.push(name);
     return value ?? '';
   };
-  const malformed = (): string => {
+  const reportMalformed = (): string => {
     problems.push('This is not a valid variable of Compose.');
     return '';
   };
-  return { text: replace(input, 0), unset, missing, problems };
+  return { text: replaceVariables(input, 0), unset, missing, problems };
 }
 
 /** The value of a variable. Ignores inherited properties such as `constructor`. */
@@ -80,7 +82,7 @@ function ownValue(variables: Variables, name: string): string | undefined {
   return Object.hasOwn(variables, name) ? variables[name] : undefined;
 }
 
-/** The index of the brace that closes the first one; -1 if there is none. */
+/** The index of the brace that closes the first one; -1 if there is none. Only `${` opens a nested pair. */
 function closingBrace(text: string): number {
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {

@@ -107,8 +107,8 @@ function mergeNodes(base: ComposeNode, override: ComposeNode, key: string): Comp
   if (override.tag === 'override' || replacedLists.has(key)) return override;
   if (base.kind === 'map' && override.kind === 'map') return mergeMaps(base, override);
   if (base.kind === 'list' && override.kind === 'list') {
-    const mounted = new Set(override.items.map(mountPoint));
-    const kept = key === 'volumes' ? base.items.filter((item) => !mounted.has(mountPoint(item))) : base.items;
+    const overriddenPaths = new Set(override.items.map(mountPoint));
+    const kept = key === 'volumes' ? base.items.filter((item) => !overriddenPaths.has(mountPoint(item))) : base.items;
     return { ...base, items: [...kept, ...override.items] };
   }
   // `networks: { back: }` does not override a `back` with a value.
@@ -144,9 +144,10 @@ function asMap(
 /** `NAME=value`, or `NAME` alone. */
 function entriesByAssignment(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
   if (item.kind !== 'scalar' || item.text === undefined) return entriesOf(item);
-  const at = item.text.indexOf('=');
-  const name = at === -1 ? item.text : item.text.slice(0, at);
-  return [[name, { key: item.at, value: { ...item, text: at === -1 ? undefined : item.text.slice(at + 1) } }]];
+  const equalsSign = item.text.indexOf('=');
+  const name = equalsSign === -1 ? item.text : item.text.slice(0, equalsSign);
+  const text = equalsSign === -1 ? undefined : item.text.slice(equalsSign + 1);
+  return [[name, { key: item.at, value: { ...item, text } }]];
 }
 
 /** `NAME` alone, as in a list of networks. */

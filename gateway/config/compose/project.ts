@@ -24,9 +24,9 @@ export interface Project {
   readonly name: string;
   /** The files as they were named. */
   readonly files: readonly string[];
-  /** The text of each file by its name in faults, to show the line of a fault. */
+  /** The name of a file in faults → its text, to show the line of a fault. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The folder that relative paths are resolved from, by the name of the file in faults. */
+  /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
   readonly folders: ReadonlyMap<string, string>;
   readonly services: ReadonlyMap<string, Service>;
   /** External networks. Containers of other projects may be on them. */
@@ -124,10 +124,11 @@ function extend(
   const baseFile = otherFile === undefined ? file : reader.readFrom(file, otherFile, entry.key);
   // The faults of the other file are already reported.
   if (!baseFile) return service;
-  const step = `${baseFile.folder}:${otherFile ?? ''}:${baseName}`;
+  const reference = `${baseFile.folder}:${otherFile ?? ''}:${baseName}`;
   const services = child(baseFile.root, 'services');
   const base = child(services, baseName);
-  if (trail.includes(step) || (trail.length === 0 && baseFile === file && baseName === name)) {
+  // The service with which the search begins is not in the trail.
+  if (trail.includes(reference) || (trail.length === 0 && baseFile === file && baseName === name)) {
     reader.faults.push(
       faultIn(
         entry.key,
@@ -145,7 +146,7 @@ function extend(
     );
     return service;
   }
-  const resolvedBase = extend(baseName, base, baseFile, reader, [...trail, step]);
+  const resolvedBase = extend(baseName, base, baseFile, reader, [...trail, reference]);
   // Faults name the position of the extending service.
   return { ...mergeMaps(resolvedBase, service), at: service.at };
 }
@@ -153,7 +154,7 @@ function extend(
 /** Resolves every `extends` and `include` of a file. `trail`: the paths of the file and of those that include it. */
 type ResolveFile = (file: ComposeFile, trail: readonly string[]) => MapNode;
 
-/** The included files, each entry as one map. Files of other hosts are not fetched. */
+/** One map for each entry of `include`, which may name several files. Files of other hosts are not fetched. */
 function readIncludes(
   file: ComposeFile,
   reader: ComposeReader,

@@ -53,7 +53,7 @@ export class ComposeReader {
     this.#cwd = cwd;
   }
 
-  /** @throws UnreadableFileError */
+  /** Undefined: the file is not used, and `faults` has the reason. @throws UnreadableFileError */
   read(file: string, folder: string, variables: Variables): ComposeFile | undefined {
     const text = this.#text(file);
     if (text === undefined) return undefined;

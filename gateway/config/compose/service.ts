@@ -118,17 +118,18 @@ function networksOf(name: string, node: MapNode, project: string): Map<string, R
     ...(container === undefined ? [`${project}-${name}-1`, `${project}_${name}_1`] : [container]),
     ...textsOf(child(node, 'hostname')),
   ];
-  const inLowerCase = (all: readonly string[]): Set<string> => new Set(all.map((one) => one.toLowerCase()));
+  const inLowerCase = (names: readonly string[]): Set<string> =>
+    new Set(names.map((hostName) => hostName.toLowerCase()));
   if (networks.length === 0) return new Map([['default', inLowerCase(hostNames)]]);
   return new Map(
-    networks.map(([key, { value }]) => [key, inLowerCase([...hostNames, ...textsOf(child(value, 'aliases'))])]),
+    networks.map(([network, { value }]) => [network, inLowerCase([...hostNames, ...textsOf(child(value, 'aliases'))])]),
   );
 }
 
 function whyNotStarted(node: MapNode, activeProfiles: ReadonlySet<string>): string | undefined {
   if (isOutOfProfile(node, activeProfiles)) {
     return `only started with the profile ${textsOf(child(node, 'profiles'))
-      .map((one) => brief(one))
+      .map((profile) => brief(profile))
       .join(' or ')}`;
   }
   const replicas = textOf(child(node, 'scale')) ?? textOf(child(node, 'deploy', 'replicas'));

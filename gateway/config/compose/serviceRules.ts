@@ -117,7 +117,7 @@ export const serviceUnreached: ComposeRule = (context) => {
     targets.some(({ resolution }) => wrongKinds.includes(resolution.kind)),
   );
   return (
-    backends(context)
+    possibleBackends(context)
       .filter((service) => service.notStarted === undefined && !reached.has(service) && !unneeded.has(service))
       // If a version of that name has a wrong host, another rule reports the host.
       .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
@@ -153,10 +153,10 @@ export const retiredStillRuns: ComposeRule = (context) =>
     return [from === undefined ? warningFinding(fault) : { level: 'note', fault }];
   });
 
-/** Services of versions that need no backend. They are found by the targets and by the name of the version. */
+/** Service → the version that no longer needs it. The service is a target of that version, or is named after it. */
 function unneededServices(context: ComposeContext): ReadonlyMap<Service, ComposeVersion> {
   const inUse = servicesOf(servedTargets(context));
-  const candidates = backends(context);
+  const candidates = possibleBackends(context);
   const unneeded = new Map<Service, ComposeVersion>();
   for (const version of context.versions) {
     if (needsBackend(version)) continue;
@@ -167,8 +167,11 @@ function unneededServices(context: ComposeContext): ReadonlyMap<Service, Compose
   return unneeded;
 }
 
-/** Services on a network of the gateway that no other service uses and that do not stand in front of the gateway. */
-function backends({ project, gateway }: ComposeContext): readonly Service[] {
+/**
+ * The services that may be backends of the gateway: they are on one of its networks, no other service uses them, they do not use
+ * the gateway, and neither their label nor their image excludes them.
+ */
+function possibleBackends({ project, gateway }: ComposeContext): readonly Service[] {
   const others = [...project.services.values()].filter((service) => service !== gateway);
   const namesByService = others.map((service) => [service, namesUsedBy(service)] as const);
   const namesUsedByOthers = new Set(

@@ -21,12 +21,12 @@ interface ComposeTarget {
   /** `v1` */
   readonly version: string;
   readonly url: string;
-  /** In lower case, without the brackets of an IPv6 address. */
+  /** In lower case, without the brackets of an IPv6 address and without a dot at the end. */
   readonly host: string;
   readonly port: number;
   /** The path of the target in routes.yaml. */
   readonly path: Path;
-  /** The environment variable that routes.yaml uses for the target, if any. */
+  /** The environment variable with which the target begins in routes.yaml, if any. */
   readonly variable: string | undefined;
 }
 
@@ -78,19 +78,20 @@ export type HostResolution =
 export function resolveHost({ host, port }: ComposeTarget, project: Project, gateway: Service): HostResolution {
   const projectServices = [...project.services.values()];
   if (isLoopback(host)) return atLoopback(port, project, gateway);
-  const isOn = (service: Service, network: string): boolean => service.networks.get(network)?.has(host) === true;
+  const hasHostOn = (service: Service, network: string): boolean => service.networks.get(network)?.has(host) === true;
   const servicesWithHost = projectServices.filter((service) =>
-    [...gateway.networks.keys()].some((network) => isOn(service, network)),
+    [...gateway.networks.keys()].some((network) => hasHostOn(service, network)),
   );
   if (servicesWithHost.some((service) => service !== gateway)) {
     return { kind: 'services', services: servicesWithHost.filter((service) => service !== gateway) };
   }
   if (servicesWithHost.length > 0) return { kind: 'itself' };
+  // A link is `SERVICE:ALIAS` or `SERVICE`.
   const links = allTexts(child(gateway.node, 'links')).map((link) => link.toLowerCase().split(':'));
   const linked = project.services.get(links.find((names) => names.at(-1) === host)?.[0] ?? '');
   if (linked) return { kind: 'services', services: [linked] };
   const elsewhere = projectServices.find((service) =>
-    [...service.networks.keys()].some((network) => isOn(service, network)),
+    [...service.networks.keys()].some((network) => hasHostOn(service, network)),
   );
   if (elsewhere) return { kind: 'elsewhere', service: elsewhere };
   return isOutside(host, gateway) ? { kind: 'outside' } : { kind: 'nothing' };
@@ -245,9 +246,10 @@ export const backendNotStarted: ComposeRule = (context) =>
       return [];
     const adapted = context.versions.filter(({ isRetired, from }) => !isRetired && from === target.version);
     return resolution.services.slice(0, 1).map(({ name, notStarted }) => {
-      const others = listed(adapted.map((version) => `/${version.name}`));
-      const reason = others === '' ? `, or retire /${target.version}` : `: it also answers for ${others}`;
-      const remedy = `Let \`docker compose up\` start it${reason}.`;
+      const adaptedNames = listed(adapted.map((version) => `/${version.name}`));
+      const remedyEnd =
+        adaptedNames === '' ? `, or retire /${target.version}` : `: it also answers for ${adaptedNames}`;
+      const remedy = `Let \`docker compose up\` start it${remedyEnd}.`;
       return warningFinding(
         faultAt(context.source, target.path, `${target.url}: ${brief(name)} is ${notStarted}.`, remedy),
       );
