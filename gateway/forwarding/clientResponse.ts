@@ -97,9 +97,9 @@ export class ClientResponse {
   }
 
   #writeHead(head: ResponseHead, bodyUnread: boolean): void {
-    const { res, closing } = this.#outbound;
+    const { res, isGatewayStopping } = this.#outbound;
     const plan = this.#outbound.responsePlan();
-    if (closing) res.shouldKeepAlive = false;
+    if (isGatewayStopping) res.shouldKeepAlive = false;
     this.started = true;
     const rendered = res.writeRendered && !bodyUnread ? renderHead(head, plan) : undefined;
     if (rendered) {

@@ -129,7 +129,7 @@ export interface Outbound {
   /** How long a client may pause within its body, ms; 0: no limit. */
   readonly bodyIdle: number;
   /** The gateway is stopping: the client connection closes after this response. */
-  readonly closing: boolean;
+  readonly isGatewayStopping: boolean;
   /** The client sends its body only after a 100 (Continue). */
   readonly expectsContinue: boolean;
   /** Set if the client asked to switch protocols. */

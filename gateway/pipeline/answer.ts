@@ -16,7 +16,7 @@ interface Answerable {
   readonly res: OutgoingResponse;
   readonly id: string;
   readonly hasBody: boolean;
-  readonly closing: boolean;
+  readonly isGatewayStopping: boolean;
   readonly fields: { readonly origin: string | undefined };
   readonly peer: { readonly hsts: boolean };
   readonly lifecycle: LifecycleFields | undefined;
@@ -82,7 +82,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   const unread = hasBody && !req.complete;
   if (closes || unread) fields.push('Connection', 'close');
   if (unread) lingerAfter(res);
-  if (exchange.closing) res.shouldKeepAlive = false;
+  if (exchange.isGatewayStopping) res.shouldKeepAlive = false;
   res.writeHead(status, fields);
   res.end(body);
   if (unread) req.resume();

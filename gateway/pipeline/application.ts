@@ -85,11 +85,11 @@ function exchangeFor(
   context: GatewayContext,
 ): Exchange | undefined {
   const parsed = parseRequestTarget(url);
-  // The gateway does not refuse an invalid request target here: the application does. Take its first segment unchanged.
-  const { origin, pathEnd } = typeof parsed === 'string' ? { origin: url, pathEnd: endOfPath(url) } : parsed;
-  if (!namesVersion(origin, context.active.snapshot.gateway.basePath)) return undefined;
+  // An invalid request target is not refused here, but by the application. Its first segment is used unchanged.
+  const { originForm, pathEnd } = typeof parsed === 'string' ? { originForm: url, pathEnd: endOfPath(url) } : parsed;
+  if (!namesVersion(originForm, context.active.snapshot.gateway.basePath)) return undefined;
   const exchange = new Exchange(req, res, context);
-  exchange.originForm = origin;
+  exchange.originForm = originForm;
   exchange.pathEnd = pathEnd;
   return exchange;
 }

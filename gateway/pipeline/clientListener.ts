@@ -23,6 +23,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
           ...readKeyPair(tls),
           ...(ticketKeys && { ticketKeys }),
           ALPNProtocols: settings.http2 === 'auto' ? ['h2', 'http/1.1'] : ['http/1.1'],
+          // node:tls has no value for no limit, so 0 becomes the longest time that a timer can have.
           handshakeTimeout: settings.timeouts.head || 0x7fff_ffff,
         },
         onRequest,
@@ -30,7 +31,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
     : http.createServer(optionsFor(settings), onRequest);
   // No limit: the default of 2,000 drops fields silently. `checkMessage` counts them.
   server.maxHeadersCount = 0;
-  server.timeout = longestWriteIdle(context.active.snapshot);
+  server.timeout = longestWriteIdleMs(context.active.snapshot);
   allowParserPause(server);
   if (settings.fastLane === 'auto') openFastLane(server, context);
   if (tls ? settings.http2 === 'auto' : settings.h2c === 'on') openHttp2(server, settings, context);
@@ -56,12 +57,12 @@ function endIfStuck(socket: Socket): void {
 /** Applies the settings of a new snapshot that can change while the listener is open; the others need a restart. */
 export function adjustClientListener(server: Server, snapshot: Snapshot): void {
   const { timeouts } = snapshot.gateway;
-  server.timeout = longestWriteIdle(snapshot);
+  server.timeout = longestWriteIdleMs(snapshot);
   server.headersTimeout = timeouts.head;
   server.keepAliveTimeout = timeouts.keepAlive;
 }
 
-function longestWriteIdle({ byMajor }: Snapshot): number {
+function longestWriteIdleMs({ byMajor }: Snapshot): number {
   return byMajor.reduce((most, { timeouts }) => Math.max(most, timeouts.writeIdle), 0);
 }
 

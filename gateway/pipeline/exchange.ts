@@ -108,7 +108,7 @@ export class Exchange implements Outbound, InFlight {
   forwarding: Forwarding | undefined;
   observer: Outbound['observer'];
   counted: OpenRequest | undefined;
-  /** Undefined if the version restricts no clients. */
+  /** The client; undefined until a restriction of the version has to know it. */
   identified: CountedExchange['identified'];
   /** The waiver by which a retired version serves the request. Undefined: there is none. */
   waiver: Waived | undefined;
@@ -195,7 +195,7 @@ export class Exchange implements Outbound, InFlight {
     return this.activeVersion.version.timeouts;
   }
 
-  get closing(): boolean {
+  get isGatewayStopping(): boolean {
     return this.context.draining;
   }
 
@@ -221,7 +221,7 @@ export class Exchange implements Outbound, InFlight {
 
   /** The name of the client in the usage ledger. */
   identify(): string {
-    const by = this.context.active.identification;
+    const { identification: by } = this.context.active;
     if (this.identified?.by !== by) {
       this.identified = { client: by.clientOf(this.req.rawHeaders, this.clientAddress), by };
     }

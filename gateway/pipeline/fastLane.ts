@@ -82,7 +82,7 @@ class LaneConnection implements LaneOwner, Timed {
   readonly #readBuffer = new ReadBuffer();
   #state: LaneState = 'open';
   /** Whether the connection has carried a request. */
-  #used = false;
+  #hadRequest = false;
   #request: LaneRequest | undefined;
   #response: LaneResponse | undefined;
   /** What arrived after the current request. */
@@ -95,18 +95,19 @@ class LaneConnection implements LaneOwner, Timed {
     this.socket = this.#withReadBuffer(accepted) ?? accepted.on('data', this.#onData);
     this.socket.on('end', this.#onEnd).on('timeout', this.#onTimeout).on('error', ignore).on('close', this.#onClose);
     const { headersTimeout, timeout } = server;
+    // The deadline below is for the first head. A connection that is silent for longer than `timeout` is closed earlier.
     if (headersTimeout === 0 || headersTimeout > timeout) this.socket.setTimeout(timeout);
     this.deadline = deadlineIn(headersTimeout);
     lane.connections.add(this);
     watchDeadline(this);
-    // With h2c, the first bytes were read to find the protocol, and put back. With `data` events, the socket emits them itself.
-    const early: Buffer | null = this.socket === accepted ? null : accepted.read();
-    if (early) this.#onData(early);
+    // With h2c, the first bytes were read to find the protocol, and put back. A socket that emits `data` emits these bytes itself.
+    const putBackBytes: Buffer | null = this.socket === accepted ? null : accepted.read();
+    if (putBackBytes) this.#onData(putBackBytes);
   }
 
   /** Between two requests. As in node:http, a connection is not idle before its first request. */
   get idle(): boolean {
-    return this.#state === 'open' && this.#used && this.#request === undefined;
+    return this.#state === 'open' && this.#hadRequest && this.#request === undefined;
   }
 
   get keepAliveFields(): string {
@@ -135,23 +136,24 @@ class LaneConnection implements LaneOwner, Timed {
     this.#response = undefined;
     setCurrentResponse(socket, undefined);
     if (!keepsAlive) {
-      this.#close();
+      this.#stopRequests();
       socket.destroySoon();
     } else if (this.#following) {
       this.#leave(this.#following.take());
     } else {
       const { keepAliveTimeout, timeout } = this.#lane.server;
-      if (socket.timeout) socket.setTimeout(0);
-      this.deadline = deadlineIn(keepAliveTimeout > 0 ? keepAliveTimeout + keepAliveGraceMs : 0);
+      // Without a keep-alive limit, the longest `write_idle` limits how long the connection is idle.
       if (keepAliveTimeout === 0) socket.setTimeout(timeout);
+      else if (socket.timeout) socket.setTimeout(0);
+      this.deadline = deadlineIn(keepAliveTimeout > 0 ? keepAliveTimeout + keepAliveGraceMs : 0);
       this.resumeReading();
     }
   }
 
   onDeadline(): void {
-    if (this.#used) this.socket.destroy();
+    if (this.#hadRequest) this.socket.destroy();
     else {
-      this.#close();
+      this.#stopRequests();
       this.#emitError('ERR_HTTP_REQUEST_TIMEOUT');
     }
   }
@@ -179,7 +181,7 @@ class LaneConnection implements LaneOwner, Timed {
   /** False stops reading until `resumeReading`. */
   #onRead(buffer: Buffer, length: number): boolean {
     if (this.#state === 'closing') return true;
-    // Only after an upgrade: until then, node's parser reads the handle itself.
+    // This call comes only after an upgrade: until then, node's parser reads the handle itself.
     if (this.#state === 'left') return this.socket.push(Buffer.from(buffer.subarray(0, length)));
     let flowing = true;
     if (this.#request) flowing = this.#readMore(this.#request, buffer, length);
@@ -206,7 +208,7 @@ class LaneConnection implements LaneOwner, Timed {
     const response = new LaneResponse(request, this);
     if (!isWholeBody && arrivedBodyBytes > 0) request.receive(buffer, headLength, length);
     if (this.socket.timeout) this.socket.setTimeout(0);
-    this.#used = true;
+    this.#hadRequest = true;
     this.deadline = Number.POSITIVE_INFINITY;
     this.#request = request;
     this.#response = response;
@@ -214,11 +216,12 @@ class LaneConnection implements LaneOwner, Timed {
     runExchange(new Exchange(request, response, context));
   }
 
-  /** The rest of a body, and pipelined bytes after it, which wait until the request is answered. False stops reading. */
+  /** Passes on the rest of a body, and keeps pipelined bytes after it until the request is answered. False stops reading. */
   #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
-    const end = Math.min(length, request.missing);
+    const end = Math.min(length, request.missingBytes);
     const flowing = end === 0 || request.receive(buffer, 0, end);
     this.#readBuffer.chooseNext(length, !request.complete, !flowing);
+    // After the last byte of a body, the socket is still read: only reading detects that the client has disconnected.
     if (end === length) return flowing || request.complete;
     this.#following ??= new UnparsedBytes();
     if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;
@@ -248,7 +251,7 @@ class LaneConnection implements LaneOwner, Timed {
     onNodeConnection.call(server, socket);
     socket.unshift(bytes);
     socket.resume();
-    if (this.#used) unwatchDeadline(this);
+    if (this.#hadRequest) unwatchDeadline(this);
     else this.#limitFirstHead();
   }
 
@@ -266,7 +269,7 @@ class LaneConnection implements LaneOwner, Timed {
 
   readonly #onEnd = (): void => {
     if (this.#state !== 'open') return;
-    // A client that closes its side of the connection has left. Within a body, this is a parser error.
+    // A client that closes its side of the connection has left. If it closes its side within a body, that is a parser error.
     if (this.#request?.complete === false) this.#emitError('HPE_INVALID_EOF_STATE');
     else this.socket.end();
   };
@@ -274,11 +277,12 @@ class LaneConnection implements LaneOwner, Timed {
   readonly #onTimeout = (): void => void this.#lane.server.emit('timeout', this.socket);
 
   readonly #onClose = (): void => {
-    this.#close();
+    this.#stopRequests();
     this.#response?.emit('close');
   };
 
-  #close(): void {
+  /** Accepts no more requests. Does not close the socket. */
+  #stopRequests(): void {
     this.#state = 'closing';
     this.#lane.connections.delete(this);
     this.#following?.take();

@@ -19,7 +19,7 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
     exchange.path = originForm.slice(basePath.length);
     return undefined;
   }
-  if (afterPrefix.startsWith('//')) return { kind: 'problem', problem: networkPath, closes: true };
+  if (afterPrefix.startsWith('//')) return { kind: 'problem', problem: networkPathProblem, closes: true };
   exchange.path = afterPrefix.startsWith('/') ? afterPrefix : `/${afterPrefix}`;
   return undefined;
 }
@@ -40,8 +40,8 @@ function versionAt(segment: string, active: ActiveSnapshot): ActiveVersion | und
   return found;
 }
 
-/** Without its prefix, a URL parser would read the path as `//host/path` (RFC 3986 §4.2). */
-const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path after the version begins with //.' };
+/** Without the prefix of the version, a URL parser would read the path as `//host/path` (RFC 3986 §4.2). */
+const networkPathProblem: Problem = { code: 'BAD_REQUEST', detail: 'The path after the version begins with //.' };
 
 /**
  * Whether a gateway inside another server handles this URL: a version, discovery, or an invalid URL, which the gateway refuses.
@@ -49,15 +49,14 @@ const networkPath: Problem = { code: 'BAD_REQUEST', detail: 'The path after the 
 export function isGatewayPath(url: string, { active, isDiscovery }: GatewayContext): boolean {
   const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;
-  const { origin, pathEnd } = target;
-  return (
-    namesVersion(origin, active.snapshot.gateway.basePath) || isDiscovery(origin.slice(0, pathEnd), active.snapshot)
-  );
+  const { originForm, pathEnd } = target;
+  const { snapshot } = active;
+  return namesVersion(originForm, snapshot.gateway.basePath) || isDiscovery(originForm.slice(0, pathEnd), snapshot);
 }
 
 /** Whether the first segment below `basePath` has the form of a version, configured or not. */
-export function namesVersion(origin: string, basePath: string): boolean {
-  return looksLikeVersion(versionSegment(origin, basePath));
+export function namesVersion(originForm: string, basePath: string): boolean {
+  return looksLikeVersion(versionSegment(originForm, basePath));
 }
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */

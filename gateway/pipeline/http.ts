@@ -115,7 +115,7 @@ async function answerOwnUsage(exchange: Exchange): Promise<void> {
   const { context, active, method, req, now, clientAddress: address } = exchange;
   const { identification } = active;
   const request = { method, rawHeaders: req.rawHeaders, address, identification, now };
-  // Keys that were not accepted must not fill the ledger with clients.
+  // Counted as a request of an unknown client: keys that were not accepted must not fill the ledger with clients.
   exchange.identified = identification.unidentified;
   const answer = await context.selfService?.answer(request);
   const vary = ['Vary', identification.fields.join(', ') || '*'];
@@ -123,7 +123,7 @@ async function answerOwnUsage(exchange: Exchange): Promise<void> {
   else if (answer) answerProblem(exchange, { ...answer, fields: [...(answer.fields ?? []), ...vary] });
 }
 
-function answerDiscovery({ req, res, context, hasBody, closing }: Exchange): void {
+function answerDiscovery({ req, res, context, hasBody, isGatewayStopping }: Exchange): void {
   if (!context.discovery) return;
   if (!(req instanceof http.IncomingMessage && res instanceof http.ServerResponse)) {
     relayDiscovery(req, res, context.discovery);
@@ -134,7 +134,7 @@ function answerDiscovery({ req, res, context, hasBody, closing }: Exchange): voi
     res.setHeader('Connection', 'close');
     lingerAfter(res);
   }
-  if (closing) res.shouldKeepAlive = false;
+  if (isGatewayStopping) res.shouldKeepAlive = false;
   context.discovery(req, res);
 }
 

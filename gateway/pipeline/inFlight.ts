@@ -116,9 +116,9 @@ class AdmissionQueue {
     return this.#requests.length;
   }
 
-  /** `onDecision` is called with true once there is room, or with false after `ms`. Undefined if the queue is full. */
-  add(ms: number, onDecision: (admitted: boolean) => void): QueuedRequest | undefined {
-    return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, ms, onDecision) : undefined;
+  /** `onDecision` is called with true once there is room, or with false after `maxWaitMs`. Undefined if the queue is full. */
+  add(maxWaitMs: number, onDecision: (admitted: boolean) => void): QueuedRequest | undefined {
+    return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, maxWaitMs, onDecision) : undefined;
   }
 
   admitNext(): void {
@@ -131,8 +131,8 @@ class QueuedRequest implements Timed {
   readonly #queue: QueuedRequest[];
   readonly #onDecision: (admitted: boolean) => void;
 
-  constructor(queue: QueuedRequest[], ms: number, onDecision: (admitted: boolean) => void) {
-    this.deadline = deadlineIn(ms);
+  constructor(queue: QueuedRequest[], maxWaitMs: number, onDecision: (admitted: boolean) => void) {
+    this.deadline = deadlineIn(maxWaitMs);
     this.#queue = queue;
     this.#onDecision = onDecision;
     queue.push(this);

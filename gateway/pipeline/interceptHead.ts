@@ -31,11 +31,12 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
     res.writeHead = writeHead;
     const reason = typeof reasonOrHeaders === 'string' ? reasonOrHeaders : undefined;
     const headers = typeof reasonOrHeaders === 'string' ? headersAfterReason : (headersAfterReason ?? reasonOrHeaders);
+    // A list is changed and passed on as it is. If fields were set before, or `headers` is an object, all fields are set first.
     const fields = Array.isArray(headers) && res.getHeaderNames().length === 0 ? flatFields(headers) : undefined;
     if (fields) changeHead(status, fields);
     else {
-      setAll(res, headers);
-      changeSetFields(res, status, changeHead);
+      setFields(res, headers);
+      changeFieldsOf(res, status, changeHead);
     }
     if (reason === undefined) return fields ? res.writeHead(status, fields) : res.writeHead(status);
     return fields ? res.writeHead(status, reason, fields) : res.writeHead(status, reason);
@@ -43,7 +44,7 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
 }
 
 /** Sets fields as the `writeHead` of node:http does if other fields were set before. */
-function setAll(res: ServerResponse, headers: Headers | undefined): void {
+function setFields(res: ServerResponse, headers: Headers | undefined): void {
   if (headers === undefined) return;
   if (!Array.isArray(headers)) {
     for (const [name, value] of Object.entries(headers))
@@ -56,9 +57,10 @@ function setAll(res: ServerResponse, headers: Headers | undefined): void {
 }
 
 /**
- * Changes the lifecycle fields only. If others, such as Date or Connection, were removed, node:http would add different fields.
+ * Calls `changeHead` with fields that were set on `res`, and sets the result. Only the fields in `changeableNames` are removed and
+ * set again: if others were removed, such as Date or Connection, node:http would add different ones.
  */
-function changeSetFields(res: ServerResponse, status: number, changeHead: ChangeHead): void {
+function changeFieldsOf(res: ServerResponse, status: number, changeHead: ChangeHead): void {
   const fields: string[] = [];
   for (const name of namesIn(res)) {
     const lower = name.toLowerCase();
@@ -119,7 +121,7 @@ export function interceptSocketHead(socket: Duplex, changeHead: ChangeHead): voi
     encoding?: BufferEncoding | (() => void),
     callback?: () => void,
   ) => {
-    const done = [chunk, encoding, callback].find((one) => typeof one === 'function');
+    const done = [chunk, encoding, callback].find((argument) => typeof argument === 'function');
     const hasChunk = chunk !== undefined && chunk !== null && typeof chunk !== 'function';
     const bytes = hasChunk ? addToHead(chunk, typeof encoding === 'function' ? undefined : encoding) : undefined;
     restore();

@@ -38,7 +38,7 @@ export class LaneRequest implements IncomingRequest {
   readonly socket: Socket;
   readonly wholeBody: string | undefined;
   /** How many bytes of the body have not been received yet. */
-  missing: number;
+  missingBytes: number;
   readonly #owner: LaneOwner;
   // Received, and not read yet. Most requests have no body, or it arrives with the head.
   #unread: Buffer[] | undefined;
@@ -52,13 +52,13 @@ export class LaneRequest implements IncomingRequest {
     this.url = target;
     this.rawHeaders = fields;
     this.wholeBody = wholeBody;
-    this.missing = wholeBody === undefined ? contentLength : 0;
+    this.missingBytes = wholeBody === undefined ? contentLength : 0;
     this.socket = owner.socket;
     this.#owner = owner;
   }
 
   get complete(): boolean {
-    return this.missing === 0;
+    return this.missingBytes === 0;
   }
 
   on(event: 'data' | 'end', listener: DataListener & (() => void)): this {
@@ -91,7 +91,7 @@ export class LaneRequest implements IncomingRequest {
   /** Takes received bytes of the body. False: the caller must not read more or overwrite the bytes until `resumeReading`. */
   receive(buffer: Buffer, start: number, end: number): boolean {
     const flowing = this.#flowing;
-    this.missing -= end - start;
+    this.missingBytes -= end - start;
     this.#unread ??= [];
     this.#unread.push(flowing ? bytesOf(buffer, start, end) : Buffer.from(buffer.subarray(start, end)));
     this.#unreadBytes += end - start;
@@ -142,9 +142,9 @@ export class LaneResponse implements OutgoingResponse {
     this.#bodiless = req.method === 'HEAD';
   }
 
-  writeHead(status: number, reasonOrFields: string | string[], given?: string[]): this {
+  writeHead(status: number, reasonOrFields: string | string[], fieldsAfterReason?: string[]): this {
     const reason = typeof reasonOrFields === 'string' ? reasonOrFields : http.STATUS_CODES[status];
-    const fields = typeof reasonOrFields === 'string' ? (given ?? []) : reasonOrFields;
+    const fields = typeof reasonOrFields === 'string' ? (fieldsAfterReason ?? []) : reasonOrFields;
     let head = `HTTP/1.1 ${status} ${reason}\r\n`;
     let hasDate = false;
     let hasLength = false;

@@ -25,10 +25,10 @@ export function peerOf(socket: SocketWithPeer, snapshot: Snapshot): ClientPeer {
   if (cached?.snapshot === snapshot) return cached;
   const address = plainAddress(socket.remoteAddress);
   const secure = 'encrypted' in socket;
-  const seen = { address, scheme: secure ? ('https' as const) : ('http' as const), port: socket.localPort ?? 0 };
+  const endpoints = { address, scheme: secure ? ('https' as const) : ('http' as const), port: socket.localPort ?? 0 };
   const peer = {
-    ...seen,
-    forwardingFields: forwardingFieldsOf(seen),
+    ...endpoints,
+    forwardingFields: forwardingFieldsOf(endpoints),
     trusted: isTrusted(address, snapshot.gateway.trustedProxies),
     hsts: secure && snapshot.gateway.tls?.hsts === true,
     snapshot,

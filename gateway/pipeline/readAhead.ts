@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 
-// How many requests, and bytes of them, may wait on a connection before its parser is paused.
-const maxWaiting = 16;
+// The parser of a connection is paused if more requests than this wait on it, or if they have more bytes than this.
+const maxWaitingRequests = 16;
 const maxConnectionBytes = 64 * 1024;
 // The limit of requests while many connections pipeline: parsed requests cost time and memory before they can run.
 const maxWaitingCrowded = 2;
@@ -15,10 +15,11 @@ const maxTotalBytes = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit
 // Above this total, many connections pipeline, and `maxWaitingCrowded` applies.
 const crowdedBytes = maxTotalBytes / 16;
 
-// Estimates. node:http makes two streams for a request, and reads up to two chunks of a body before it is consumed.
-const bytesOfRequest = 2048;
-const bytesOfField = 64;
-const maxBodyBytes = 128 * 1024;
+// Estimates of the memory for a request, which has two streams in node:http, and for each name and value of its fields.
+const requestOverheadBytes = 2048;
+const fieldTextOverheadBytes = 64;
+// node:http reads up to two chunks of a body before the body is consumed.
+const maxUnreadBodyBytes = 128 * 1024;
 
 /** llhttp's error for a pause. A callback that returns it pauses the parser at the current byte. */
 const pause = { number: 21, code: 'HPE_PAUSED' } as const;
@@ -174,7 +175,7 @@ class ReadAhead {
 
 /** How many requests of one connection may wait. Parsing resumes at half of it, so that requests are parsed in batches. */
 function waitingLimit(): number {
-  return totalBytes > crowdedBytes ? maxWaitingCrowded : maxWaiting;
+  return totalBytes > crowdedBytes ? maxWaitingCrowded : maxWaitingRequests;
 }
 
 /** The read-ahead state of a connection, created for its first request that has to wait. */
@@ -230,8 +231,8 @@ export function isParserPause({ code, rawPacket, bytesParsed = 0 }: ParserError,
 
 /** Estimated memory of a waiting request. */
 function bytesOf({ url = '', rawHeaders, headers }: IncomingMessage): number {
-  let bytes = bytesOfRequest + url.length + bytesOfField * rawHeaders.length;
+  let bytes = requestOverheadBytes + url.length + fieldTextOverheadBytes * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;
   const { 'content-length': length = 0, 'transfer-encoding': coding } = headers;
-  return bytes + (coding === undefined ? Math.min(Number(length) || 0, maxBodyBytes) : maxBodyBytes);
+  return bytes + (coding === undefined ? Math.min(Number(length) || 0, maxUnreadBodyBytes) : maxUnreadBodyBytes);
 }

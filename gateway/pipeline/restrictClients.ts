@@ -18,15 +18,17 @@ export function restrictClients(exchange: Exchange): StepOutcome | undefined {
   }
   const client = exchange.identify();
   const waiver = restrictions.waiverOf(client, now);
+  // Freezes and brownouts apply neither to a retired version nor to a client with a waiver. The waiver is only recorded if the
+  // version is retired: it is then the reason why the request is served.
   if (isRetired || waiver) {
     exchange.waiver = isRetired ? waiver : undefined;
     exchange.restrictedBy = isRetired && waiver ? 'waiver' : undefined;
     return undefined;
   }
-  const refusal = restrictions.rulingOn({ client, method, resource, now, state });
-  if (refusal === undefined) return undefined;
-  exchange.restrictedBy = refusal.by;
-  return { kind: 'problem', problem: refusal.problem };
+  const ruling = restrictions.rulingOn({ client, method, resource, now, state });
+  if (ruling === undefined) return undefined;
+  exchange.restrictedBy = ruling.by;
+  return { kind: 'problem', problem: ruling.problem };
 }
 
 /** Answers 410 for a retired version, and names its successor. Clients with a waiver pass. */

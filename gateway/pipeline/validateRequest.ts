@@ -7,7 +7,7 @@ import type { Exchange, StepOutcome } from './exchange.ts';
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
 // Far more than any client sends, and few enough for loops over them.
 const maxFields = 1000;
-const supportedVersions = new Set(['1.1', '1.0', '2']);
+const supportedHttpVersions = new Set(['1.1', '1.0', '2']);
 // The methods that the parser of HTTP/1.1 accepts. Requests of HTTP/2 are checked with this set.
 const knownMethods = new Set(http.METHODS);
 
@@ -20,14 +20,15 @@ export function parseTarget(exchange: Exchange): StepOutcome | undefined {
     return undefined;
   }
   if (exchange.method === 'CONNECT') return undefined;
-  const result = parseRequestTarget(target);
-  if (typeof result === 'string') {
-    return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${capitalized(result)}.` }, closes: true };
+  const parsed = parseRequestTarget(target);
+  // A text is the reason why the target is refused.
+  if (typeof parsed === 'string') {
+    return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${capitalized(parsed)}.` }, closes: true };
   }
   // In OPTIONS, an absolute URL without a path is the same as `*` (RFC 9112 §3.2.4).
-  exchange.originForm = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : result.origin;
-  exchange.pathEnd = result.pathEnd;
-  if (result.authority !== undefined) exchange.host = result.authority;
+  exchange.originForm = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : parsed.originForm;
+  exchange.pathEnd = parsed.pathEnd;
+  if (parsed.authority !== undefined) exchange.host = parsed.authority;
   return undefined;
 }
 
@@ -40,7 +41,7 @@ export function checkMessage(exchange: Exchange): StepOutcome | undefined {
 function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | undefined {
   const { limits } = active.snapshot.gateway;
   const urlLength = (req.url as string).length;
-  if (!supportedVersions.has(req.httpVersion)) return { code: 'HTTP_VERSION_UNSUPPORTED' };
+  if (!supportedHttpVersions.has(req.httpVersion)) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };
   if (fields.size + urlLength > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
   // RFC 9112 §3.2: exactly one Host field; in HTTP/1.0 it may be missing.

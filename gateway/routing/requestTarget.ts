@@ -3,8 +3,8 @@ import { isAuthority } from '../http1/grammar.ts';
 /** A request-target (RFC 9112 §3.2) that may be routed and forwarded unchanged. */
 interface RequestTarget {
   /** Origin-form, as received: path and query, byte for byte. */
-  readonly origin: string;
-  /** Where the path ends in `origin`: its length, or the index of `?`. */
+  readonly originForm: string;
+  /** Where the path ends in `originForm`: its length, or the index of `?`. */
   readonly pathEnd: number;
   /** The authority of an absolute-form target, which replaces Host (RFC 9112 §3.2.2). */
   readonly authority: string | undefined;
@@ -20,25 +20,25 @@ const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
 
 /** Parses a request-target. If the target is refused, returns the reason as text. */
 export function parseRequestTarget(target: string): RequestTarget | string {
-  if (target.startsWith('/')) return readOrigin(target, undefined);
+  if (target.startsWith('/')) return readOriginForm(target, undefined);
   const scheme = /^https?:\/\//i.exec(target);
   if (!scheme) return 'the request target is neither a path nor an http URL';
   const start = scheme[0].length;
   const authorityLength = target.slice(start).search(/[/?#\\]/);
   const authority = authorityLength === -1 ? target.slice(start) : target.slice(start, start + authorityLength);
   if (!isAuthority(authority)) return 'the authority of the request target is not valid';
-  const originForm = target.slice(start + authority.length);
-  return readOrigin(originForm.startsWith('/') ? originForm : `/${originForm}`, authority);
+  const afterAuthority = target.slice(start + authority.length);
+  return readOriginForm(afterAuthority.startsWith('/') ? afterAuthority : `/${afterAuthority}`, authority);
 }
 
-function readOrigin(origin: string, authority: string | undefined): RequestTarget | string {
-  const queryStart = origin.indexOf('?');
-  const pathEnd = queryStart === -1 ? origin.length : queryStart;
-  const path = queryStart === -1 ? origin : origin.slice(0, queryStart);
-  if (queryStart !== -1 && !visible.test(origin.slice(queryStart)))
+function readOriginForm(originForm: string, authority: string | undefined): RequestTarget | string {
+  const queryStart = originForm.indexOf('?');
+  const pathEnd = queryStart === -1 ? originForm.length : queryStart;
+  const path = queryStart === -1 ? originForm : originForm.slice(0, queryStart);
+  if (queryStart !== -1 && !visible.test(originForm.slice(queryStart)))
     return 'a byte in the query that is not allowed in a URL';
   const ambiguity = ordinaryPath.test(path) ? undefined : ambiguityOf(path);
-  return ambiguity ?? { origin, pathEnd, authority };
+  return ambiguity ?? { originForm, pathEnd, authority };
 }
 
 /** Why another server might interpret the path differently; undefined if no server would. */

@@ -4,7 +4,7 @@ import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '.
 /** The target as it is forwarded, or the reason for its refusal. */
 function read(target: string): string {
   const result = parseRequestTarget(target);
-  return typeof result === 'string' ? `refused: ${result}` : result.origin;
+  return typeof result === 'string' ? `refused: ${result}` : result.originForm;
 }
 
 /** `text` with each character escaped `layers` times over. */
@@ -42,7 +42,9 @@ describe('a target that is sent on byte for byte', () => {
     ['three dots', '/v1/...'],
     ['dots and an escaped question mark within a segment', '/v1/a..%3fb/x.%23y'],
     ['escaped dots within a segment', '/v1/a%2eb/%2e%2e%2e/%2ec'],
-  ])('%s', (_name, target) => expect(parseRequestTarget(target)).toEqual({ origin: target, pathEnd: target.length }));
+  ])('%s', (_name, target) =>
+    expect(parseRequestTarget(target)).toEqual({ originForm: target, pathEnd: target.length }),
+  );
 
   it.each([
     ['an empty query', '?'],
@@ -52,7 +54,7 @@ describe('a target that is sent on byte for byte', () => {
     ['dot segments', '?/../%2e%2e/..;x'],
     ['escaped control characters', '?%00%0d%0a%7f'],
   ])('with any query: %s', (_name, query) =>
-    expect(parseRequestTarget(`/v1/x${query}`)).toEqual({ origin: `/v1/x${query}`, pathEnd: 5 }),
+    expect(parseRequestTarget(`/v1/x${query}`)).toEqual({ originForm: `/v1/x${query}`, pathEnd: 5 }),
   );
 });
 
@@ -179,8 +181,8 @@ describe('an absolute-form target', () => {
     ['http://api.test?x=/y', '/?x=/y', 1, 'api.test'],
     ['http://[2001:db8::1]:80/v1', '/v1', 3, '[2001:db8::1]:80'],
     ['http://127.0.0.1/v1//x', '/v1//x', 6, '127.0.0.1'],
-  ])('%s', (target, origin, pathEnd, authority) =>
-    expect(parseRequestTarget(target)).toEqual({ origin, pathEnd, authority }),
+  ])('%s', (target, originForm, pathEnd, authority) =>
+    expect(parseRequestTarget(target)).toEqual({ originForm, pathEnd, authority }),
   );
 
   it.each([

@@ -15,9 +15,9 @@ const protocolError = 1;
 const enhanceYourCalm = 11;
 
 const maxStreams = 100;
-// What one stream may send before it is read: node:http2's default. The window of the connection has room for all streams, so
-// that a stream that is not read blocks no other stream.
-const streamWindow = 65_535;
+// How many bytes one stream may send before they are read: node:http2's default. The window of the connection has room for
+// all streams, so that a stream that is not read blocks no other stream.
+const streamWindowBytes = 65_535;
 // Above our own limit of 1,000 fields, so that the answer is 431.
 const maxFieldLines = 1100;
 // How often a connection is checked for time limits and for rejected heads.
@@ -70,7 +70,7 @@ export function sessionOptions({ limits }: GatewaySettings): ServerSessionOption
   return {
     settings: {
       maxConcurrentStreams: maxStreams,
-      initialWindowSize: streamWindow,
+      initialWindowSize: streamWindowBytes,
       enableConnectProtocol: true,
       // Above our own limits, so that our answer names the limit that was reached. A larger head resets its stream.
       maxHeaderListSize: limits.head + limits.url + 8 * 1024 + 32 * maxFieldLines,
@@ -78,7 +78,7 @@ export function sessionOptions({ limits }: GatewaySettings): ServerSessionOption
     maxHeaderListPairs: maxFieldLines,
     // Heads of backends have up to 32 KiB, and the gateway adds fields.
     maxSendHeaderBlockLength: 256 * 1024,
-    // `#wasted` is checked only after the bytes of a read are handled. These limits also apply during the read.
+    // `#wastedStreams` is checked only after the bytes of a read are handled. These limits also apply during the read.
     streamResetBurst: 250,
     streamResetRate: 33,
     // A backend may repeat any field.
@@ -98,31 +98,32 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   /** How many streams were counted: those that node:http2 has reported, and those that it has rejected. */
   #countedStreams = 0;
   /** Whether a request has arrived on this connection. */
-  #used = false;
+  #hadRequest = false;
   /** Since when no stream is open, by `performance.now()`. */
   #idleSince = performance.now();
-  /** When the client was told that the connection ends. */
-  #endedAt: number | undefined;
+  /** When `endGracefully` was called first, by `performance.now()`. */
+  #endingSince: number | undefined;
+  /** Whether GOAWAY was sent. */
   #endAnnounced = false;
   #bytesRead = 0;
   // Streams that end without a complete response: refused, reset, or with a malformed head. Each may have cost a request to
   // a backend. A browser that leaves a page resets all its streams at once.
-  readonly #wasted = new EventBudget(2 * maxStreams, 33);
+  readonly #wastedStreams = new EventBudget(2 * maxStreams, 33);
   // PING and SETTINGS, which node:http2 answers.
-  readonly #control = new EventBudget(500, 50);
+  readonly #controlFrames = new EventBudget(500, 50);
 
   constructor(socket: Socket, owner: SessionOwner) {
     const http2 = process.getBuiltinModule('node:http2');
     this.#socket = socket;
     this.#owner = owner;
-    const onControlFrame = (): void => this.#spend(this.#control, 1);
+    const onControlFrame = (): void => this.#spend(this.#controlFrames, 1);
     this.#session = http2
       .performServerHandshake(socket, owner.options)
       .on('stream', (stream, _headers, _flags, fields) => this.#onStream(stream, fields))
       .on('ping', onControlFrame)
       .on('remoteSettings', onControlFrame)
       .on('error', ignore);
-    this.#session.setLocalWindowSize(maxStreams * streamWindow);
+    this.#session.setLocalWindowSize(maxStreams * streamWindowBytes);
     // As in HTTP/1.1, a client that closes its sending side counts as disconnected, so its responses are not sent.
     socket.on('end', () => this.destroy()).on('close', () => this.#onClose());
     owner.connections.add(this);
@@ -139,7 +140,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   /** Sends GOAWAY. Open streams finish; then the connection is closed. */
   endGracefully(): void {
     this.#endAnnounced = true;
-    this.#endedAt ??= performance.now();
+    this.#endingSince ??= performance.now();
     this.#session.close();
   }
 
@@ -154,7 +155,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       last.index = response.index;
     }
     if (this.#responses.length === 0) this.#idleSince = performance.now();
-    if (!response.writableFinished && response.resetAt === undefined) this.#spend(this.#wasted, 1);
+    if (!response.writableFinished && response.resetAt === undefined) this.#spend(this.#wastedStreams, 1);
   }
 
   onDeadline(): void {
@@ -165,18 +166,18 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     if (this.#responses.some(({ resetAt = now }) => now - resetAt > lingerMs)) this.destroy();
     this.#countRejected();
     const isIdle = this.#responses.length === 0;
-    if (this.#endedAt !== undefined) {
-      if (isIdle && now - Math.max(this.#endedAt, this.#idleSince) > lingerMs) this.destroy();
+    if (this.#endingSince !== undefined) {
+      if (isIdle && now - Math.max(this.#endingSince, this.#idleSince) > lingerMs) this.destroy();
       return;
     }
     const { keepAliveTimeout, headersTimeout } = this.#owner.server;
-    const maxIdleMs = this.#used ? keepAliveTimeout : headersTimeout;
+    const maxIdleMs = this.#hadRequest ? keepAliveTimeout : headersTimeout;
     if (isIdle && maxIdleMs > 0 && now - this.#idleSince > maxIdleMs) this.endGracefully();
   }
 
   #onStream(stream: ServerHttp2Stream, fields: string[]): void {
     this.#countedStreams += 1;
-    this.#used = true;
+    this.#hadRequest = true;
     // Added at once: the stream may fail before it is started, and an `error` event without a listener ends the process.
     stream.on('error', ignore);
     // A client can reset a stream with the next bytes. Such a stream must not reach a backend, so all that was read is
@@ -193,13 +194,13 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
 
   #start(stream: ServerHttp2Stream, raw: string[]): void {
     if (stream.closed || stream.destroyed) {
-      this.#spend(this.#wasted, 1);
+      this.#spend(this.#wastedStreams, 1);
       return;
     }
     const head = translateHead(raw, !stream.endAfterHeaders);
     if (!head) {
       stream.close(protocolError);
-      this.#spend(this.#wasted, 1);
+      this.#spend(this.#wastedStreams, 1);
       return;
     }
     const response = new Http2Response(stream, this, head.webSocketKey !== undefined);
@@ -226,7 +227,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     const opened = ((this.#session.state.lastProcStreamID ?? 0) + 1) >> 1;
     const rejected = opened - this.#countedStreams;
     this.#countedStreams += Math.max(0, rejected);
-    if (rejected > 0) this.#spend(this.#wasted, rejected);
+    if (rejected > 0) this.#spend(this.#wastedStreams, rejected);
   }
 
   /** Resets complete responses that the client does not read. Forwarding watches incomplete ones. */

@@ -110,9 +110,9 @@ export class Http2Response implements OutgoingResponse {
     return this.#ended && !this.destroyed;
   }
 
-  writeHead(status: number, reasonOrFields: string | string[], given?: string[]): this {
+  writeHead(status: number, reasonOrFields: string | string[], fieldsAfterReason?: string[]): this {
     // HTTP/2 has no reason phrase (RFC 9113 §8.3.2).
-    this.#fields = typeof reasonOrFields === 'string' ? (given ?? []) : reasonOrFields;
+    this.#fields = typeof reasonOrFields === 'string' ? (fieldsAfterReason ?? []) : reasonOrFields;
     this.statusCode = status;
     this.headersSent = true;
     if (!this.shouldKeepAlive) this.#owner.announceEnd();
@@ -148,8 +148,8 @@ export class Http2Response implements OutgoingResponse {
     this.#ended = true;
     this.#sendHead(text === '');
     const stream = this.#stream;
-    // The response has no body, so its head has END_STREAM.
-    if (!stream.writable) this.#discardRest();
+    // Not writable: `#sendHead` has sent END_STREAM with the head, because the response has no body.
+    if (!stream.writable) this.#stopRequestBody();
     else if (text === '') stream.end();
     else stream.end(text, encoding);
   }
@@ -200,8 +200,8 @@ export class Http2Response implements OutgoingResponse {
     return !this.#stream.closed && !this.#stream.destroyed;
   }
 
-  /** Sends the head, if it is not sent yet. `isWhole`: no body follows. */
-  #sendHead(isWhole: boolean): void {
+  /** Sends the head, if it is not sent yet. `isLast`: no body follows the head. */
+  #sendHead(isLast: boolean): void {
     const fields = this.#fields;
     if (fields === undefined) return;
     this.#fields = undefined;
@@ -214,22 +214,22 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#contentLength = headers['content-length'];
     const stream = this.#stream;
-    // Set even if there are no trailers, because END_STREAM is then sent separately. Before a stream is reset, everything that was
-    // written is sent. With END_STREAM among it, the client would take an incomplete body for a complete one.
+    // Also set for a body without trailers, so that END_STREAM is sent separately. node:http2 sends everything that was written
+    // before it resets a stream. If END_STREAM were part of that, the client would take an incomplete body for a complete one.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
     if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
-    this.#send(() => stream.respond(headers, { endStream: isWhole && !waitForTrailers, waitForTrailers }));
+    this.#send(() => stream.respond(headers, { endStream: isLast && !waitForTrailers, waitForTrailers }));
   }
 
   /** Everything is sent except END_STREAM. */
   readonly #sendEnd = (): void => {
     const stream = this.#stream;
     this.#send(() => stream.sendTrailers(this.#trailers ?? {}));
-    this.#discardRest();
+    this.#stopRequestBody();
   };
 
   /** Tells the client to stop sending its body, if it still does (RFC 9113 §8.1). */
-  #discardRest(): void {
+  #stopRequestBody(): void {
     const stream = this.#stream;
     if (isComplete(stream)) return;
     stream.resume();

@@ -3,7 +3,8 @@ import { duplexPair } from 'node:stream';
 import type { IncomingRequest, OutgoingResponse } from '../../forwarding/outbound.ts';
 import { http } from '../../shared/builtinHttp.ts';
 
-const framingFields = ['content-length', 'transfer-encoding', 'trailer', 'expect'];
+// Fields about the body, which is not passed on.
+const framingNames = ['content-length', 'transfer-encoding', 'trailer', 'expect'];
 
 /**
  * Answers a request with `discovery`, which is written for node:http, over a connection of HTTP/1.1 in memory. Discovery pages
@@ -16,7 +17,8 @@ export function relayDiscovery(
 ): void {
   const [client, server] = duplexPair();
   http.createServer(discovery).emit('connection', server);
-  const headers = req.rawHeaders.filter((_, at) => !framingFields.includes(req.rawHeaders[at - (at % 2)] as string));
+  // `rawHeaders` alternates names and values: the name of a value is at the even index before it.
+  const headers = req.rawHeaders.filter((_, at) => !framingNames.includes(req.rawHeaders[at - (at % 2)] as string));
   res.once('close', () => client.destroy());
   const options = { createConnection: () => client, method: req.method, path: req.url, headers, setHost: false };
   try {
