@@ -52,8 +52,8 @@ export function judgeDifference(
   const { steps } = occurrences[0];
   const isFault =
     level === 'error' || faultsInAdapters.has(rule) || change.kind === 'value' || change.kind === 'values';
-  const isUnchecked = direction === 'response' && isInvalidPattern(change);
-  if (!isUnchecked && isIrrelevant(change, steps)) return undefined;
+  const hasInvalidPattern = direction === 'response' && isInvalidPattern(change);
+  if (!hasInvalidPattern && isIrrelevant(change, steps)) return undefined;
   if (direction === 'request' && isUnusedDefault(change)) return undefined;
   const words = `${subjectOf(steps, change)} ${predicateOf(change)}`.trim();
   const message =
@@ -61,17 +61,18 @@ export function judgeDifference(
       ? `Compared with the contract of ${own}, an adapted response differs: ${words}.`
       : `The contract of ${other} does not fit the adapted requests of ${own}: ${words}.`;
   if (isClosedToAnonymous(change)) {
-    const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or write gone: with the reason.`;
+    const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or use gone, with the reason.`;
     return { message, remedy, isWarning: false, place: placeOf(change, steps) };
   }
-  // A redirect, an error or `default`.
-  const isNoSuccess = (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
+  // The statuses begin with 1, 3, 4 or 5, or are `default`.
+  const isOtherThanSuccess =
+    (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
   return {
     message,
-    remedy: isUnchecked
+    remedy: hasInvalidPattern
       ? `The pattern is not a regular expression of JavaScript, so no value can be checked with it: correct it in the contract of ${own}.`
       : remedyFor(change, steps, direction, { own, other }),
-    isWarning: !isUnchecked && (!isFault || isNoSuccess),
+    isWarning: !hasInvalidPattern && (!isFault || isOtherThanSuccess),
     place: placeOf(change, steps),
   };
 }
@@ -85,10 +86,9 @@ function isInvalidPattern({ kind, name, old }: Change): boolean {
  * generated values.
  */
 function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
-  const header = change.kind === 'header' ? change.name : steps.find(({ kind }) => kind === 'header');
-  const headerName = typeof header === 'object' && 'name' in header ? header.name : header;
+  const headerName = change.kind === 'header' ? change.name : steps.find((step) => step.kind === 'header')?.name;
   if (change.kind === 'parameter' && change.effect === 'removed' && isConditionalHeader(change)) return true;
-  if (change.kind === 'limit' && typeof headerName === 'string' && translatedHeaders.has(headerName.toLowerCase()))
+  if (change.kind === 'limit' && headerName !== undefined && translatedHeaders.has(headerName.toLowerCase()))
     return true;
   return change.kind === 'error_status' || (change.kind === 'limit' && change.effect === 'changed');
 }
@@ -96,6 +96,7 @@ function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
 /** Whether requests always have the field, so that the default of the receiver is not used. */
 function isUnusedDefault({ kind, old }: Change): boolean {
   if (kind !== 'default' || !old) return false;
+  // `old` is the keyword `default` or the schema of the field.
   const { parent, key } = old.place.key === 'default' && old.place.parent ? old.place.parent : old.place;
   if (parent?.key !== 'properties' || !parent.parent) return false;
   const object = valueAt(old.place.file.root, keysTo(parent.parent));
@@ -105,6 +106,7 @@ function isUnusedDefault({ kind, old }: Change): boolean {
 
 /** Whether requests without credentials are no longer accepted. An operation cannot add credentials. */
 function isClosedToAnonymous({ kind, old, new: now }: Change): boolean {
+  // An empty alternative, `{}`, requires no credentials.
   const allowsAnonymous = (value: unknown): boolean =>
     !Array.isArray(value) || value.length === 0 || value.some((schemes) => Object.keys(Object(schemes)).length === 0);
   return kind === 'security' && allowsAnonymous(old?.value) && !allowsAnonymous(now?.value);
@@ -131,30 +133,30 @@ function remedyFor(
   direction: 'request' | 'response',
   { own, other }: { readonly own: string; readonly other: string },
 ): string {
-  const orWriteGone = 'or write gone: with the reason';
+  const orUseGone = 'or use gone, with the reason';
   const isHeaderParameter = change.detail?.is === 'parameter' && /^(?:header|cookie)$/.test(change.detail.in);
   const concernsHeader =
     isHeaderParameter ||
     change.kind === 'header' ||
     steps.some((step) => step.kind === 'header' || (step.kind === 'parameter' && /^(?:header|cookie)$/.test(step.in)));
-  if (concernsHeader) return `Headers are not adapted: change the contract of ${other}, ${orWriteGone}.`;
+  if (concernsHeader) return `Headers are not adapted: change the contract of ${other}, ${orUseGone}.`;
   const field = change.name || 'the field';
   switch (change.kind) {
     case 'field':
       if (direction === 'response')
-        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${orWriteGone}.`;
+        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${orUseGone}.`;
       return change.effect === 'removed' || change.effect === 'refused'
         ? `Use rename if ${other} has it under another name, or drop if it has no effect.`
         : 'Use rename or move if requests have it under another name. Otherwise use default or const.';
     case 'presence':
-      return `Use default to add it, ${orWriteGone}.`;
+      return `Use default to add it, ${orUseGone}.`;
     case 'type':
-      return `Use convert, wrap or head, ${orWriteGone}.`;
+      return `Use convert, wrap or head, ${orUseGone}.`;
     case 'null':
-      return `Use map with the key null, as in { ${lastFieldName(steps)}: { "null": … } }, ${orWriteGone}.`;
+      return `Use map with the key null, as in { ${lastFieldName(steps)}: { "null": … } }, ${orUseGone}.`;
     case 'value':
     case 'values':
-      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${orWriteGone}.`;
+      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${orUseGone}.`;
     case 'parameter':
       return change.effect === 'removed'
         ? `Use rename if ${other} has ${field} under another name, or drop if it has no effect.`
@@ -164,9 +166,9 @@ function remedyFor(
     case 'security':
       return `Make sure that ${other} accepts the credentials of clients of ${own}.`;
     case 'status':
-      return 'An adapter does not change statuses: write gone: with the reason.';
+      return 'An adapter does not change statuses: use gone, with the reason.';
     default:
-      return `Correct the operations, ${orWriteGone}.`;
+      return `Correct the operations, ${orUseGone}.`;
   }
 }
 

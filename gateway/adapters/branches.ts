@@ -92,24 +92,25 @@ export function withoutNull(branch: PlainSchema): PlainSchema | undefined {
   const narrowed = values ? { ...otherKeywords, enum: values } : branch;
   return otherTypes === undefined || branch['type'] === undefined
     ? narrowed
-    : { ...narrowed, type: oneOrAll(otherTypes) };
+    : { ...narrowed, type: typeKeyword(otherTypes) };
 }
 
 export function allowsNull(branch: PlainSchema): boolean {
   return hasType(branch, 'null') && (valuesOf(branch)?.includes(null) ?? true);
 }
 
-function oneOrAll(types: readonly string[]): string | readonly string[] {
+/** The value of the keyword `type`: a single type is not a list. */
+function typeKeyword(types: readonly string[]): string | readonly string[] {
   return types.length === 1 ? (types[0] ?? 'null') : types;
 }
 
 /** The schema of values that are valid for one of `branches`. Where possible, null is written as a type, as in `[string, 'null']`. */
 export function joined(branches: readonly SubSchema[]): SubSchema {
-  const distinct = new Map(branches.map((branch) => [canonical(branch), branch]));
+  const distinctBranches = [...new Map(branches.map((branch) => [canonical(branch), branch])).values()];
   const isNull = (branch: SubSchema): boolean => typeof branch === 'object' && isEqual(typesOf(branch), ['null']);
-  const nonNull = [...distinct.values()].filter((branch) => branch !== false && !isNull(branch));
+  const nonNull = distinctBranches.filter((branch) => branch !== false && !isNull(branch));
   const [only, ...more] = nonNull;
-  const isNullable = [...distinct.values()].some(isNull);
+  const isNullable = distinctBranches.some(isNull);
   if (only === undefined) return isNullable ? { type: 'null' } : false;
   if (more.length > 0) return { anyOf: isNullable ? [...nonNull, { type: 'null' }] : nonNull };
   if (!isNullable || typeof only !== 'object') return only;
@@ -135,7 +136,7 @@ export function constantSchema(value: unknown): PlainSchema {
 /** A schema that allows only these values. `values`: no arrays and no objects. */
 export function valuesSchema(values: readonly unknown[]): PlainSchema {
   const distinct = [...new Set(values)];
-  return { type: oneOrAll([...new Set(distinct.map(typeOf))]), enum: distinct };
+  return { type: typeKeyword([...new Set(distinct.map(typeOf))]), enum: distinct };
 }
 
 /** Key: a keyword. Value: the function that returns the stricter of two limits. */
@@ -188,7 +189,7 @@ function mergedKeyword(key: string, first: unknown, second: unknown): unknown {
       (type) => secondTypes.includes(type) || (type === 'integer' && secondTypes.includes('number')),
     );
     if (firstTypes.includes('number') && secondTypes.includes('integer')) sharedTypes.push('integer');
-    return sharedTypes.length === 0 ? null : oneOrAll([...new Set(sharedTypes)].map(String));
+    return sharedTypes.length === 0 ? null : typeKeyword([...new Set(sharedTypes)].map(String));
   }
   if (key === 'required') return [...new Set([...listOf(first), ...listOf(second)])];
   if (key === 'enum') {

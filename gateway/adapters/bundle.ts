@@ -25,7 +25,7 @@ const noNames: ReadonlySet<string> = new Set();
 const combiningKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
 // The value may be a list of schemas.
 const schemaListKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
-// The value is an object: by a name or a pattern, a schema.
+// The value is an object of schemas. Its keys are names or patterns.
 const schemaMapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 // These are left out: names for references, which are resolved; `nullable`, which is converted; keywords without an effect on values.
 const omittedKeywords: ReadonlySet<string> = new Set(
@@ -233,12 +233,14 @@ export function parametersOf({ item, operation }: Route, bundle: Bundle): Map<st
   );
 }
 
+/** The members of a header or parameter as in the contract, without examples and description. `schemaIn` converts the schema. */
 function plain({ value }: Located): PlainPart {
   if (!isMap(value)) return {};
-  const { example: _example, examples: _examples, description: _description, ...rest } = value;
-  return rest;
+  const { example: _example, examples: _examples, description: _description, ...otherMembers } = value;
+  return otherMembers;
 }
 
+/** The member `content` or `schema` of a header, a parameter or a media type. Empty if it has none. */
 function schemaIn(located: Located, bundle: Bundle): PlainPart {
   const content = below(located, 'content');
   if (isMap(content.value)) return { content: contentOf(located, bundle) };

@@ -33,6 +33,7 @@ export function convertedSchema(branch: PlainSchema, conversion: Conversion, rep
     return report('The contract does not name the type of the value.', 'Add a type to the contract.');
   const values = valuesOf(branch);
   if (values) return convertedValues(values, conversion, report);
+  // `number` includes `integer`.
   const [type = '', ...otherTypes] = types.filter((one) => one !== 'integer' || !types.includes('number'));
   if (otherTypes.length > 0) {
     const schemas = types.map((one) => convertedSchema({ ...branch, type: one }, conversion, report));
@@ -42,7 +43,6 @@ export function convertedSchema(branch: PlainSchema, conversion: Conversion, rep
     return report(
       `${type === 'array' ? 'An array' : 'An object'} cannot be converted to ${to}.`,
       'Name another field.',
-      false,
     );
   if (type === 'boolean') {
     if (to === 'string') return { type: 'string', enum: ['true', 'false'] };
@@ -57,11 +57,7 @@ function convertedValues(values: readonly unknown[], { to, digits }: Conversion,
   const results = values.map((value) => conversionOf[to](value as JsonValue, digits));
   const index = results.indexOf(undefined);
   if (index === -1) return valuesSchema(results);
-  return report(
-    `The value ${JSON.stringify(values[index])} of the contract cannot be converted to ${to}.`,
-    'Use map.',
-    false,
-  );
+  return report(`The value ${JSON.stringify(values[index])} of the contract cannot be converted to ${to}.`, 'Use map.');
 }
 
 function unconvertible(what: string, to: string, report: Report): true {
@@ -74,30 +70,29 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
     numberKeywords.flatMap((key) => (branch[key] === undefined ? [] : [[key, branch[key]]])),
   );
   const step = decimalOf(String(branch['multipleOf'] ?? ''));
-  const decimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
+  // Undefined: the branch does not limit its decimals.
+  const mostDecimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
   switch (to) {
     case 'number':
       return type === 'number' ? branch : { ...limits, type: 'integer' };
     case 'integer':
-      if (decimals === 0) return { ...limits, type };
+      if (mostDecimals === 0) return { ...limits, type };
       return report(
         'The number may have decimals.',
         'Use a conversion that keeps them, or limit them by multipleOf in the contract.',
-        false,
       );
     case 'string':
-      return decimals === 0
+      return mostDecimals === 0
         ? { type: 'string', pattern: integerPattern, ...maxLengthOf(branch, 0) }
         : { type: 'string', pattern: decimalPattern };
     case 'decimal_string':
-      if (decimals === undefined) {
+      if (mostDecimals === undefined) {
         const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if the number never has more.`;
         report(`The number may have more than ${digits} decimals. They are rounded.`, remedy, true);
-      } else if (decimals > digits) {
+      } else if (mostDecimals > digits) {
         return report(
-          `The number has up to ${decimals} decimals, and ${digits} are kept.`,
-          `Write decimal_string(${decimals}), or use gone, with the reason.`,
-          false,
+          `The number has up to ${mostDecimals} decimals, and ${digits} are kept.`,
+          `Write decimal_string(${mostDecimals}), or use gone, with the reason.`,
         );
       }
       return { ...decimalTextSchema(digits), ...maxLengthOf(branch, digits) };
@@ -169,7 +164,7 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
   return textResult(conversion, limitsLength(String(pattern)) ? rangeOfTexts(texts) : {});
 }
 
-/** The schema of converted texts. `range`: the limits of the numbers. */
+/** The schema of the values that texts are converted to. `range`: the limits of the numbers; empty if there are none. */
 function textResult({ to, digits }: Conversion, range: PlainSchema): SubSchema {
   if (to === 'decimal_string') return decimalTextSchema(digits);
   if (to === 'boolean') return { type: to };
@@ -189,11 +184,16 @@ function rangeOfTexts(texts: readonly string[]): PlainSchema {
  * The schema of the first item of an array. `isNeverEmpty`: the contract requires an item. A field whose array is empty is left out,
  * but a body, or an item of `each`, cannot be left out.
  */
-export function firstItem(branch: PlainSchema, { at }: Operation, isNeverEmpty: boolean, report: Report): SubSchema {
+export function firstItemSchema(
+  branch: PlainSchema,
+  { at }: Operation,
+  isNeverEmpty: boolean,
+  report: Report,
+): SubSchema {
   if (typesOf(branch)?.join() !== 'array')
     return report(`head needs an array, and this is ${kindInWords([branch])}.`, 'Remove head, or name another field.');
   if (at.length === 0 && !isNeverEmpty)
-    return report('The array may be empty, and then there is no value.', 'Write gone: with the reason.');
+    return report('The array may be empty, and then there is no value.', 'Use gone, with the reason.');
   const [first] = listOf(branch['prefixItems']);
   return first ?? (branch['items'] as SubSchema | undefined) ?? true;
 }
@@ -217,8 +217,9 @@ export function eachSchema(
     );
   const names = Object.keys(propertiesOf(branch));
   const { additionalProperties, patternProperties } = branch;
-  const isMap = typeof additionalProperties === 'object' && additionalProperties !== null;
-  if (names.length > 0 || !(isMap || (patternProperties !== undefined && additionalProperties === false))) {
+  const isOpenMap = typeof additionalProperties === 'object' && additionalProperties !== null;
+  const isPatternMap = patternProperties !== undefined && additionalProperties === false;
+  if (names.length > 0 || !(isOpenMap || isPatternMap)) {
     const pointers = names.slice(0, 5).map((name) => `/${name}`);
     return report(
       'each needs an array or a map, and this object has named fields.',
@@ -229,7 +230,7 @@ export function eachSchema(
   const changedPatterns = fromEntries(patterns.map(([pattern, schema]) => [pattern, changeItem(schema)]));
   return {
     ...branch,
-    ...(isMap ? { additionalProperties: changeItem(additionalProperties as PlainSchema) } : {}),
+    ...(isOpenMap ? { additionalProperties: changeItem(additionalProperties as PlainSchema) } : {}),
     ...(patterns.length > 0 ? { patternProperties: changedPatterns } : {}),
   };
 }
@@ -244,7 +245,7 @@ export function mappedSchema(
   const { values } = operation;
   const types = typesOf(branch);
   const listedValues = valuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
-  if (types?.some((type) => type === 'object' || type === 'array') ?? listedValues === undefined)
+  if (types === undefined || types.some((type) => type === 'object' || type === 'array'))
     return report(`map needs single values, and this is ${kindInWords([branch])}.`, 'Name another field.');
   if (listedValues === undefined) {
     const remedy = 'List the values in the contract as an enum, or remove map.';

@@ -30,7 +30,7 @@ export const conversionOf: Readonly<
     return numberOf(decimal.whole === '0' ? '0' : decimal.sign + decimal.whole);
   },
   string: (value) =>
-    typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : plainText(numberText(value)),
+    typeof value === 'string' ? value : typeof value === 'boolean' ? String(value) : withoutExponent(numberText(value)),
   boolean: (value) => {
     if (typeof value === 'boolean') return value;
     return value === 'true' ? true : value === 'false' ? false : undefined;
@@ -53,7 +53,7 @@ export const conversionOf: Readonly<
 };
 
 /** The text of a number without an exponent. */
-function plainText(text: string | undefined): string | undefined {
+function withoutExponent(text: string | undefined): string | undefined {
   if (text === undefined || !/e/i.test(text)) return text;
   const decimal = decimalOf(text);
   return decimal && textOfDecimal(decimal);
@@ -117,12 +117,13 @@ export function decimalOf(text: string): Decimal | undefined {
 }
 
 /**
- * With exactly `digits` decimals, rounded half away from zero: 9.5 → `9.50`, 1.005 → `1.01`. Works on decimal digits, not on
+ * The text of a number with exactly `digits` decimals, rounded half away from zero: 9.5 → `9.50`, 1.005 → `1.01`. Works on decimal digits, not on
  * doubles.
  */
 export function fixedDecimal({ sign, whole, fraction }: Decimal, digits: number): string {
-  const kept = fraction.slice(0, digits).padEnd(digits, '0');
-  const rounded = BigInt(whole + kept) + (Number(fraction[digits] ?? '0') >= 5 ? 1n : 0n);
+  const keptDecimals = fraction.slice(0, digits).padEnd(digits, '0');
+  // The number without its point: 9.50 is 950.
+  const rounded = BigInt(whole + keptDecimals) + (Number(fraction[digits] ?? '0') >= 5 ? 1n : 0n);
   const text = String(rounded).padStart(digits + 1, '0');
   const unsigned = digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`;
   return rounded === 0n ? unsigned : sign + unsigned;

@@ -9,6 +9,7 @@ export type Transform = (value: JsonValue) => JsonValue;
 /** A query parameter as a client sent it. */
 interface ReceivedParameter {
   readonly value: JsonValue;
+  /** The decoded texts of the value, or of its items. */
   readonly texts: readonly string[];
   readonly form: ParameterForm | undefined;
   readonly rawName: string;
@@ -34,8 +35,8 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
 }
 
 /**
- * Whether both versions write the parameter in the same way, so that its bytes can be kept. Without a form, its bytes are also
- * kept, because the contract may not describe the parameter.
+ * Whether both versions write the parameter in the same way, so that its bytes can be kept. They are also kept if the contract of
+ * the adapted version does not describe the parameter as a list, because it may not describe the parameter at all.
  */
 function isWrittenAlike(before: ReceivedParameter, value: JsonValue, form: ParameterForm | undefined): boolean {
   if (Array.isArray(before.value) !== Array.isArray(value)) return false;
@@ -129,6 +130,7 @@ export function queryPairs(query: string): QueryPair[] {
 /** How each separator is written and read. An escaped comma is not a separator, but part of an item (RFC 6570 §3.2.1). */
 const separators = { ',': [',', /,/], ' ': ['%20', /%20|\+/], '|': ['%7C', /\||%7C/i] } as const;
 
+/** The decoded items of a list, or the only text. Adds to `rawByText` as `receivedIn` does. */
 function itemsOf(
   raw: string,
   form: ParameterForm | undefined,

@@ -24,7 +24,7 @@ import {
   withRenamedField,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
-import { convertedSchema, eachSchema, firstItem, mappedSchema, type Report } from './conversionSchema.ts';
+import { convertedSchema, eachSchema, firstItemSchema, mappedSchema, type Report } from './conversionSchema.ts';
 import { markedAsConverted } from './formats.ts';
 
 /** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
@@ -60,7 +60,7 @@ export class SchemaTransform {
         result = this.#applyOne(result, operation);
       } catch (error) {
         if (!(error instanceof TooManyBranches)) throw error;
-        this.#fault(operation, 'The schema has too many alternatives to be followed.', 'Write gone: with the reason.');
+        this.#fault(operation, 'The schema has too many alternatives to be followed.', 'Use gone, with the reason.');
       }
       // Operations after a faulty one are skipped: most of their faults would only follow from it.
       if (this.problems.slice(problemCount).some(({ isWarning }) => !isWarning)) return true;
@@ -85,7 +85,7 @@ export class SchemaTransform {
         if (at.length === 0) return this.#fault(operation, 'The whole value is never absent.', 'Name a field.');
         return this.#inParent(schema, at, operation, (object, name) => this.#defaulted(object, name, operation));
       default:
-        return this.#valueAt(schema, operation);
+        return this.#changedAt(schema, operation);
     }
   }
 
@@ -129,11 +129,8 @@ export class SchemaTransform {
     if (objects.length === 0) {
       const isArray = branches.some((branch) => hasType(branch, 'array'));
       const remedy = isArray ? 'Use each for the items of an array.' : 'Name a field of an object.';
-      return this.#fault(
-        operation,
-        `${name || 'The value'} is looked up in ${kindInWords(branches)}, which has no fields.`,
-        remedy,
-      );
+      const message = `${name || 'The value'} is looked up in ${kindInWords(branches)}, which has no fields.`;
+      return this.#fault(operation, message, remedy);
     }
     let isFound = false;
     const result = branches.map((branch) => {
@@ -143,12 +140,12 @@ export class SchemaTransform {
     });
     if (isFound || this.problems.length > problemCount) return joined(result);
     const fieldNames = [...new Set(objects.flatMap((object) => Object.keys(propertiesOf(object))))];
-    const best = nearest(name, fieldNames);
+    const nearestName = nearest(name, fieldNames);
     const hint = fieldNames.length === 0 ? 'It names no fields.' : `It has ${fieldNames.slice(0, 12).join(', ')}.`;
     return this.#fault(
       operation,
       `The contract has no field ${name} here.`,
-      best === undefined ? hint : `Did you mean ${best}?`,
+      nearestName === undefined ? hint : `Did you mean ${nearestName}?`,
     );
   }
 
@@ -163,6 +160,7 @@ export class SchemaTransform {
     if (requiredOf(object).includes(name)) {
       const message = `${name} is always present, so its default is never used.`;
       this.problems.push({ operation, message, remedy: 'Remove it.', isWarning: true });
+      // A copy, which shows `#onObjects` that the object was found.
       return { ...object };
     }
     const { readOnly: _readOnly, writeOnly: _writeOnly, ...keywords } = typeof existing === 'object' ? existing : {};
@@ -181,8 +179,9 @@ export class SchemaTransform {
   #moved(schema: SubSchema, operation: Operation, to: Keys): SubSchema {
     const { at } = operation;
     if (operation.kind === 'rename') return this.#renamed(schema, operation, to.at(-1) ?? '');
-    const firstDifferent = at.findIndex((key, index) => key !== to[index]);
-    const depth = Math.max(0, Math.min(firstDifferent, at.length - 1, to.length - 1));
+    const firstDifference = at.findIndex((key, index) => key !== to[index]);
+    // The number of keys to the innermost object around both places.
+    const depth = Math.max(0, Math.min(firstDifference, at.length - 1, to.length - 1));
     return this.#within(schema, at.slice(0, depth), operation, (parent) => {
       const name = at[depth] ?? '';
       return this.#onObjects(parent, operation, name, (object) => {
@@ -246,21 +245,21 @@ export class SchemaTransform {
     );
   }
 
-  /** Applies an operation to a value: the field at its keys. */
-  #valueAt(schema: SubSchema, operation: Operation): SubSchema {
+  /** Applies an operation to the field at its keys, or to the whole value if it has no keys. */
+  #changedAt(schema: SubSchema, operation: Operation): SubSchema {
     const { at } = operation;
     const name = at.at(-1);
-    if (name === undefined) return this.#valueOf(schema, operation);
+    if (name === undefined) return this.#changedValue(schema, operation);
     return this.#inParent(schema, at, operation, (object) => {
       const field = fieldOf(object, name);
       if (field === undefined) return undefined;
-      const isRemoved = operation.kind === 'head' && !hasFirstItem(field, this.#named);
-      const required = requiredOf(object).filter((other) => !(isRemoved && other === name));
-      return { ...withFieldSchema(object, name, this.#valueOf(field, operation)), required };
+      const mayBeRemoved = operation.kind === 'head' && !hasFirstItem(field, this.#named);
+      const required = requiredOf(object).filter((other) => !(mayBeRemoved && other === name));
+      return { ...withFieldSchema(object, name, this.#changedValue(field, operation)), required };
     });
   }
 
-  #valueOf(schema: SubSchema, operation: Operation): SubSchema {
+  #changedValue(schema: SubSchema, operation: Operation): SubSchema {
     if (operation.kind === 'wrap') return { type: 'array', items: schema, minItems: 1, maxItems: 1 };
     const nullAfter = operation.kind === 'map' ? operation.values.get('null') : undefined;
     return joined(
@@ -283,7 +282,7 @@ export class SchemaTransform {
       case 'each':
         return (branch) => eachSchema(branch, (schema) => this.apply(schema, operation.operations), report);
       case 'head':
-        return (branch) => firstItem(branch, operation, hasFirstItem(branch, this.#named), report);
+        return (branch) => firstItemSchema(branch, operation, hasFirstItem(branch, this.#named), report);
       case 'map':
         return (branch) => mappedSchema(branch, operation, report);
       case 'convert':

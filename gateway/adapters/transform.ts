@@ -97,15 +97,17 @@ function isSame(a: Keys, b: Keys): boolean {
 
 /** False: the operation needs another pass, because an earlier operation of this plan uses the same name. */
 function addTo({ fields, originalNames, aliases, added }: ObjectPlan, name: string, operation: Operation): boolean {
-  const isUsed = (one: string): boolean =>
-    fields.has(one) || originalNames.has(one) || aliases.has(one) || added.has(one);
+  const isUsed = (usedName: string): boolean =>
+    [fields, originalNames, aliases, added].some((names) => names.has(usedName));
   if (operation.kind === 'default' || operation.kind === 'const') {
     if (isUsed(name)) return false;
     added.set(name, operation);
     return true;
   }
   const original = originalNames.get(name) ?? name;
-  if (added.has(name) || (!originalNames.has(name) && (fields.has(name) || aliases.has(name)))) return false;
+  // An earlier operation of the plan has dropped or renamed the field with this name.
+  const isGone = !originalNames.has(name) && (fields.has(name) || aliases.has(name));
+  if (added.has(name) || isGone) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;
   const field = fields.get(original) ?? { target: name, steps: [] };
   fields.set(original, field);
@@ -115,7 +117,10 @@ function addTo({ fields, originalNames, aliases, added }: ObjectPlan, name: stri
     originalNames.delete(name);
     if (field.target !== undefined) {
       originalNames.set(field.target, original);
-      const earlierNames = [original, ...[...aliases].flatMap(([one, alias]) => (alias.field === field ? [one] : []))];
+      const earlierNames = [
+        original,
+        ...[...aliases].flatMap(([earlierName, alias]) => (alias.field === field ? [earlierName] : [])),
+      ];
       aliases.set(field.target, { field, firstStep: field.steps.length, earlierNames });
     }
   } else field.steps.push(valueStepOf(operation));
@@ -169,7 +174,7 @@ function changeFields(members: JsonMembers, fields: ObjectPlan['fields']): JsonM
   for (const [name, { steps }] of fields) {
     const before = memberOf(members, name);
     if (before === undefined) continue;
-    const after = changed(before, steps);
+    const after = afterSteps(before, steps);
     if (after === undefined) delete members[name];
     else if (after !== before) setMember(members, name, after);
   }
@@ -186,17 +191,17 @@ function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPla
     else if ('earlierNames' in action) {
       const { field, firstStep, earlierNames } = action;
       if (field.target === undefined || earlierNames.some((one) => Object.hasOwn(members, one))) continue;
-      const after = changed(member, field.steps.slice(firstStep));
+      const after = afterSteps(member, field.steps.slice(firstStep));
       if (after !== undefined) setMember(copy, field.target, after);
     } else if (action.target !== undefined) {
-      const after = changed(member, action.steps);
+      const after = afterSteps(member, action.steps);
       if (after !== undefined) setMember(copy, action.target, after);
     }
   }
   return copy;
 }
 
-function changed(value: JsonValue, steps: readonly Step[]): JsonValue | undefined {
+function afterSteps(value: JsonValue, steps: readonly Step[]): JsonValue | undefined {
   let result: JsonValue | undefined = value;
   for (const step of steps) if (result !== undefined) result = step(result);
   return result;
@@ -279,8 +284,9 @@ export function mapKey(value: JsonValue): string | undefined {
 
 function mapped(value: JsonValue, mapping: Mapping): JsonValue {
   if (value !== null && mapsOnlyNull(mapping)) return value;
-  const after = mapping.values.get(mapKey(value) ?? '');
-  if (after !== undefined && mapKey(value) !== undefined) return after;
+  const key = mapKey(value);
+  const after = key === undefined ? undefined : mapping.values.get(key);
+  if (after !== undefined) return after;
   if (value === null) return value;
   throw new AdaptationError(mapping.at);
 }

@@ -188,7 +188,7 @@ export class RouteCheck {
       const message = `${this.#names.other} may answer ${status} with ${type}, which operations cannot change.`;
       const remedy = hasEmptyRow
         ? 'Remove the row, so that bodies are passed on unchanged.'
-        : `Remove the media type from the contract of ${this.#names.other} if it is not used, or write gone: with the reason.`;
+        : `Remove the media type from the contract of ${this.#names.other} if it is not used, or use gone, with the reason.`;
       this.#fault([...at, 'response', status], message, remedy);
     }
     const adapted = adaptedResponses(

@@ -157,13 +157,13 @@ function rowFaults(
   const [route, to] = [splitRoute(name), splitRoute(row.to)];
   const reason = reasonAgainst(route.method);
   if (reason !== undefined) {
-    return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Write gone: with the reason.', 'key')];
+    return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Use gone, with the reason.', 'key')];
   }
   if (!isRoute(to)) return [notARoute(source, [...at, 'to'], row.to)];
   if (to.method !== route.method) {
     const message = `${row.to} has another method than ${name}.`;
     return [
-      faultAt(source, [...at, 'to'], message, `Name a route with ${route.method}, or write gone: with the reason.`),
+      faultAt(source, [...at, 'to'], message, `Name a route with ${route.method}, or use gone, with the reason.`),
     ];
   }
   if (route.method === 'GET' && hasValue(source, [...at, 'request', 'body']))
