@@ -116,15 +116,27 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
     return `${idPrefix}${lastNumber}`;
   };
   const named = { own: own.bundle.named, other: other.bundle.named };
-  const toOther = { from: named.own, to: named.other, direction: 'request', receiver: other.name, nextId } as const;
-  const toOwn = { from: named.other, to: named.own, direction: 'response', receiver: own.name, nextId } as const;
+  const requestContext = {
+    from: named.own,
+    to: named.other,
+    direction: 'request',
+    receiver: other.name,
+    nextId,
+  } as const;
+  const responseContext = {
+    from: named.other,
+    to: named.own,
+    direction: 'response',
+    receiver: own.name,
+    nextId,
+  } as const;
   const row: DraftedRow = {
     ...emptyRow,
     gone: undefined,
     to: `${target.method} ${target.path}`,
     note,
-    request: requestOperations(route, counterpart, own, other, toOther),
-    responses: responseOperations(route, target, own, other, toOwn),
+    request: requestOperations(route, counterpart, own, other, requestContext),
+    responses: responseOperations(route, target, own, other, responseContext),
   };
   return withoutRejected(row, (tried) => faultsOfRow(tried, route, target, own, other));
 }
@@ -145,7 +157,7 @@ function requestOperations(
   const [sentBody, acceptedBody] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(
     jsonSchemaOf,
   );
-  const inPath = draftOperations(
+  const pathOperations = draftOperations(
     parameterObject(sent, 'path', route.path),
     parameterObject(accepted, 'path', target.path),
     {
@@ -155,7 +167,7 @@ function requestOperations(
   );
   const lists = [
     // If a path parameter were dropped, all its values would get the same response.
-    ['path', inPath.filter(({ operation }) => operation.kind !== 'drop')],
+    ['path', pathOperations.filter(({ operation }) => operation.kind !== 'drop')],
     ['query', draftOperations(parameterObject(sent, 'query', ''), parameterObject(accepted, 'query', ''), context)],
     [
       'body',
@@ -198,7 +210,7 @@ interface RowFault {
   readonly text: string;
 }
 
-// Each trial compares both contracts of a route.
+// A trial checks a route without one of its guesses. Limited, because each trial compares both contracts of the route.
 const mostTrials = 30;
 
 /** The row without the operations that the check rejects, and without guesses that only cause faults. */
@@ -214,10 +226,10 @@ function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly R
   for (const id of lists.flatMap(guessIdsIn).slice(0, mostTrials)) {
     if (faults.length === 0) break;
     if (unused.has(id)) continue;
-    const tried = check({ ...row, unused: new Map([...unused, [id, '']]) });
-    if (tried.length >= faults.length) continue;
+    const faultsWithoutGuess = check({ ...row, unused: new Map([...unused, [id, '']]) });
+    if (faultsWithoutGuess.length >= faults.length) continue;
     unused.set(id, 'the route has fewer faults without it');
-    faults = tried;
+    faults = faultsWithoutGuess;
   }
   return { ...row, unused, faults: faults.map(({ text }) => text) };
 }

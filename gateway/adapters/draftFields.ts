@@ -27,7 +27,7 @@ export interface SpareField extends Field {
   readonly isEmptied: boolean;
 }
 
-/** The named fields of objects. A field is required if all alternatives require it. */
+/** The named fields of objects. A field is required if all alternatives require it. Key: its name. */
 export function fieldsOf(branches: readonly PlainSchema[], at: Keys): Map<string, Field> {
   const names = new Set(branches.flatMap((branch) => Object.keys(propertiesOf(branch))));
   return new Map(
@@ -49,6 +49,7 @@ export interface FieldRename {
   readonly note: string;
 }
 
+/** Key: the name of the field. */
 type Fields = ReadonlyMap<string, Field>;
 
 /**
@@ -70,7 +71,7 @@ export function renamesFor(
     missing.delete(rename.to);
   };
   for (const [from, to] of knownRenames) if (spare.has(from)) take({ from, to, certainty: 'certain', note: '' });
-  for (const { from, to, nameLikeness } of similarFields(spare, missing, context)) {
+  for (const { from, to, nameLikeness } of similarPairs(spare, missing, context)) {
     if (!spare.has(from) || !missing.has(to)) continue;
     const isSure = nameLikeness === 1;
     take({ from, to, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : `${from} → ${to}, by their names` });
@@ -83,7 +84,7 @@ export function renamesFor(
 }
 
 /** The most similar pairs first. `nameLikeness`: 0 to 1. */
-function similarFields(
+function similarPairs(
   spare: Fields,
   missing: Fields,
   context: NamedSchemasPair,
@@ -138,9 +139,9 @@ function renameOfOnlyField(
 
 /** Whether one of the two fields is an object that contains a field with the name of the other, and so probably wraps it. */
 function isEnvelope(field: Field, other: Field, { from, to }: NamedSchemasPair): boolean {
-  const has = ({ schema }: Field, named: NamedSchemasPair['from'], name = ''): boolean =>
+  const hasField = ({ schema }: Field, named: NamedSchemasPair['from'], name = ''): boolean =>
     alternativesOf(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
-  return has(field, from, other.keys.at(-1)) || has(other, to, field.keys.at(-1));
+  return hasField(field, from, other.keys.at(-1)) || hasField(other, to, field.keys.at(-1));
 }
 
 function isList({ schema }: Field, named: NamedSchemasPair['from']): boolean {
@@ -164,36 +165,43 @@ export function movedFields(
   missing: readonly Field[],
   context: NamedSchemasPair,
 ): { readonly moves: FieldMove[]; readonly missing: Field[]; readonly spare: SpareField[] } {
-  const sources = spare.flatMap((field) => withInner(field, context.from));
-  const targets = missing.flatMap((field) => withInner(field, context.to));
+  const sources = spare.flatMap((field) => withInnerFields(field, context.from));
+  const targets = missing.flatMap((field) => withInnerFields(field, context.to));
   const moves: FieldMove[] = [];
+  /** Whether the field, a field around it or a field within it is moved. */
   const isMoved = ({ keys }: Field, side: 'source' | 'target'): boolean =>
     moves.some((move) => isWithin(keys, move[side].keys) || isWithin(move[side].keys, keys));
   for (const target of targets) {
     if (moves.some((move) => isWithin(target.keys, move.target.keys))) continue;
     const freeSources = sources.filter((one) => !isMoved(one, 'source') && one.keys.length !== target.keys.length);
-    const byPath = freeSources.filter(({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1);
+    const sourcesWithPath = freeSources.filter(
+      ({ keys }) => likenessOfNames(keys.join(' '), target.keys.join(' ')) === 1,
+    );
     const name = target.keys.at(-1) ?? '';
-    const byName = freeSources.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
-    const outermost = leastNested(byName);
-    const rivals = leastNested(targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1));
-    const isSure = byPath.length === 1;
-    const [source, ...others] = isSure ? byPath : outermost;
-    if (!source || others.length > 0 || (!isSure && (rivals.length > 1 || rivals[0] !== target))) continue;
+    const sourcesWithName = freeSources.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1);
+    const outermostSources = leastNested(sourcesWithName);
+    const outermostTargets = leastNested(targets.filter(({ keys }) => likenessOfNames(keys.at(-1) ?? '', name) === 1));
+    const isOnlyTarget = outermostTargets.length === 1 && outermostTargets[0] === target;
+    const isSure = sourcesWithPath.length === 1;
+    const [source, ...others] = isSure ? sourcesWithPath : outermostSources;
+    if (!source || others.length > 0 || (!isSure && !isOnlyTarget)) continue;
     if (!likenessOf(source.schema, target.schema, context)) continue;
-    const note = `the ${byName.length > 1 ? 'outermost' : 'only'} ${name}`;
+    const note = `the ${sourcesWithName.length > 1 ? 'outermost' : 'only'} ${name}`;
     moves.push({ source, target, certainty: isSure ? 'certain' : 'guess', note: isSure ? '' : note });
   }
   return {
     moves,
     // If some fields of an object are moved, its other fields are listed one by one.
     missing: missing.flatMap((field) =>
-      isMoved(field, 'target') ? withInner(field, context.to).filter((one) => !isMoved(one, 'target')) : [field],
+      isMoved(field, 'target') ? withInnerFields(field, context.to).filter((one) => !isMoved(one, 'target')) : [field],
     ),
     spare: spare.flatMap((field) => {
       if (moves.some(({ source }) => isWithin(field.keys, source.keys))) return [];
-      const inner = withInner(field, context.from);
-      const leaves = inner.filter(({ keys }) => inner.every((one) => one.keys === keys || !isWithin(one.keys, keys)));
+      const fieldAndInner = withInnerFields(field, context.from);
+      // The fields that contain no other field.
+      const leaves = fieldAndInner.filter(({ keys }) =>
+        fieldAndInner.every((one) => one.keys === keys || !isWithin(one.keys, keys)),
+      );
       const isEmptied = leaves.every((leaf) => moves.some(({ source }) => isWithin(leaf.keys, source.keys)));
       return [{ ...field, isEmptied }];
     }),
@@ -207,14 +215,14 @@ function leastNested(fields: readonly Field[]): Field[] {
 }
 
 /** The field and the named fields within it. */
-function withInner(field: Field, named: NamedSchemasPair['from'], depth = 0): Field[] {
+function withInnerFields(field: Field, named: NamedSchemasPair['from'], depth = 0): Field[] {
   const branches = alternativesOf(field.schema, named);
   if (depth > 3 || branches.length !== 1 || !branches.every(isObject)) return [field];
   const inner = [...fieldsOf(branches, field.keys).values()].map((one) => ({
     ...one,
     isRequired: one.isRequired && field.isRequired,
   }));
-  return [field, ...inner.flatMap((one) => withInner(one, named, depth + 1))];
+  return [field, ...inner.flatMap((one) => withInnerFields(one, named, depth + 1))];
 }
 
 function isWithin(keys: Keys, outer: Keys): boolean {

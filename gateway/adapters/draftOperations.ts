@@ -43,8 +43,10 @@ export interface DraftContext extends NamedSchemasPair {
   readonly renamed?: ReadonlyMap<string, string>;
 }
 
+/** `Omit<…, 'place'>` for each kind of operation. */
 type UnplacedOperation = Operation extends infer One ? (One extends Operation ? Omit<One, 'place'> : never) : never;
 
+// Levels of values within values.
 const maxDepth = 12;
 // If schemas share parts, each part may be reached on many paths.
 const maxVisits = 2000;
@@ -127,8 +129,9 @@ class ValueDraft {
 
   #mayBeNull(schema: SubSchema, side: 'from' | 'to'): boolean {
     try {
-      const isAny = (branch: PlainSchema): boolean => side === 'to' && typesOf(branch) === undefined;
-      return branchesOf(schema, this.#context[side]).some((branch) => allowsNull(branch) || isAny(branch));
+      // A receiver without a type accepts null. A sender without a type is assumed not to send it.
+      const acceptsAnyType = (branch: PlainSchema): boolean => side === 'to' && typesOf(branch) === undefined;
+      return branchesOf(schema, this.#context[side]).some((branch) => allowsNull(branch) || acceptsAnyType(branch));
     } catch (error) {
       if (error instanceof TooManyBranches) return false;
       throw error;
@@ -147,29 +150,29 @@ class ValueDraft {
   }
 
   #draftObject(own: readonly PlainSchema[], target: readonly PlainSchema[], at: Keys): void {
-    const [fields, wanted] = [fieldsOf(own, at), fieldsOf(target, at)];
+    const [fields, wantedFields] = [fieldsOf(own, at), fieldsOf(target, at)];
     const isRefused = target.every((one) => one['additionalProperties'] === false);
     // Key: the name of a field for the sender. Value: its name for the receiver.
     const newNames = new Map<string, string>();
     const knownRenames = at.length === 0 ? this.#context.renamed : undefined;
-    for (const { from, to, certainty, note } of renamesFor(fields, wanted, this.#context, knownRenames)) {
+    for (const { from, to, certainty, note } of renamesFor(fields, wantedFields, this.#context, knownRenames)) {
       this.#add({ kind: 'rename', at: [...at, from], to: [...at, to] }, certainty, note);
       if (certainty !== 'decision') newNames.set(from, to);
     }
     for (const [name, field] of fields) {
-      const counterpart = wanted.get(newNames.get(name) ?? name);
+      const counterpart = wantedFields.get(newNames.get(name) ?? name);
       if (!counterpart) {
         this.#spare.push({ ...field, isRefused, isEmptied: false });
         continue;
       }
       this.#draftValue(field.schema, counterpart.schema, counterpart.keys);
       const hasOtherDefault = !counterpart.isRequired && this.#hasOtherDefault(field.schema, counterpart.schema);
-      const isKept = field.isRequired && !this.#mayLoseValue(field.schema, counterpart.schema);
-      if (!isKept && (counterpart.isRequired || hasOtherDefault))
+      const mayBeAbsent = !field.isRequired || this.#mayLoseValue(field.schema, counterpart.schema);
+      if (mayBeAbsent && (counterpart.isRequired || hasOtherDefault))
         this.#absent.push({ ...counterpart, senderSchema: field.schema });
     }
     const foundNames = new Set([...fields.keys()].map((name) => newNames.get(name) ?? name));
-    this.#missing.push(...[...wanted].filter(([name]) => !foundNames.has(name)).map(([, field]) => field));
+    this.#missing.push(...[...wantedFields].filter(([name]) => !foundNames.has(name)).map(([, field]) => field));
   }
 
   /** Whether a value becomes the first item of an array that may be empty. */
@@ -203,26 +206,27 @@ class ValueDraft {
       if (wantedItems !== undefined) this.#draftValue(own, wantedItems, at);
       this.#add({ kind: 'wrap', at });
     } else if (isObject(own) && isObject(target)) {
-      const [values, wanted] = [own, target].map((one) => one['additionalProperties']);
-      if (typeof values === 'object' && typeof wanted === 'object')
-        this.#draftEach(values as SubSchema, wanted as SubSchema, at);
+      const [ownValue, targetValue] = [own, target].map((one) => one['additionalProperties']);
+      if (typeof ownValue === 'object' && typeof targetValue === 'object')
+        this.#draftEach(ownValue as SubSchema, targetValue as SubSchema, at);
     } else this.#draftScalar(own, target, at);
   }
 
-  #draftEach(items: SubSchema, wanted: SubSchema, at: Keys): void {
-    const itemOperations = new ValueDraft(this.#context, this.#counter, this.#trail).run(items, wanted);
+  #draftEach(items: SubSchema, wantedItems: SubSchema, at: Keys): void {
+    const itemOperations = new ValueDraft(this.#context, this.#counter, this.#trail).run(items, wantedItems);
     if (itemOperations.length > 0) this.#add({ kind: 'each', at, operations: [] }, 'certain', '', itemOperations);
   }
 
   #draftScalar(own: PlainSchema, target: PlainSchema, at: Keys): void {
-    const [values, wanted] = [valuesOf(own), valuesOf(target)];
-    if (values?.length === 1 && wanted?.length === 1 && at.length > 0) {
-      if (!isEqual(values[0], wanted[0])) this.#add({ kind: 'const', at, value: wanted[0] as JsonValue });
+    const [ownValues, targetValues] = [valuesOf(own), valuesOf(target)];
+    if (ownValues?.length === 1 && targetValues?.length === 1 && at.length > 0) {
+      if (!isEqual(ownValues[0], targetValues[0]))
+        this.#add({ kind: 'const', at, value: targetValues[0] as JsonValue });
       return;
     }
     const mapping = mappingFor(own, target);
     if (mapping) this.#add({ kind: 'map', at, values: mapping.values }, mapping.certainty, mapping.note);
-    const conversion = mapping || wanted ? undefined : conversionFor(own, target);
+    const conversion = mapping || targetValues ? undefined : conversionFor(own, target);
     if (!conversion) return;
     const { to, digits, certainty, note } = conversion;
     this.#add({ kind: 'convert', at, to, digits }, certainty, note);

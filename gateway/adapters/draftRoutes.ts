@@ -15,7 +15,7 @@ export interface DraftedVersion {
   readonly file: string;
 }
 
-/** The `moved` tables from the served version to the other one. */
+/** The `moved` tables on the way from the served version to the other one. An entry maps a template to its new path; null: removed. */
 export type MovedTables = readonly (readonly (readonly [template: string, value: string | null])[])[];
 
 /** The contract of one of the two versions. */
@@ -76,15 +76,19 @@ export class Counterparts {
   find({ method, path }: Route): Counterpart {
     const reason = method === 'HEAD' ? undefined : reasonAgainst(method);
     if (reason !== undefined) return { gone: reason };
-    const name = this.#other.name.slice(1);
+    const otherName = this.#other.name.slice(1);
     const moved = this.#movedPath(path);
-    if (moved === undefined) return { gone: `${name} has no counterpart of this route` };
+    if (moved === undefined) return { gone: `${otherName} has no counterpart of this route` };
     const proposal = moved === path ? this.#proposals.get(path) : undefined;
     const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : moved;
     const route = this.#other.side.find({ method, path: target });
     if (route) return { route, path: target, note: proposal?.note ?? '' };
-    const isKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
-    return { gone: isKnown ? `${name} has no ${method} for this route` : `${name} has no counterpart of this route` };
+    const isPathKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
+    return {
+      gone: isPathKnown
+        ? `${otherName} has no ${method} for this route`
+        : `${otherName} has no counterpart of this route`,
+    };
   }
 
   /** The new path by the `moved` tables, or the same path if they do not list it. Undefined: they list it as removed. */

@@ -45,22 +45,23 @@ export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPa
   const [own, ...others] = alternativesOf(from, named.from);
   const [target, ...more] = alternativesOf(to, named.to);
   if (!own || !target || others.length > 0 || more.length > 0) return undefined;
-  const [types, wanted] = [typesOf(own), typesOf(target)];
-  if (types?.length !== 1 || wanted?.length !== 1 || depth > 4) return undefined;
-  const [type, expected] = [types[0], wanted[0]];
-  if (type === 'object' || expected === 'object') return type === expected ? objectLikeness(own, target) : undefined;
+  const [types, wantedTypes] = [typesOf(own), typesOf(target)];
+  if (types?.length !== 1 || wantedTypes?.length !== 1 || depth > 4) return undefined;
+  const [type, wantedType] = [types[0], wantedTypes[0]];
+  if (type === 'object' || wantedType === 'object')
+    return type === wantedType ? objectLikeness(own, target) : undefined;
   const [items, wantedItems] = [own, target].map((one) => one['items'] as SubSchema | undefined);
-  if (type === 'array' && expected === 'array')
+  if (type === 'array' && wantedType === 'array')
     return items === undefined || wantedItems === undefined
       ? 'convertible'
       : likenessOf(items, wantedItems, named, depth + 1);
-  if (type === 'array' || expected === 'array') {
+  if (type === 'array' || wantedType === 'array') {
     // The first item of an array may become a single value, or a single value the only item of an array.
-    const [source, wantedSource] = type === 'array' ? [items, target] : [own, wantedItems];
-    if (source === undefined || wantedSource === undefined) return undefined;
-    return likenessOf(source, wantedSource, named, depth + 1) && 'convertible';
+    const [ownPart, targetPart] = type === 'array' ? [items, target] : [own, wantedItems];
+    if (ownPart === undefined || targetPart === undefined) return undefined;
+    return likenessOf(ownPart, targetPart, named, depth + 1) && 'convertible';
   }
-  const isSame = type === expected && own['format'] === target['format'] && shareOfValues(own, target) > 0;
+  const isSame = type === wantedType && own['format'] === target['format'] && shareOfValues(own, target) > 0;
   return isSame ? 'same' : 'convertible';
 }
 
@@ -71,18 +72,20 @@ export interface NamedSchemasPair {
 }
 
 function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
-  const [names, wanted] = [own, target].map((one) => Object.keys(propertiesOf(one)));
-  const sharedCount = names?.filter((name) => wanted?.includes(name)).length ?? 0;
-  const largerCount = Math.max(names?.length ?? 0, wanted?.length ?? 0);
+  const [ownNames, targetNames] = [own, target].map((one) => Object.keys(propertiesOf(one)));
+  const sharedCount = ownNames?.filter((name) => targetNames?.includes(name)).length ?? 0;
+  const largerCount = Math.max(ownNames?.length ?? 0, targetNames?.length ?? 0);
   if (largerCount === 0) return 'same';
   return sharedCount / largerCount >= 0.5 ? 'same' : sharedCount > 0 ? 'convertible' : undefined;
 }
 
 /** The share of the listed values that the target lists, too. 1 if neither side lists values; 0 if only one side lists them. */
 function shareOfValues(own: PlainSchema, target: PlainSchema): number {
-  const [values, wanted] = [valuesOf(own), valuesOf(target)];
-  if (!values && !wanted) return 1;
-  return values && wanted ? values.filter((value) => wanted.includes(value)).length / values.length : 0;
+  const [ownValues, targetValues] = [valuesOf(own), valuesOf(target)];
+  if (!ownValues && !targetValues) return 1;
+  return ownValues && targetValues
+    ? ownValues.filter((value) => targetValues.includes(value)).length / ownValues.length
+    : 0;
 }
 
 /** A conversion of a draft. */
@@ -95,69 +98,75 @@ export interface DraftedConversion {
 
 /** The conversion of a value that is no object, no array and no listed value. Undefined: none is needed, or none is known. */
 export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedConversion | undefined {
-  const [types, wanted] = [typesOf(own), typesOf(target)];
+  const [types, wantedTypes] = [typesOf(own), typesOf(target)];
   const [type] = types ?? [];
-  if (!types || !wanted || type === undefined) return undefined;
-  const convert = (to: DraftedConversion['to'], note = '', digits = 0): DraftedConversion => ({
+  if (!types || !wantedTypes || type === undefined) return undefined;
+  const conversionTo = (to: DraftedConversion['to'], note = '', digits = 0): DraftedConversion => ({
     to,
     digits,
     certainty: note === '' ? 'certain' : 'guess',
     note,
   });
   const areTypesAccepted = types.every(
-    (one) => wanted.includes(one) || (one === 'integer' && wanted.includes('number')),
+    (one) => wantedTypes.includes(one) || (one === 'integer' && wantedTypes.includes('number')),
   );
   const [format, wantedFormat] = [own['format'], target['format']];
   if (areTypesAccepted) {
     if (type !== 'string' || format === wantedFormat) return undefined;
-    if (format === 'date-time' && wantedFormat === 'date') return convert('date');
+    if (format === 'date-time' && wantedFormat === 'date') return conversionTo('date');
     return format === 'date' && wantedFormat === 'date-time'
-      ? convert('date_time', 'a date becomes midnight in UTC')
+      ? conversionTo('date_time', 'a date becomes midnight in UTC')
       : undefined;
   }
-  if (types.length > 1 || wanted.length > 1) return undefined;
+  if (types.length > 1 || wantedTypes.length > 1) return undefined;
   const isNumber = type === 'number' || type === 'integer';
-  switch (wanted[0]) {
+  switch (wantedTypes[0]) {
     case 'string':
-      if (isNumber && wantedFormat === 'date') return convert('date', 'if the number is seconds since 1970');
-      if (isNumber && wantedFormat === 'date-time') return convert('date_time', 'if the number is seconds since 1970');
-      return isNumber ? numberToText(own, target, convert) : type === 'boolean' ? convert('string') : undefined;
+      if (isNumber && wantedFormat === 'date') return conversionTo('date', 'if the number is seconds since 1970');
+      if (isNumber && wantedFormat === 'date-time')
+        return conversionTo('date_time', 'if the number is seconds since 1970');
+      return isNumber
+        ? numberTextConversion(own, target, conversionTo)
+        : type === 'boolean'
+          ? conversionTo('string')
+          : undefined;
     case 'integer':
     case 'number':
       if (type === 'string' && (format === 'date' || format === 'date-time'))
-        return convert('epoch_seconds', 'if the number is seconds since 1970');
-      return type === 'string' || isNumber ? convert(wanted[0]) : undefined;
+        return conversionTo('epoch_seconds', 'if the number is seconds since 1970');
+      return type === 'string' || isNumber ? conversionTo(wantedTypes[0]) : undefined;
     case 'boolean':
-      return type === 'string' ? convert('boolean') : undefined;
+      return type === 'string' ? conversionTo('boolean') : undefined;
     default:
       return undefined;
   }
 }
 
 /** The conversion of a number to a text that the receiving contract accepts, by its pattern or its example. */
-function numberToText(
+function numberTextConversion(
   own: PlainSchema,
   target: PlainSchema,
-  convert: (to: DraftedConversion['to'], note?: string, digits?: number) => DraftedConversion,
+  conversionTo: (to: DraftedConversion['to'], note?: string, digits?: number) => DraftedConversion,
 ): DraftedConversion {
   const { pattern, example } = target;
   const isWhole = typesOf(own)?.join() === 'integer';
-  const sampleTexts = [own['minimum'] ?? 1, own['maximum'] ?? 12, isWhole ? 7 : 12.5].map(String);
+  const limitTexts = [own['minimum'] ?? 1, own['maximum'] ?? 12].map(String);
+  const sampleTexts = [...limitTexts, isWhole ? '7' : '12.5'];
   const expression = typeof pattern === 'string' ? expressionOf(pattern) : undefined;
   if (!expression) {
     const decimals = typeof example === 'string' && !isWhole ? decimalOf(example)?.fraction.length : undefined;
-    if (decimals === undefined) return convert('string');
-    return convert('decimal_string', `${decimals} decimals, as in the example of the contract`, decimals);
+    if (decimals === undefined) return conversionTo('string');
+    return conversionTo('decimal_string', `${decimals} decimals, as in the example of the contract`, decimals);
   }
-  if (sampleTexts.every((text) => expression.test(text))) return convert('string');
+  if (sampleTexts.every((text) => expression.test(text))) return conversionTo('string');
   for (const digits of [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]) {
-    const isMatch = sampleTexts.slice(0, 2).every((text) => {
+    const isMatch = limitTexts.every((text) => {
       const decimal = decimalOf(text);
       return decimal !== undefined && expression.test(fixedDecimal(decimal, digits));
     });
-    if (isMatch) return convert('decimal_string', '', digits);
+    if (isMatch) return conversionTo('decimal_string', '', digits);
   }
-  return convert('string');
+  return conversionTo('string');
 }
 
 function expressionOf(pattern: string): RegExp | undefined {
@@ -178,38 +187,29 @@ export interface DraftedMapping {
 /** Stands for a value that a person has to choose. */
 export const unknownValue = '…';
 /** Key: a text in lower case. Value: the boolean that the text stands for. */
-const booleanOf: ReadonlyMap<string, boolean> = new Map(
-  Object.entries({
-    true: true,
-    yes: true,
-    y: true,
-    on: true,
-    1: true,
-    false: false,
-    no: false,
-    n: false,
-    off: false,
-    0: false,
-  }),
-);
+const booleanOf: ReadonlyMap<string, boolean> = new Map([
+  ...['true', 'yes', 'y', 'on', '1'].map((text) => [text, true] as const),
+  ...['false', 'no', 'n', 'off', '0'].map((text) => [text, false] as const),
+]);
 
 /**
  * Pairs the values that two contracts list. Undefined: the values need no map, or a contract lists none. Values with the same
  * letters are certain pairs. Pairs of the remaining values are guesses.
  */
 export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMapping | undefined {
-  const [values, wanted] = [own, target].map(listedValues);
-  if (!values || !wanted || values.every((value) => wanted.some((one) => isEqual(value, one)))) return undefined;
+  const [values, wantedValues] = [own, target].map(listedValues);
+  if (!values || !wantedValues || values.every((value) => wantedValues.some((one) => isEqual(value, one))))
+    return undefined;
   const pairs = new Map<string, JsonValue>();
   const unpaired = values.filter((value) => {
-    const same = wanted.filter((one) => isEqual(one, value));
-    const alike = same.length > 0 ? same : wanted.filter((one) => isAlike(value, one));
-    if (alike.length !== 1) return true;
-    pairs.set(keyOf(value), alike[0] as JsonValue);
+    const equalValues = wantedValues.filter((one) => isEqual(one, value));
+    const alikeValues = equalValues.length > 0 ? equalValues : wantedValues.filter((one) => isAlike(value, one));
+    if (alikeValues.length !== 1) return true;
+    pairs.set(keyOf(value), alikeValues[0] as JsonValue);
     return false;
   });
   const used = new Set(pairs.values());
-  const unpairedWanted = wanted.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
+  const unpairedWanted = wantedValues.filter((value) => !used.has(value as JsonValue)) as JsonValue[];
   const valuesInOrder = (): ReadonlyMap<string, JsonValue> =>
     new Map(values.map((value) => [keyOf(value), pairs.get(keyOf(value)) ?? unknownValue]));
   if (unpaired.length === 0) return { values: valuesInOrder(), certainty: 'certain', note: '' };
@@ -219,7 +219,7 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
     const why = unpaired.length === 1 ? 'the only values left' : 'in the order of the contracts';
     return { values: valuesInOrder(), certainty: 'guess', note: `${words}, ${why}` };
   }
-  const choices = unpairedWanted.length > 0 ? unpairedWanted : (wanted as JsonValue[]);
+  const choices = unpairedWanted.length > 0 ? unpairedWanted : (wantedValues as JsonValue[]);
   return {
     values: valuesInOrder(),
     certainty: 'decision',
@@ -227,12 +227,12 @@ export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMappin
   };
 }
 
-const maxListed = 12;
+const maxListedValues = 12;
 
 /** The first values of a list, for a note. */
 export function valuesInWords(values: readonly unknown[]): string {
-  const first = values.slice(0, maxListed).map(keyOf).join(', ');
-  return values.length > maxListed ? `${first} and ${values.length - maxListed} more` : first;
+  const first = values.slice(0, maxListedValues).map(keyOf).join(', ');
+  return values.length > maxListedValues ? `${first} and ${values.length - maxListedValues} more` : first;
 }
 
 /** The values of an `enum` or of a boolean. Without null, because null is not mapped. */
@@ -248,10 +248,14 @@ function keyOf(value: unknown): string {
 
 function isAlike(value: unknown, target: unknown): boolean {
   const [own, other] = [keyOf(value), keyOf(target)];
-  const [letters, expected] = [letterPairsIn(own).plain, letterPairsIn(other).plain];
-  if (letters !== '' && letters === expected) return true;
-  const [truth, wanted] = [booleanOf.get(own.toLowerCase()), booleanOf.get(other.toLowerCase())];
-  return truth !== undefined && truth === wanted && (typeof value === 'boolean' || typeof target === 'boolean');
+  const [ownLetters, otherLetters] = [letterPairsIn(own).plain, letterPairsIn(other).plain];
+  if (ownLetters !== '' && ownLetters === otherLetters) return true;
+  const [ownBoolean, otherBoolean] = [booleanOf.get(own.toLowerCase()), booleanOf.get(other.toLowerCase())];
+  return (
+    ownBoolean !== undefined &&
+    ownBoolean === otherBoolean &&
+    (typeof value === 'boolean' || typeof target === 'boolean')
+  );
 }
 
 /** 0 to 1; 1: the same letters, in any case and with any punctuation. */

@@ -19,12 +19,16 @@ export interface DraftedRow {
   readonly faults: readonly string[];
 }
 
+// Without quotes, YAML reads `GET /drinks/{id}` as this text.
+const plainRoute = /^[A-Z]+ \/[\w\-./{}~]*$/;
+
 /** The row in YAML, below `routes`. */
 export function rowLines(row: DraftedRow): string[] {
-  const name = keyText(row.name, /^[A-Z]+ \/[\w\-./{}~]*$/);
+  const name = keyText(row.name, plainRoute);
   if (row.gone !== undefined) return commentedIfFaulty(row, [`${name}: { gone: ${textOf(row.gone)} }`]);
-  const to = /^[A-Z]+ \/[\w\-./{}~]*$/.test(row.to) ? row.to : textOf(row.to);
+  const to = plainRoute.test(row.to) ? row.to : textOf(row.to);
   const sections = [...sectionOf('request', [...row.request], row), ...sectionOf('response', [...row.responses], row)];
+  // Within braces, a text with braces needs quotes.
   if (sections.length === 0 && row.note === '')
     return commentedIfFaulty(row, [`${name}: { to: ${to.includes('{') ? textOf(row.to) : to} }`]);
   return commentedIfFaulty(row, [`${name}:`, `  to: ${to}${commentOf('guess', row.note)}`, ...indented(sections)]);
@@ -115,6 +119,7 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
     case 'rename':
     case 'move': {
       const name = operation.to.at(-1) ?? '';
+      // A name that `rename` would read in another way is written as a pointer, in a `move`.
       const isName = kind === 'rename' && name !== '' && !name.startsWith('/');
       if (isName) return `rename: { ${field}: ${needsNoQuotes(name) ? name : textOf(name)} }`;
       return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to, textOf)} }`;

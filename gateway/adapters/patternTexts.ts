@@ -20,24 +20,26 @@ type Part =
   | { readonly kind: 'set'; readonly characters: readonly string[] }
   | { readonly kind: 'repeat'; readonly part: Part; readonly min: number; readonly max: number };
 
-const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
-const digit = printable.filter((character) => /\d/.test(character));
-const word = printable.filter((character) => /\w/.test(character));
-const except = (set: readonly string[]): string[] => printable.filter((character) => !set.includes(character));
+const printableCharacters = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
+const digits = printableCharacters.filter((character) => /\d/.test(character));
+const wordCharacters = printableCharacters.filter((character) => /\w/.test(character));
+const printableExcept = (set: readonly string[]): string[] =>
+  printableCharacters.filter((character) => !set.includes(character));
 /** Key: the letter after the backslash. Value: the characters that the class contains. */
 const characterClasses: Readonly<Record<string, readonly string[]>> = {
-  d: digit,
-  D: except(digit),
-  w: word,
-  W: except(word),
+  d: digits,
+  D: printableExcept(digits),
+  w: wordCharacters,
+  W: printableExcept(wordCharacters),
   s: [' '],
-  S: except([' ']),
+  S: printableExcept([' ']),
 };
+/** Key: the letter after the backslash. */
 const controlCharacters: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', 0: '\0' };
 // How often `*`, `+` and `{2,}` repeat a part at most, in addition to the required times.
 const mostExtraRepeats = 3;
 
-class Unsupported extends Error {}
+class UnsupportedPattern extends Error {}
 
 /** Parses the common part of regular expressions. Look-around, back references and properties are not supported. */
 class PatternParser {
@@ -50,7 +52,7 @@ class PatternParser {
 
   parse(): Part {
     const part = this.#choice();
-    if (this.#at < this.#text.length) throw new Unsupported();
+    if (this.#at < this.#text.length) throw new UnsupportedPattern();
     return part;
   }
 
@@ -68,16 +70,16 @@ class PatternParser {
   #atom(first: string): Part {
     if (first === '(') {
       if (this.#text.startsWith('?:', this.#at)) this.#at += 2;
-      else if (this.#text[this.#at] === '?') throw new Unsupported();
+      else if (this.#text[this.#at] === '?') throw new UnsupportedPattern();
       const part = this.#choice();
-      if (this.#text[this.#at] !== ')') throw new Unsupported();
+      if (this.#text[this.#at] !== ')') throw new UnsupportedPattern();
       this.#at += 1;
       return part;
     }
     if (first === '[') return { kind: 'set', characters: this.#set() };
-    if (first === '.') return { kind: 'set', characters: printable };
+    if (first === '.') return { kind: 'set', characters: printableCharacters };
     if (first === '\\') return { kind: 'set', characters: this.#escaped() };
-    if ('*+?{'.includes(first)) throw new Unsupported();
+    if ('*+?{'.includes(first)) throw new UnsupportedPattern();
     return { kind: 'set', characters: [first] };
   }
 
@@ -87,7 +89,7 @@ class PatternParser {
     const characters =
       characterClasses[name] ?? (controlCharacters[name] === undefined ? undefined : [controlCharacters[name]]);
     if (characters) return characters;
-    if (name === '' || /[\w]/.test(name)) throw new Unsupported();
+    if (name === '' || /[\w]/.test(name)) throw new UnsupportedPattern();
     return [name];
   }
 
@@ -97,7 +99,7 @@ class PatternParser {
     const characters: string[] = [];
     for (;;) {
       const next = this.#text[this.#at];
-      if (next === undefined) throw new Unsupported();
+      if (next === undefined) throw new UnsupportedPattern();
       this.#at += 1;
       if (next === ']') break;
       const from = next === '\\' ? this.#escaped() : [next];
@@ -110,15 +112,17 @@ class PatternParser {
         this.#at += 1;
         const to = end === '\\' ? this.#escaped() : [end];
         const [low, high] = [from[0]?.codePointAt(0) ?? 0, to[0]?.codePointAt(0) ?? 0];
+        // At most 128 characters of a range.
         for (let code = low; code <= Math.min(high, low + 127); code += 1) characters.push(String.fromCodePoint(code));
       } else characters.push(...from);
     }
-    const set = isNegated ? except(characters) : characters;
-    if (set.length === 0) throw new Unsupported();
+    const set = isNegated ? printableExcept(characters) : characters;
+    if (set.length === 0) throw new UnsupportedPattern();
     return set;
   }
 
   #repeated(part: Part): Part {
+    // `*`, `+`, `?`, `{2}`, `{2,}` or `{2,5}`, perhaps with the `?` of a lazy repeat.
     const [whole = '', sign, least, comma, most] =
       /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/.exec(this.#text.slice(this.#at)) ?? [];
     if (whole === '') return part;
@@ -169,7 +173,7 @@ function parsed(pattern: string): Part | undefined {
   try {
     return regExpOf(pattern) && new PatternParser(pattern).parse();
   } catch (error) {
-    if (error instanceof Unsupported) return undefined;
+    if (error instanceof UnsupportedPattern) return undefined;
     throw error;
   }
 }
@@ -210,5 +214,6 @@ export const schemaRegExp: RegExpEngine = Object.assign((pattern: string) => reg
 
 /** Whether a pattern limits the length of its texts. */
 export function limitsLength(pattern: string): boolean {
+  // `*`, `+` and `{2,}` have no upper limit.
   return /^\^/.test(pattern) && /\$$/.test(pattern) && !/[*+]|,\}/.test(pattern.replace(/\\./g, ''));
 }

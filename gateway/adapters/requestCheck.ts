@@ -37,7 +37,7 @@ export interface RequestToCheck {
   readonly names: { readonly own: string; readonly other: string };
   readonly validators: { readonly own: SchemaValidator; readonly other: SchemaValidator };
   /** The number of generated values. */
-  readonly samples: number;
+  readonly sampleCount: number;
 }
 
 /** The faults of one route, without those that a comparison of both contracts shows. */
@@ -119,7 +119,7 @@ function operationFaults(
       if (belowTo.length > 0) return fault(`A parameter of the ${where} cannot have fields.`, 'Use rename.');
       if (form !== undefined) forms.set(to, form);
     }
-    if (kind === 'rename' || kind === 'move' || kind === 'drop' || kind === 'const') forms.delete(name);
+    if (kindsOnWholeParameters.has(kind)) forms.delete(name);
     if (form === 'parts') {
       const message = `The fields of the object ${name} are parameters of their own, which operations do not see.`;
       return fault(message, 'Remove the operation, or use gone, with the reason.');
@@ -170,13 +170,14 @@ function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
  * version would not accept.
  */
 export function writingFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
-  const { route, own, other, validators, samples } = request;
+  const { route, own, other, validators, sampleCount } = request;
   if (route.request[where].length === 0) return undefined;
   const schema = parameterObject(own, where, route.path);
   const forms = formsOf(route, own, other);
   const compiled = new CompiledRoute(route, forms);
   const sampler = new SchemaSampler(own.named, 1, 'request');
-  for (let count = 0; count < samples; count += 1) {
+  for (let count = 0; count < sampleCount; count += 1) {
+    // The first two values are the smallest and the largest.
     const value = sampler.next(schema, (['least', 'most'] as const)[count]);
     if (value === undefined || !validators.own.isValid(schema, value)) continue;
     const written = pathOrQueryWith(value as JsonMembers, {
@@ -218,8 +219,8 @@ function reasonForRefusal(
     where === 'path' ? valuesInPath(result, route.to.path, forms.other) : valuesInQuery(result, forms.other),
   );
   const expected = parameterObject(other, where, route.to.path);
-  const required = requiredOf(expected).find((name) => !values.has(name));
-  if (required !== undefined) return `the parameter ${required} of the ${where} has no value`;
+  const missing = requiredOf(expected).find((name) => !values.has(name));
+  if (missing !== undefined) return `the parameter ${missing} of the ${where} has no value`;
   for (const [name, schema] of Object.entries(propertiesOf(expected))) {
     const value = values.get(name);
     const form = formOf(schema, where, other.named);
@@ -257,6 +258,7 @@ function pathOrQueryWith(
   },
 ): string | undefined {
   const formByName = formsByName(schema, where, named);
+  // Key: the name of a parameter. Value: its values as a client writes them.
   const texts = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(values)) {
     // Operations do not read the other parameters, so any text can stand for them.

@@ -13,13 +13,14 @@ export function sampleFault(
   { what, from, operations, to, direction }: Passage,
   named: NamedSchemas,
   validators: { readonly from: SchemaValidator; readonly to: SchemaValidator },
-  samples: number,
+  sampleCount: number,
 ): string | undefined {
   if (to === undefined) return undefined;
   const adapt = compileOperations(operations);
   const converts = hasConversion(operations);
   const sampler = new SchemaSampler(named, 1, direction);
-  for (let count = 0; count < samples; count += 1) {
+  for (let count = 0; count < sampleCount; count += 1) {
+    // The first two values are the smallest and the largest.
     const value = sampler.next(from, (['least', 'most'] as const)[count]);
     if (value === undefined || !validators.from.isValid(from, value)) continue;
     try {

@@ -64,14 +64,14 @@ class AdapterCheck {
   readonly #adapter: AdapterSettings;
   readonly #snapshot: Snapshot;
   readonly #source: Source;
-  readonly #samples: number;
+  readonly #sampleCount: number;
 
   constructor(version: Version, adapter: AdapterSettings, snapshot: Snapshot, source: Source, samples: number) {
     this.#version = version;
     this.#adapter = adapter;
     this.#snapshot = snapshot;
     this.#source = source;
-    this.#samples = samples;
+    this.#sampleCount = samples;
   }
 
   /** The settings with `prepared`. Undefined: there are faults, or a contract or the other version is missing. */
@@ -87,7 +87,12 @@ class AdapterCheck {
       const [ownRoute, otherRoute] = [own.find(route), other.find(route.to)];
       if (!ownRoute || !otherRoute) continue;
       try {
-        new RouteCheck({ route, at, own, other, ownRoute, otherRoute }, this.#names(from), this.#samples, this).run();
+        new RouteCheck(
+          { route, at, own, other, ownRoute, otherRoute },
+          this.#names(from),
+          this.#sampleCount,
+          this,
+        ).run();
       } catch (error) {
         if (!(error instanceof CompareError)) throw error;
         this.add(at, withoutRemedy(error), error.remedy);
@@ -159,7 +164,7 @@ export interface RouteToCheck {
 export class RouteCheck {
   readonly #parts: RouteToCheck;
   readonly #names: { readonly own: string; readonly other: string };
-  readonly #samples: number;
+  readonly #sampleCount: number;
   readonly #report: Pick<AdapterCheck, 'add'>;
   #hasFaults = false;
 
@@ -171,7 +176,7 @@ export class RouteCheck {
   ) {
     this.#parts = parts;
     this.#names = names;
-    this.#samples = samples;
+    this.#sampleCount = samples;
     this.#report = report;
   }
 
@@ -179,6 +184,7 @@ export class RouteCheck {
     const { route, own, other, ownRoute, otherRoute, at } = this.#parts;
     const responses = { own: responsesIn(ownRoute, own), others: responsesIn(otherRoute, other) };
     const usedRows = [...responses.others.keys()].map((status) => entryFor(route.responses, status));
+    // A row with operations is faulty if it applies to no response that the other version declares.
     for (const [status, operations] of route.responses) {
       if (operations.length === 0 || usedRows.includes(operations) || entryFor(responses.others, status)) continue;
       const message = `${this.#names.other} declares no response ${status} for this route.`;
@@ -198,20 +204,15 @@ export class RouteCheck {
       this.#applyFrom(other, own),
     );
     if (!this.#hasFaults) {
+      const ownResponses = { responses: Object.fromEntries(responses.own) };
+      const adaptedResponse = { responses: Object.fromEntries(adapted) };
       const documents = [
-        own.withOperation(
-          'response',
-          { ...route, name: this.#names.own },
-          { responses: Object.fromEntries(responses.own) },
-        ),
-        other.withOperation(
-          'response',
-          { ...route, name: this.#names.other },
-          { responses: Object.fromEntries(adapted) },
-        ),
+        own.withOperation('response', { ...route, name: this.#names.own }, ownResponses),
+        other.withOperation('response', { ...route, name: this.#names.other }, adaptedResponse),
       ] as const;
       this.#compare(documents, 'response');
     }
+    // Requests are compared even if the responses have faults.
     this.#hasFaults = false;
     const requestParts = { own: requestPartsOf(ownRoute, own), other: requestPartsOf(otherRoute, other) };
     const sent = adaptedRequest(route, requestParts, (part) => [...at, 'request', part], this.#applyFrom(own, other));
@@ -222,7 +223,7 @@ export class RouteCheck {
       sent: sent.parameters,
       names: this.#names,
       validators: { own: own.validators.request, other: other.validators.request },
-      samples: this.#samples,
+      sampleCount: this.#sampleCount,
     };
     for (const { place, message, remedy } of requestFaults(requestToCheck)) this.#fault(place, message, remedy);
     if (this.#hasFaults) return;
@@ -262,8 +263,8 @@ export class RouteCheck {
         else this.#fault(operation.place, message, remedy);
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
-      const sampled = isFaulty ? undefined : sampleFault(passage, named, validators, this.#samples);
-      if (sampled !== undefined) this.#sampleFaults.push({ ...passage, message: sampled });
+      const message = isFaulty ? undefined : sampleFault(passage, named, validators, this.#sampleCount);
+      if (message !== undefined) this.#sampleFaults.push({ ...passage, message });
       return result;
     };
   }
