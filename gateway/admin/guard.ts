@@ -66,8 +66,9 @@ const callFromThisMachineDetail =
 
 /** Refuses a second Host field: a proxy and this gateway might each use a different one (RFC 9112 §3.2). */
 export const singleHost: RequestHandler = ({ rawHeaders }, res, next) => {
-  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
-  if (hosts > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');
+  // Names and values alternate in rawHeaders.
+  const hostCount = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hostCount > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');
   else next();
 };
 
@@ -85,7 +86,7 @@ export const requireJson: RequestHandler = (req, res, next) => {
 
 function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: number): void {
   const address = clientAddress(req);
-  const waitSeconds = Math.ceil(attempts.wait(address, now) / 1_000);
+  const waitSeconds = Math.ceil(attempts.waitMs(address, now) / 1_000);
   attempts.fail(address, now);
   if (waitSeconds === 0) {
     sendProblem(res, 'FORBIDDEN', sendTokenDetail);
@@ -103,6 +104,7 @@ function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: 
 // with a bearer token.
 function isSafeFromCsrf(req: IncomingMessage, admittedBy: 'token' | 'session' | 'machine'): boolean {
   if (admittedBy === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
+  // A program such as curl reports no origin, and it has no session.
   return isSameOrigin(req) ?? admittedBy === 'machine';
 }
 
@@ -177,21 +179,22 @@ const maxAddresses = 10_000;
  * before is exempt. Otherwise an attacker behind the same address could lock out a metrics scraper. Instants in epoch ms.
  */
 export class TokenAttempts {
-  /** The recent failures of each network. */
+  /** Network (see `hostNetworkOf`) → the instants of its recent wrong tokens. */
   readonly #failed = new Map<string, number[]>();
-  /** The right token that each network sent last. The exemption ends when the token changes. */
+  /** Network → the right token that it sent last. The exemption ends when the token changes. */
   readonly #succeeded = new Map<string, string>();
 
-  /** How long `address` must wait before its next attempt, ms; 0: no wait. */
-  wait(address: string, now: number): number {
+  /** How long `address` must wait before its next attempt; 0: no wait. */
+  waitMs(address: string, now: number): number {
     const recent = this.#recent(address, now);
+    // With fewer failures than `maxFailures` in the window, there is no wait.
     const firstOfTooMany = recent[recent.length - maxFailures];
     return firstOfTooMany === undefined ? 0 : firstOfTooMany + failureWindowMs - now;
   }
 
   /** Whether the right `token` is accepted from `address` at `now`. The caller has compared it. */
   accepts(address: string, token: string, now: number): boolean {
-    return this.#succeeded.get(hostNetworkOf(address)) === token || this.wait(address, now) === 0;
+    return this.#succeeded.get(hostNetworkOf(address)) === token || this.waitMs(address, now) === 0;
   }
 
   succeed(address: string, token: string): void {
@@ -200,7 +203,7 @@ export class TokenAttempts {
 
   /** Failures while the address has to wait do not extend the wait. */
   fail(address: string, now: number): void {
-    if (this.wait(address, now) === 0)
+    if (this.waitMs(address, now) === 0)
       setNewest(this.#failed, hostNetworkOf(address), [...this.#recent(address, now), now]);
   }
 
@@ -217,10 +220,11 @@ function setNewest<Value>(map: Map<string, Value>, key: string, value: Value): v
   if (oldest !== undefined && map.size > maxAddresses) map.delete(oldest);
 }
 
-/** The /64 of an IPv6 address, because one host can use all of it (RFC 4291 §2.5.4). */
+/** The /64 of an IPv6 address, because one host can use all of it (RFC 4291 §2.5.4). An IPv4 address is returned as it is. */
 function hostNetworkOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail = ''] = address.split('::');
+  // `::` stands for the groups of zeros that are missing from eight groups.
   const [start, end] = [head, tail].map((part) => part.split(':').filter(Boolean)) as [string[], string[]];
   const zeros = Array<string>(Math.max(0, 8 - start.length - end.length)).fill('0');
   return [...start, ...zeros, ...end].slice(0, 4).join(':');

@@ -4,8 +4,8 @@ import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { LastUseTimes, LedgerClient } from './reading/ledgerClient.ts';
 
-// The shortest time between two queries of the ledger. While versions are called, it is as short as the interval at which
-// the ledger is written.
+// The shortest time between two queries of the ledger: the first while no version is called, the second while one is. The
+// ledger is written every 5 s.
 const idleIntervalMs = 60_000;
 const busyIntervalMs = 5_000;
 // The first status waits this long for the ledger, because only the ledger has the times from before the start.
@@ -14,7 +14,7 @@ const firstWaitMs = 2_000;
 /** Adds the last call and the last use of each version to a report. Calls from before the start are only in the ledger. */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
-  /** The times in the ledger, by the name of the version. */
+  /** Name of a version → its times in the ledger. */
   #ledgerTimes: ReadonlyMap<string, LastUseTimes> = new Map();
   /** False if the last query failed. Then a version may have been used later than the time in `#ledgerTimes`. */
   #isCurrent = false;

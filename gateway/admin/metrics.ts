@@ -44,8 +44,8 @@ type BrownoutStatus = ReturnType<NonNullable<Operations['brownouts']>['status']>
 
 export function brownoutGauge(brownouts: readonly Pick<BrownoutStatus, 'version' | 'state'>[]): MetricValues {
   const groups = Map.groupBy(brownouts, ({ version, state }) => `${version} ${state}`);
-  const samples = [...groups.values()].flatMap(([first, ...rest]) =>
-    first ? [{ labels: { version: first.version, state: first.state }, value: 1 + rest.length }] : [],
+  const samples = [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map(({ version, state }) => ({ labels: { version, state }, value: group.length })),
   );
   return metricOf('version_gateway_brownouts', samples);
 }
@@ -60,7 +60,7 @@ export function gauges(
   const perVersion = (name: MetricName, value: (report: VersionReport) => number | undefined): MetricValues =>
     metricOf(
       name,
-      versions.flatMap((report) => sample({ version: report.name }, value(report))),
+      versions.flatMap((report) => sampleIfDefined({ version: report.name }, value(report))),
     );
   const perTarget = (name: MetricName, value: (report: TargetReport) => number): MetricValues =>
     metricOf(
@@ -101,12 +101,13 @@ function configGauges({ generation, loadedAt, failures = 0, lastFailure }: Confi
   ];
 }
 
-/** 1 if a deprecated or sunset version was used within `quiet`; undefined in other stages. */
-function inUse(version: Version | undefined, { lastInFlight, lastUsed }: VersionReport, quiet: number, now: number) {
+/** 1 if a deprecated or sunset version was used within the last `quietMs`, else 0; undefined in other stages. */
+function inUse(version: Version | undefined, { lastInFlight, lastUsed }: VersionReport, quietMs: number, now: number) {
   const stage = version && stageOf(version, now);
   if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
-  const last = lastUsed === undefined ? lastInFlight : (lastUsed ?? undefined);
-  return last !== undefined && now - last < quiet ? 1 : 0;
+  // Null: the ledger has no use of the version. Undefined: the ledger was not read, so the time of the last call has to do.
+  const lastUse = lastUsed === undefined ? lastInFlight : (lastUsed ?? undefined);
+  return lastUse !== undefined && now - lastUse < quietMs ? 1 : 0;
 }
 
 function daysUntil(instant: number | undefined, now: number): number | undefined {
@@ -117,7 +118,7 @@ function seconds(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : ms / 1000;
 }
 
-function sample(labels: MetricSample['labels'], value: number | undefined): MetricSample[] {
+function sampleIfDefined(labels: MetricSample['labels'], value: number | undefined): MetricSample[] {
   return value === undefined ? [] : [{ labels, value }];
 }
 
@@ -164,7 +165,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
     unlabelled('version_gateway_ledger_held_rows', ledger.waitingRows),
-    // Only the requests that the ledger counted as other clients. The serving processes count theirs, and `exposition` adds them.
+    // Only the requests that the ledger counted as `other clients`. The serving processes count such requests too, and `exposition` adds both.
     unlabelled('version_gateway_usage_folded_requests_total', ledger.foldedByLedger),
   ];
 }

@@ -48,8 +48,8 @@ const reloadStatuses: Readonly<Record<string, number>> = {
   refused: 409,
 };
 
-// A text of `largestFile` bytes, as JSON: an escaped character such as a line break takes twice as much.
-const largestText = 2 * largestFile + 1024;
+// For a file of `largestFile` bytes as a JSON text: an escaped character such as a line break takes two bytes.
+const maxBodyBytes = 2 * largestFile + 1024;
 const tooLargeDetail = '`routes_yaml` is larger than a file that a reload reads.';
 
 function addReload(router: Router, { operations }: AdminContext): void {
@@ -57,7 +57,7 @@ function addReload(router: Router, { operations }: AdminContext): void {
     const outcome = await operations.reload();
     res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
   });
-  router.post('/api/reload/preview', requireJson, express.json({ limit: largestText }), async (req, res) => {
+  router.post('/api/reload/preview', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
     const { routes_yaml: text } = req.body as { routes_yaml?: unknown };
     if (text !== undefined && typeof text !== 'string') {
       const detail = '`routes_yaml` must be the text of the file to check, or absent for the file of the gateway.';
@@ -152,7 +152,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
 
 /** `POST /api/plan`: which clients would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
 function addPlan(router: Router, { source, operations }: AdminContext): void {
-  router.post('/api/plan', requireJson, express.json({ limit: largestText }), async (req, res) => {
+  router.post('/api/plan', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
     const { fleet, usage, clock } = operations;
     const question = fleet?.question();
     const snapshot = source.current;
@@ -162,10 +162,8 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFile)
         return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
       const loaded = 'retire' in asked ? undefined : await operations.candidate(asked.routesYaml);
-      if (loaded !== undefined && !('fingerprint' in loaded)) {
-        const faults = { kind: 'faulty', faults: loaded };
-        return { body: new TextEncoder().encode(JSON.stringify(faults)) };
-      }
+      const hasFaults = loaded !== undefined && !('fingerprint' in loaded);
+      if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: loaded })) };
       const candidate = 'retire' in asked ? { retired: asked.retire } : toPlain(loaded ?? snapshot);
       const { since, at, now } = asked;
       const flushAndReport = async (): Promise<ServingReport> => {
@@ -293,8 +291,8 @@ export async function sendAnswer(
 }
 
 // Not Express's send(), which would compute an ETag over megabytes that no client caches.
-function sendBody(res: Response, { body, csv }: AnswerBody): void {
-  if (csv === undefined) res.type('json');
-  else res.attachment(csv).type('text/csv');
+function sendBody(res: Response, { body, csvName }: AnswerBody): void {
+  if (csvName === undefined) res.type('json');
+  else res.attachment(csvName).type('text/csv');
   res.set('Content-Length', String(body.byteLength)).end(body);
 }

@@ -58,8 +58,8 @@ function ledgerStatus(
 ): object | null {
   if (!ledger) return null;
   const { problem, incident, waitingRows } = ledger;
-  const recent = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
-  return { problem: problem ?? recent, held_rows: waitingRows };
+  const recentIncident = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
+  return { problem: problem ?? recentIncident, held_rows: waitingRows };
 }
 
 function freezeStatus({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {

@@ -67,8 +67,9 @@ export function parseRetirementQuery(query: Query): { quiet: number | undefined;
 
 function routeIn(query: Query): NamedRoute | undefined {
   const text = textOf(query, 'route');
-  const route = text === undefined ? undefined : parseRoute(text);
-  if (text === undefined || route !== undefined) return route;
+  if (text === undefined) return undefined;
+  const route = parseRoute(text);
+  if (route !== undefined) return route;
   throw new InvalidParameterError('`route` must be a method and a path below the version, such as GET /legacy-search.');
 }
 
@@ -87,13 +88,17 @@ export function parseDigestQuery(query: Query, now: number): { since: number; no
 export function parseBrownoutQuery(query: Query): number | undefined {
   rejectUnknown(query, ['window']);
   const text = textOf(query, 'window');
-  if (text === undefined || /^[1-9]\d{0,5}$/.test(text)) return text === undefined ? undefined : Number(text);
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
   const at = dateTime.safeParse(text).data;
   if (at !== undefined) return at;
   throw new InvalidParameterError('`window` must be the number of a brownout, or its start such as 2028-06-30T14:00Z.');
 }
 
-/** The body of `POST /api/plan`, parsed: instants in epoch ms. `routesYaml`: undefined for the file of the gateway. */
+/**
+ * The body of `POST /api/plan`, parsed: instants in epoch ms. `at`: when the edit would be applied. `routesYaml`: undefined for
+ * the file of the gateway.
+ */
 export type PlanQueryParams = { readonly since: number; readonly at: number; readonly now: number } & (
   | { readonly retire: string }
   | { readonly routesYaml: string | undefined }
@@ -110,19 +115,19 @@ export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
   const date = at === undefined ? { success: true, data: now } : instant.safeParse(at);
   if (date.data === undefined)
     throw new InvalidParameterError('`at` must be a date such as 2028-06-30, or a time with its zone.');
-  const period = {
+  const instants = {
     since: Math.max(0, now - (durationOf(members, 'since') ?? defaultPlanPeriodMs)),
     at: date.data,
     now,
   };
-  return retire === undefined ? { ...period, routesYaml } : { ...period, retire };
+  return retire === undefined ? { ...instants, routesYaml } : { ...instants, retire };
 }
 
 /** A misspelt parameter would otherwise count as absent. */
-function rejectUnknown(query: Query, names: readonly string[]): void {
-  const unknown = Object.keys(query).find((name) => !names.includes(name));
+function rejectUnknown(query: Query, allowedNames: readonly string[]): void {
+  const unknown = Object.keys(query).find((name) => !allowedNames.includes(name));
   if (unknown === undefined) return;
-  const parameterList = names.map((name) => `\`${name}\``).join(', ');
+  const parameterList = allowedNames.map((name) => `\`${name}\``).join(', ');
   throw new InvalidParameterError(
     `\`${unknown.slice(0, 40)}\` is not a parameter of this resource. Its parameters: ${parameterList}.`,
   );

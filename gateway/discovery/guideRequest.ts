@@ -10,7 +10,7 @@ import { greaseCommand, versionPath } from './paths.ts';
 export interface GuideRequest {
   readonly from: VersionContract;
   readonly to: VersionContract;
-  /** The entries of the `moved` table of each version on the way to `to`, starting with that of `from`. */
+  /** The entries of the `moved` table of each version on the way to `to`, starting with that of `from`. `value`: the new path; null: the route has none. */
   readonly moved: readonly (readonly (readonly [template: string, value: string | null])[])[];
   readonly end: VersionEnd;
 }

@@ -80,6 +80,7 @@ function uuidOf(name: string, overview: Overview, snapshot: Snapshot): string {
   const namespace = Buffer.from('6ba7b8119dad11d180b400c04fd430c8', 'hex');
   const url = `${overview.origin}${indexPath(snapshot)}#${name}`;
   const hash = createHash('sha1').update(namespace).update(url).digest().subarray(0, 16);
+  // The bits of the version (5) and of the variant (RFC 9562 §4).
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
   hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
   return hash.toString('hex').replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, '$1-$2-$3-$4-$5');
@@ -140,7 +141,7 @@ function calendarTime(instant: number): string {
   return rfc3339(instant).replace(/[-:]/g, '');
 }
 
-/** §3.3.11 */
+/** Escapes a value of the type TEXT (§3.3.11). */
 function textValue(text: string): string {
   return text.replace(/[\\;,]/g, '\\$&').replace(/\n/g, '\\n');
 }
@@ -155,6 +156,7 @@ function folded(line: string): string {
     const length = Buffer.byteLength(character);
     if (octets + length > longestLineBytes) {
       text += '\r\n ';
+      // The space that continues the line.
       octets = 1;
     }
     text += character;

@@ -87,15 +87,15 @@ function adaptationOf(
     methods.split(' ').flatMap((method) => (clientMethods.has(method) ? `${method} ${path}` : [])),
   );
   // If a path of the contract is a `$ref`, its methods are not known here, but the adapter may name some.
-  const published = contract?.publish ? new Set([...contractRoutes, ...adaptedRoutes.keys()]) : [];
-  const unavailable = [...published].flatMap((route) => {
+  const publishedRoutes = contract?.publish ? new Set([...contractRoutes, ...adaptedRoutes.keys()]) : [];
+  const unavailable = [...publishedRoutes].flatMap((route) => {
     const adaptedRoute = adaptedRoutes.get(route);
     return adaptedRoute !== undefined && !('gone' in adaptedRoute) ? [] : [{ route, reason: adaptedRoute?.gone }];
   });
   return { from: { name: from.name, url: urlOf(from) }, unavailable };
 }
 
-// HEAD is answered by the row of GET, and OPTIONS by any row of the path.
+// An adapter has no rows for the other methods: it answers HEAD with its row of GET, and OPTIONS with any row of the path.
 const clientMethods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** The JSON form of the index. Keys without a value are omitted. */
@@ -132,8 +132,8 @@ function brownoutsJson(brownouts: readonly AnnouncedBrownout[], now: number): re
   const ahead = brownouts.filter((one) => isAhead(one, now));
   if (ahead.length === 0) return undefined;
   return ahead.map(({ at, end, clients, routes }) => {
-    const names = routes?.map(({ method, path }) => `${method} ${path}`);
-    return { starts_at: rfc3339(at), ends_at: rfc3339(end), clients, routes: names };
+    const routeNames = routes?.map(({ method, path }) => `${method} ${path}`);
+    return { starts_at: rfc3339(at), ends_at: rfc3339(end), clients, routes: routeNames };
   });
 }
 
@@ -163,19 +163,19 @@ interface LinkTarget {
 }
 
 function linkContext({ version, stage, url, contract, successor, guide }: VersionOverview, index: string): object {
-  const pages = [...(targets(version.info) ?? []), ...(targets(guide, 'text/html') ?? [])];
+  const pages = [...(linkTargets(version.info) ?? []), ...(linkTargets(guide, 'text/html') ?? [])];
   const deprecationPages = stage === 'active' || pages.length === 0 ? undefined : pages;
   return {
     anchor: url,
-    'service-desc': version.contract && targets(contract, contractType(version.contract)),
-    'service-doc': targets(index, 'text/html'),
-    'successor-version': targets(successor?.url),
+    'service-desc': version.contract && linkTargets(contract, contractType(version.contract)),
+    'service-doc': linkTargets(index, 'text/html'),
+    'successor-version': linkTargets(successor?.url),
     deprecation: deprecationPages,
     sunset: version.sunset === undefined ? undefined : deprecationPages,
   };
 }
 
-function targets(href: string | undefined, type?: string): readonly LinkTarget[] | undefined {
+function linkTargets(href: string | undefined, type?: string): readonly LinkTarget[] | undefined {
   if (href === undefined) return undefined;
   return [type === undefined ? { href } : { href, type }];
 }

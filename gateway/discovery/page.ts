@@ -110,7 +110,7 @@ function facts({ version, brownouts, stage, successor }: VersionOverview, now: n
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;
 }
 
-const routesShown = 20;
+const maxRoutesShown = 20;
 
 /** The version whose backend serves this one, and the routes that the adapter does not serve. */
 function adapterNote({ version, adaptation }: VersionOverview): Html | undefined {
@@ -118,12 +118,14 @@ function adapterNote({ version, adaptation }: VersionOverview): Html | undefined
   const { from, unavailable } = adaptation;
   const served = html`${version.name} is served from ${from.name} through an adapter.`;
   if (unavailable.length === 0) return html`<p class="extra">${served}</p>`;
-  const rows = unavailable.slice(0, routesShown).map(({ route, reason }) => {
+  const rows = unavailable.slice(0, maxRoutesShown).map(({ route, reason }) => {
     return html`<li><code>${route}</code>${reason && html`<small>${reason}</small>`}</li>`;
   });
-  const hidden = unavailable.length - rows.length;
+  const hiddenCount = unavailable.length - rows.length;
   const more =
-    hidden > 0 ? html`<li>${wholeNumber.format(hidden)} more, which the JSON form of this page lists</li>` : undefined;
+    hiddenCount > 0
+      ? html`<li>${wholeNumber.format(hiddenCount)} more, which the JSON form of this page lists</li>`
+      : undefined;
   return html`<p class="extra">${served} These routes are no longer available, and are answered with 410 Gone:</p>
 <ul class="gone">${rows}${more}</ul>`;
 }
@@ -144,9 +146,8 @@ function links({ version, contract, guide, successor }: VersionOverview): Html |
 /** Maps an instant to a position on the axis that all versions share, in per cent. */
 type TimeAxis = (instant: number) => number;
 
-// Margins in per cent, for the time before the first date and after the last one.
-const axisStart = 15;
-const axisEnd = 85;
+// The positions of the first and the last date on the axis, in per cent.
+const [firstPosition, lastPosition] = [15, 85];
 
 /** Undefined if no version has a date. No timeline is drawn then. */
 export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
@@ -154,8 +155,10 @@ export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
   if (dates.length === 0) return undefined;
   const first = Math.min(now, ...dates);
   const span = Math.max(now, ...dates) - first || 1;
-  return (instant) =>
-    Math.min(100, Math.round(100 * (axisStart + ((instant - first) / span) * (axisEnd - axisStart))) / 100);
+  return (instant) => {
+    const position = firstPosition + ((instant - first) / span) * (lastPosition - firstPosition);
+    return Math.min(100, Math.round(100 * position) / 100);
+  };
 }
 
 /**

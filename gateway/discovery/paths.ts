@@ -38,10 +38,10 @@ export function versionPath(version: Version, snapshot: Snapshot): string {
  */
 export function greaseCommand({ grease, contract }: Version, base: string): string | undefined {
   if (!grease || !contract) return undefined;
-  const routes = contract.paths
-    .entries()
-    .filter(([path, methods]) => /^[\w./-]+$/.test(path) && /\bGET\b/.test(methods));
-  const url = `${base.startsWith('/') ? 'http://HOST' : ''}${base}${routes[0]?.[0] ?? ''}`;
+  // The first route with GET whose path can be called as it is, without parameters.
+  const [path = ''] =
+    contract.paths.entries().find(([path, methods]) => /^[\w./-]+$/.test(path) && /\bGET\b/.test(methods)) ?? [];
+  const url = `${base.startsWith('/') ? 'http://HOST' : ''}${base}${path}`;
   return `curl -i -H 'Prefer: grease' ${url}`;
 }
 

@@ -53,8 +53,8 @@ export class DurationCounts {
   #rowOf(exchange: ExchangeRecord, route: string | undefined): DurationRow {
     const { method, status, stage, scheme } = exchange;
     const errorType = errorTypeOf(exchange);
-    let sameRoute = this.#byRoute.get(route);
-    for (const one of sameRoute ?? []) {
+    let rowsOfRoute = this.#byRoute.get(route);
+    for (const one of rowsOfRoute ?? []) {
       const isSame = one.status === status && one.method === method && one.stage === stage;
       if (isSame && one.scheme === scheme && one.errorType === errorType) return one.row;
     }
@@ -64,9 +64,9 @@ export class DurationCounts {
     }
     const row = emptyRow(attributesOf(exchange, route, errorType));
     this.#rows.push(row);
-    sameRoute ??= [];
-    sameRoute.push({ status, stage, method, scheme, errorType, row });
-    this.#byRoute.set(route, sameRoute);
+    rowsOfRoute ??= [];
+    rowsOfRoute.push({ status, stage, method, scheme, errorType, row });
+    this.#byRoute.set(route, rowsOfRoute);
     return row;
   }
 }
@@ -78,8 +78,8 @@ export class DurationTotals {
   add(rows: readonly DurationRow[]): void {
     for (const row of rows) {
       const total = this.#totalFor(row.attributes);
-      for (const [at, count] of row.bucketCounts.entries())
-        total.bucketCounts[at] = (total.bucketCounts[at] as number) + count;
+      for (const [bucket, count] of row.bucketCounts.entries())
+        total.bucketCounts[bucket] = (total.bucketCounts[bucket] as number) + count;
       total.count += row.count;
       total.sum += row.sum;
       total.min = Math.min(total.min, row.min);
@@ -97,12 +97,12 @@ export class DurationTotals {
 
   #totalFor(attributes: DurationRow['attributes']): DurationRow {
     const key = JSON.stringify(attributes);
-    const known = this.#rows.get(key);
-    if (known) return known;
+    const total = this.#rows.get(key);
+    if (total) return total;
     if (this.#rows.size >= maxRows && attributes !== overflowAttributes) return this.#totalFor(overflowAttributes);
-    const added = emptyRow(attributes);
-    this.#rows.set(key, added);
-    return added;
+    const newTotal = emptyRow(attributes);
+    this.#rows.set(key, newTotal);
+    return newTotal;
   }
 }
 
@@ -112,9 +112,9 @@ function emptyRow(attributes: DurationRow['attributes']): DurationRow {
 }
 
 function addDuration(row: DurationRow, seconds: number): void {
-  let at = 0;
-  while (at < bucketBounds.length && seconds > (bucketBounds[at] as number)) at += 1;
-  row.bucketCounts[at] = (row.bucketCounts[at] as number) + 1;
+  let bucket = 0;
+  while (bucket < bucketBounds.length && seconds > (bucketBounds[bucket] as number)) bucket += 1;
+  row.bucketCounts[bucket] = (row.bucketCounts[bucket] as number) + 1;
   row.count += 1;
   row.sum += seconds;
   if (seconds < row.min) row.min = seconds;

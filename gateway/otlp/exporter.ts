@@ -52,17 +52,17 @@ export class OtlpExporter {
 
   take(batch: OtlpBatch): void {
     this.#dropped += batch.dropped;
-    const spans: SpanRow[] = [];
-    let added = 0;
+    const acceptedRows: SpanRow[] = [];
+    let acceptedSpans = 0;
     for (const row of batch.spans) {
       const count = spanCount(row);
-      if (this.#thread && this.#waiting + added + count <= this.#maxWaiting) {
-        spans.push(row);
-        added += count;
+      if (this.#thread && this.#waiting + acceptedSpans + count <= this.#maxWaiting) {
+        acceptedRows.push(row);
+        acceptedSpans += count;
       } else this.#dropped += count;
     }
-    this.#waiting += added;
-    this.#post({ kind: 'export', batch: { ...batch, spans } });
+    this.#waiting += acceptedSpans;
+    this.#post({ kind: 'export', batch: { ...batch, spans: acceptedRows } });
     if (!this.#thread && this.#settings && !this.#isUnusable) this.#start(this.#settings);
   }
 

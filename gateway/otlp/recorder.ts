@@ -11,18 +11,18 @@ const spansPerBatch = 256;
 /** While the sink is busy, at most this many spans wait. Further spans are dropped. */
 const maxWaiting = 2_048;
 /** The longest text in a span. A client can send longer texts, and can have its requests sampled. */
-const maxText = 1_024;
+const maxTextLength = 1_024;
 /**
  * The longest `tracestate` that has to be passed on (W3C Trace Context §3.3.1.5). A longer one is left out, because a part of it
  * may be invalid.
  */
-const maxTraceState = 512;
+const maxTraceStateLength = 512;
 /** Durations are passed on once in this many intervals, because a metric is usually exported once a minute. */
 const intervalsPerDurations = 10;
 
 interface VersionRoutes {
   readonly names: RouteNames;
-  /** The route of each name. Made once, because the hash of a new string would be computed for each request. */
+  /** Name in the ledger → route. The same string is used again, because a Map would have to hash a new string for each request. */
   readonly byName: Map<string, string | undefined>;
 }
 
@@ -41,6 +41,7 @@ export class OtlpRecorder implements Recorder {
   #waiting = 0;
   #dropped = 0;
   #durations = new DurationCounts();
+  /** Since durations were passed on. */
   #intervals = 0;
   #isBusy = false;
 
@@ -122,8 +123,8 @@ export class OtlpRecorder implements Recorder {
     }
     const { names, byName } = routes;
     const name = names.nameOf(method, resource, paths, status);
-    const known = byName.get(name);
-    if (known !== undefined || byName.has(name)) return known;
+    const knownRoute = byName.get(name);
+    if (knownRoute !== undefined || byName.has(name)) return knownRoute;
     const route = `${this.#routePrefix}/${version}${name.slice(name.indexOf(' ') + 1)}`;
     byName.set(name, route);
     return route;
@@ -137,11 +138,11 @@ function rowOf(exchange: ExchangeRecord): Omit<SpanRow, 'span' | 'route' | 'clie
   const userAgent = userAgentAt === -1 ? undefined : rawHeaders[userAgentAt + 1];
   return {
     ...{ traceId, at, duration, version, stage, method, status, problem, fault, address, scheme },
-    path: path.slice(0, maxText),
+    path: path.slice(0, maxTextLength),
     // A long query is left out as a whole: a secret is recognized by the text around it, and a cut could remove that text.
-    query: query.length > maxText ? '' : query,
-    cause: cause?.slice(0, maxText),
-    userAgent: userAgent?.slice(0, maxText),
+    query: query.length > maxTextLength ? '' : query,
+    cause: cause?.slice(0, maxTextLength),
+    userAgent: userAgent?.slice(0, maxTextLength),
   };
 }
 
@@ -149,9 +150,9 @@ function shortened(span: SpanRecord): SpanRecord {
   const { tracestate = '', host, targetPath } = span;
   return {
     ...span,
-    tracestate: tracestate.length > maxTraceState ? undefined : span.tracestate,
-    host: host.slice(0, maxText),
-    targetPath: targetPath.length > maxText ? withoutQuery(targetPath).slice(0, maxText) : targetPath,
+    tracestate: tracestate.length > maxTraceStateLength ? undefined : span.tracestate,
+    host: host.slice(0, maxTextLength),
+    targetPath: targetPath.length > maxTextLength ? withoutQuery(targetPath).slice(0, maxTextLength) : targetPath,
   };
 }
 

@@ -95,6 +95,7 @@ function commonFields(
   isParentRemote: boolean,
   { resource, scope }: Origin,
 ): CommonFields {
+  // Sampled.
   const traceFlags = 1;
   const traceState = tracestate === undefined ? {} : { traceState: createTraceState(tracestate) };
   const parent = parentId && { traceId, spanId: parentId, traceFlags, isRemote: isParentRemote };
@@ -146,7 +147,7 @@ function gatewayAttributes({ version, stage, span: { successor } }: SpanRow): At
   };
 }
 
-/** `server.address` and `server.port` of a URL; empty for an invalid URL. */
+/** `server.address` (IPv6 without brackets) and `server.port` of a URL; empty for an invalid URL. */
 function serverAttributes(url: string): Attributes {
   const parsed = URL.parse(url);
   if (!parsed) return {};
@@ -160,9 +161,9 @@ function shownTargetPath(path: string, { query, secretNames }: Shown): string {
   return `${redactPath(path.slice(0, at), secretNames)}${query ? `?${redactQuery(path.slice(at + 1), secretNames)}` : ''}`;
 }
 
-function shownAddress(address: string, how: Shown['address']): string | undefined {
-  if (how === 'full') return address;
-  return how === 'none' ? undefined : networkOf(address) || undefined;
+function shownAddress(address: string, setting: Shown['address']): string | undefined {
+  if (setting === 'full') return address;
+  return setting === 'none' ? undefined : networkOf(address) || undefined;
 }
 
 function withoutUndefined(attributes: Attributes): Attributes {

@@ -72,9 +72,9 @@ parentPort?.on('message', (command: ExportCommand) => {
 });
 
 function configure(next: ExportSettings): void {
-  const hasMoved = next.otlp !== settings.otlp;
+  const hasNewCollector = next.otlp !== settings.otlp;
   settings = next;
-  if (!hasMoved) return;
+  if (!hasNewCollector) return;
   pauseMs = firstPauseMs;
   pauseController.abort();
   traceExporter = new OTLPTraceExporter({ url: `${next.otlp}/v1/traces` });
@@ -163,10 +163,11 @@ function reasonOf(error: unknown): string {
 
 /** Passes on warnings of the packages, such as an invalid OTEL_* variable or spans that the collector has rejected. */
 function reportWarnings(): void {
+  const maxReportedWarnings = 100;
   const reported = new Set<string>();
   const warn = (...parts: unknown[]): void => {
     const line = parts.map(String).join(' ');
-    if (reported.has(line) || reported.size >= 100) return;
+    if (reported.has(line) || reported.size >= maxReportedWarnings) return;
     reported.add(line);
     post({ kind: 'notice', line });
   };

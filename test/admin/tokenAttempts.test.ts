@@ -98,7 +98,7 @@ it.each([
 ])('counts the attempts of %s and %s together: %s', (one, other, together) => {
   const attempts = new TokenAttempts();
   for (let at = 0; at < 5; at += 1) attempts.fail(one, start);
-  expect(attempts.wait(other, start) > 0).toBe(together);
+  expect(attempts.waitMs(other, start) > 0).toBe(together);
 });
 
 it('limits the number of addresses', () => {
@@ -109,5 +109,5 @@ it('limits the number of addresses', () => {
   guess('192.0.2.1');
   guess('192.0.2.2');
   for (let at = 0; at < 9_999; at += 1) attempts.fail(`10.0.${at >> 8}.${at & 255}`, start);
-  expect([attempts.wait('192.0.2.1', start), attempts.wait('192.0.2.2', start)]).toEqual([0, 60_000]);
+  expect([attempts.waitMs('192.0.2.1', start), attempts.waitMs('192.0.2.2', start)]).toEqual([0, 60_000]);
 });

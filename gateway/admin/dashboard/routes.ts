@@ -18,6 +18,7 @@ export function loginRoutes(
   clock: Clock,
 ): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
+  // `next('router')` leaves this router, so without a token there is no login.
   router.use((_req, _res, next) => next(source.current.gateway.adminToken === undefined ? 'router' : undefined));
   for (const name of ['style.css', 'icon.svg']) router.get(`/assets/${name}`, sendAsset(name));
   router.get('/login', (_req, res) => sendLoginForm(res, 200, ''));
@@ -25,7 +26,7 @@ export function loginRoutes(
     const [address, now] = [clientAddress(req), clock.now()];
     const token = source.current.gateway.adminToken as string;
     if (!isSameSecret(tokenIn(req), token) || !attempts.accepts(address, token, now)) {
-      const waitSeconds = Math.ceil(attempts.wait(address, now) / 1_000);
+      const waitSeconds = Math.ceil(attempts.waitMs(address, now) / 1_000);
       attempts.fail(address, now);
       if (waitSeconds > 0) res.set('Retry-After', String(waitSeconds));
       if (waitSeconds > 0) sendLoginForm(res, 429, `Too many attempts. Try again in ${waitSeconds} seconds.`);
@@ -70,7 +71,7 @@ function tokenIn(req: Request): string {
 
 const uplot = createRequire(import.meta.url).resolve('uplot/dist/uPlot.iife.min.js');
 
-/** Files of npm packages, by their name in the page. */
+/** Name in the page → path of a file of an npm package. */
 const packageAssets: Readonly<Record<string, string>> = {
   'uplot.js': uplot,
   'uplot.css': uplot.replace(/iife\.min\.js$/, 'min.css'),

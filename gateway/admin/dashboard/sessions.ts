@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** How long a login lasts, ms: a working day. */
-export const sessionLifetime = 8 * 3_600_000;
+/** How long a login lasts: a working day. */
+export const sessionLifetimeMs = 8 * 3_600_000;
 
 // Only holders of the token can open sessions; this bounds the memory if a script logs in again and again.
 const maxSessions = 1_000;
@@ -25,7 +25,7 @@ export class Sessions {
     const [oldest] = this.#sessions.keys();
     if (oldest !== undefined && this.#sessions.size >= maxSessions) this.#sessions.delete(oldest);
     const id = randomBytes(32).toString('base64url');
-    this.#sessions.set(keyOf(id), { until: now + sessionLifetime, token });
+    this.#sessions.set(keyOf(id), { until: now + sessionLifetimeMs, token });
     return id;
   }
 
@@ -53,7 +53,7 @@ export function sessionOf({ headers }: IncomingMessage): string | undefined {
 
 /** The Set-Cookie value that gives the browser this session id; '' removes the cookie (RFC 6265 §4.1). */
 export function sessionCookie(req: IncomingMessage, id: string): string {
-  const maxAgeSeconds = id === '' ? 0 : sessionLifetime / 1_000;
+  const maxAgeSeconds = id === '' ? 0 : sessionLifetimeMs / 1_000;
   const secure = isSecure(req) ? '; Secure' : '';
   return `${cookieName}=${id}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
 }

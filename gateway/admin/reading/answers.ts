@@ -61,28 +61,30 @@ const answers: {
     }
     const fault = await instanceFault(queries, params);
     if (fault !== undefined) return { problem: 'BAD_REQUEST', detail: `\`instance\`: ${fault}` };
-    const route = await namedRoute(queries, snapshot, version, params.route);
+    const route = await lookUpRoute(queries, snapshot, version, params.route);
     if (route !== undefined && 'problem' in route) return route;
     const report = await usageReport(queries, { ...params, route, successor });
     if (format === 'json')
       return bodyOf(JSON.stringify({ ...report, rows: await markNewClients(report, queries, snapshot) }));
-    return { ...bodyOf(usageCsv(report)), csv: `usage-by-${report.by}.csv` };
+    return { ...bodyOf(usageCsv(report)), csvName: `usage-by-${report.by}.csv` };
   },
 
-  retirement: async (queries, snapshot, { version, route: named, quiet, report, fleet, freeze, now }) => {
+  retirement: async (queries, snapshot, { version, route: askedRoute, quiet, report, fleet, freeze, now }) => {
     const whyUnknown = await whyVersionUnknown(queries, snapshot, version);
     if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const listed = snapshot.versions.get(version);
-    if (named && (listed === undefined || stageOf(listed, now) === 'retired')) return endedWithVersion(version, listed);
-    const route = await namedRoute(queries, snapshot, version, named);
+    const listedVersion = snapshot.versions.get(version);
+    const hasVersionEnded = listedVersion === undefined || stageOf(listedVersion, now) === 'retired';
+    if (askedRoute && hasVersionEnded) return endedWithVersion(version, listedVersion);
+    const route = await lookUpRoute(queries, snapshot, version, askedRoute);
     if (route !== undefined && 'problem' in route) return route;
     const facts = await gatherFacts({ name: version, route }, { snapshot, queries, report, fleet }, quiet, now);
     const verdict = retirementVerdict(facts);
     // Added after the verdict, so that the results of a brownout never cause a yes.
     const successor = successorName(version, snapshot, now);
     const brownoutNotes = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
-    const freezeNotes = freeze && route === undefined ? [await freezeNote(queries, freeze, listed?.freeze?.allow)] : [];
-    // This gateway found these differences. They do not show who still calls the version.
+    const freezeNotes =
+      freeze && route === undefined ? [await freezeNote(queries, freeze, listedVersion?.freeze?.allow)] : [];
+    // The differences that this gateway found. They are only notes: they do not show who still calls the version.
     const shadowNotes = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
     const withNotes = { ...verdict, notes: verdict.notes.concat(brownoutNotes, shadowNotes, freezeNotes) };
     return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), waitsForCounts: waitsForCounts(verdict) };
@@ -122,6 +124,7 @@ const answers: {
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersion(snapshot, [])}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
+    // More counts could only add losses. They do not change that there is one.
     return { ...bodyOf(JSON.stringify(plan)), waitsForCounts: !hasLoss(plan) };
   },
 
@@ -164,8 +167,8 @@ const answers: {
   },
 
   // In the reading thread, because reading and writing a large file would block the main thread.
-  name: async (_queries, { usage: { names } }, naming) =>
-    names === undefined ? noNamesFile(naming) : saveName(names, naming),
+  name: async (_queries, { usage: { names: namesFile } }, naming) =>
+    namesFile === undefined ? noNamesFile(naming) : saveName(namesFile, naming),
 
   lastUse: async (queries, snapshot) => {
     const lastUsed = await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
@@ -185,7 +188,7 @@ async function markNewClients(
   queries: UsageQueries,
   { byMajor }: Snapshot,
 ): Promise<UsageReport['rows']> {
-  /** The version and the client → the start of the freeze. */
+  /** `v1 CLIENT` → the start of the freeze. */
   const newSince = new Map<string, string>();
   for (const { name: version, freeze } of by === 'client' ? byMajor : []) {
     if (freeze === undefined || freeze.from > Date.parse(until)) continue;
@@ -208,12 +211,13 @@ async function whyVersionUnknown(
 ): Promise<string | undefined> {
   if (snapshot.versions.has(version)) return undefined;
   const inLedger = (await queries.totals(0)).map((one) => one.version);
+  // '' stands for the requests without a version.
   const removed = inLedger.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
   return removed.includes(version) ? undefined : unknownVersion(snapshot, removed);
 }
 
-/** @returns the problem if the version has no such route */
-async function namedRoute(
+/** The route of the ledger that `route` names. @returns the problem if the version has no such route */
+async function lookUpRoute(
   queries: UsageQueries,
   snapshot: Snapshot,
   version: string | undefined,

@@ -48,7 +48,7 @@ export interface LedgerQueryParams {
   readonly brownoutEstimate: { readonly version: string; readonly at: number; readonly now: number };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
-  /** `GET /api/digest`, and the weekly digest. `monday`: set only for the weekly digest. */
+  /** `GET /api/digest`, and the weekly digest. `monday`: the end of its week, set only for the weekly digest. */
   readonly digest: {
     readonly since: number;
     readonly monday?: number | undefined;
@@ -63,7 +63,9 @@ export interface LedgerQueryParams {
   readonly recentUse: {
     readonly since: number;
     readonly now: number;
+    /** The freezes that the edit adds or changes. */
     readonly freezing: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
+    /** The adapters that would begin to serve clients. */
     readonly adapting: readonly BeginningAdapter[];
   };
   /** When each version was last called and last used. */
@@ -106,7 +108,7 @@ export interface LedgerAnswers {
 export interface AnswerBody {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The name of the CSV file; undefined: the body is JSON. */
-  readonly csv?: string | undefined;
+  readonly csvName?: string | undefined;
   /** Counts that are on their way to the ledger may change the answer. */
   readonly waitsForCounts?: boolean;
 }

@@ -102,10 +102,12 @@ export class ThreadedLedgerClient implements LedgerClient {
     if (this.#worker) return this.#worker;
     const worker = new Worker(threadFile('admin/reading/worker'));
     this.#worker = worker;
-    const ended = 'The thread that reads the usage ledger has ended';
+    const endMessage = 'The thread that reads the usage ledger has ended';
     worker.on('message', ({ answer }: ReaderReply) => this.#pendingOf(worker)?.resolve(answer));
-    worker.on('error', (error) => this.#onEnd(worker, `${ended}: ${error instanceof Error ? error.message : error}.`));
-    worker.on('exit', () => this.#onEnd(worker, `${ended}.`));
+    worker.on('error', (error) =>
+      this.#onEnd(worker, `${endMessage}: ${error instanceof Error ? error.message : error}.`),
+    );
+    worker.on('exit', () => this.#onEnd(worker, `${endMessage}.`));
     worker.unref();
     return worker;
   }

@@ -24,12 +24,12 @@ parentPort?.on('message', (request: ReaderRequest) => {
 async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest): Promise<void> {
   if (next) snapshot = fromPlain(next);
   const queries = await readerOf(ledger);
+  // `queries.snapshot` runs the work on one state of the ledger; the snapshot that it is given is the configuration.
   const answer = await queries.snapshot(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
   const message: ReaderReply = { answer };
-  parentPort?.postMessage(
-    message,
-    answer !== undefined && 'body' in answer && typeof answer.body !== 'string' ? [answer.body.buffer] : [],
-  );
+  // The buffer of an encoded body is transferred, not copied.
+  const hasEncodedBody = answer !== undefined && 'body' in answer && typeof answer.body !== 'string';
+  parentPort?.postMessage(message, hasEncodedBody ? [answer.body.buffer] : []);
 }
 
 /** The open reader, or a new one if the file was replaced. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Sessions, sessionLifetime } from '../../../gateway/admin/dashboard/sessions.ts';
+import { Sessions, sessionLifetimeMs } from '../../../gateway/admin/dashboard/sessions.ts';
 import { host, origin, start, startRemoteAdmin, token } from '../remoteAdmin.ts';
 
 describe('a session', () => {
@@ -24,7 +24,7 @@ describe('a session', () => {
     const { ask, cookie, state } = await startRemoteAdmin();
     const headers = { cookie: `theme=dark; ${await cookie()}` };
     expect((await ask('GET', '/', headers)).status).toBe(200);
-    state.now += sessionLifetime - 1;
+    state.now += sessionLifetimeMs - 1;
     expect((await ask('GET', '/api/status', headers)).status).toBe(200);
     state.now += 1;
     expect((await ask('GET', '/api/status', headers)).status).toBe(403);

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import express from 'express';
 import { describe, expect, it } from 'vitest';
 import { StatusEvents } from '../../../gateway/admin/dashboard/routes.ts';
-import { sessionLifetime } from '../../../gateway/admin/dashboard/sessions.ts';
+import { sessionLifetimeMs } from '../../../gateway/admin/dashboard/sessions.ts';
 import { serve } from '../../discovery/server.ts';
 import { eventually } from '../../support/eventually.ts';
 import { start, startRemoteAdmin } from '../remoteAdmin.ts';
@@ -58,7 +58,7 @@ describe('the events', () => {
 
   it.each([
     ['drains', { ready: false }],
-    ['ends the session of the reader', { now: start + sessionLifetime }],
+    ['ends the session of the reader', { now: start + sessionLifetimeMs }],
   ])('end when the gateway %s', async (_name, change) => {
     const { open, cookie, state } = await startRemoteAdmin();
     const stream = await open('GET', '/api/events', { cookie: await cookie() });
