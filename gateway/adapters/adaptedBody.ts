@@ -84,7 +84,7 @@ export function changeBody(body: BodyBytes, { transform, isEmpty, findViolation 
     const keepsNumbers = hasRespelledNumber(text);
     const value = transform(keepsNumbers ? parseKeepingNumbers(text) : (JSON.parse(text) as JsonValue));
     const adapted = JSON.stringify(value);
-    const pointer = findViolation && violationIn(value, adapted, keepsNumbers, findViolation);
+    const pointer = findViolation && confirmedViolation(value, adapted, keepsNumbers, findViolation);
     if (pointer !== undefined) return { pointer, cause: 'the adapted body violates the contract' };
     if (isEmpty && !hasMark) return body;
     const changed = isEmpty ? text : adapted;
@@ -113,10 +113,10 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * A number whose text is kept (`JSON.rawJSON`) is an object, which a validator rejects. So the validator gets the value that is
- * parsed from `text`.
+ * The pointer to a violation. A number whose text is kept (`JSON.rawJSON`) is an object, which a validator rejects. So the
+ * validator gets the value that is parsed from `text`.
  */
-function violationIn(
+function confirmedViolation(
   value: JsonValue,
   text: string,
   keepsNumbers: boolean,

@@ -40,12 +40,12 @@ export class AdaptedExchange implements ExchangeAdaptation {
   readonly #now: number;
   readonly #fields: RequestFields;
   #sentFields: RequestFields | undefined;
-  /** Reserved for the part of the response body that has not arrived. */
+  /** The bytes that are reserved for the part of the response body that has not arrived. */
   #expectedBytes = 0;
-  /** Of the bodies of this exchange that are in memory. */
+  /** The size of the bodies of this exchange that are in memory. */
   #keptBytes = 0;
   #isReleased = false;
-  /** Received so far of the body that is being read. */
+  /** The bytes that have arrived of the body that is being read. */
   #arrivedBytes = 0;
 
   constructor(route: CompiledRoute, { method, fields, now }: AdaptableRequest, parts: AdapterParts) {
@@ -86,23 +86,25 @@ export class AdaptedExchange implements ExchangeAdaptation {
   /** Called when the request is in flight. Reserves memory for its response. */
   enter(): void {
     const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    if (takesMemory) this.#countBytes(this.#use.expectedSizeOf(this.route.name, this.bodyLimit), 0);
+    if (takesMemory) this.#setCountedBytes(this.#use.expectedSizeOf(this.route.name, this.bodyLimit), 0);
   }
 
   /** The exchange has ended. Safe to call twice. */
   release(): void {
-    this.#countBytes(0, 0);
+    this.#setCountedBytes(0, 0);
     this.#isReleased = true;
   }
 
   reserveMemory(bytes: number): Failure | undefined {
     this.#arrivedBytes += bytes;
     if (this.#arrivedBytes > this.bodyLimit) return this.#failureOf(tooLarge);
-    return this.#countBytes(Math.max(0, this.#expectedBytes - bytes), this.#keptBytes + bytes) ? undefined : overloaded;
+    return this.#setCountedBytes(Math.max(0, this.#expectedBytes - bytes), this.#keptBytes + bytes)
+      ? undefined
+      : overloaded;
   }
 
   /** Sets the bytes that are counted for this exchange. False: all bodies together take too much memory. */
-  #countBytes(expected: number, kept: number): boolean {
+  #setCountedBytes(expected: number, kept: number): boolean {
     if (this.#isReleased) return true;
     const isWithinLimit = this.#use.addBytes(expected - this.#expectedBytes, kept - this.#keptBytes);
     this.#expectedBytes = expected;
@@ -132,7 +134,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
     const { status, contentLength } = head;
-    // The request has no Range, so a part of a body was not asked for.
+    // The backend got no Range field, so it was not asked for a part of a body.
     if (status === 206 && this.method !== 'HEAD' && this.#changesBody(200)) {
       return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
     }
@@ -140,7 +142,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
     if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesBody(status)) {
       if (this.#expectedBytes > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
-      this.#countBytes(0, this.#keptBytes);
+      this.#setCountedBytes(0, this.#keptBytes);
       return 'pass';
     }
     if (!bodyFieldsOf(head).isJson) {
@@ -170,7 +172,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     if (!isBody(result)) return this.#failureOf(result);
     const size = Math.max(result.length, this.#arrivedBytes);
     this.#use.onBody(this.route.name, size, this.bodyLimit);
-    this.#countBytes(0, size);
+    this.#setCountedBytes(0, size);
     return result;
   }
 

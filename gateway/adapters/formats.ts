@@ -40,10 +40,10 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
 export function withFormats(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
   const targets = branchesOrNone(expected, named);
-  // `find` returns the part of a target that describes the same values as `part`.
-  const withFormatsOfPart = (part: SubSchema, find: (target: PlainSchema) => unknown): SubSchema =>
+  // `findPart` returns the part of a target that describes the same values as `part`.
+  const withFormatsOfPart = (part: SubSchema, findPart: (target: PlainSchema) => unknown): SubSchema =>
     targets.reduce((result: SubSchema, target) => {
-      const targetPart = find(target);
+      const targetPart = findPart(target);
       return typeof targetPart === 'object' && targetPart !== null
         ? withFormats(result, targetPart as PlainSchema, named)
         : result;

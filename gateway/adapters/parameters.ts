@@ -61,8 +61,8 @@ export function parametersOfPath(template: string): string[] {
 }
 
 /**
- * The parameters of a `parameterObject` after `operations`. A parameter that is always sent gets the default of the other version:
- * its default is never used, and must not count as a difference. A parameter that an operation changes is written as the other
+ * The parameters of a `parameterObject` after `operations`. A parameter that is always sent gets the default of the other version,
+ * because its own default is never used and must not count as a difference. A parameter that an operation changes is written as the other
  * version expects it.
  */
 export function parametersIn(
@@ -76,13 +76,13 @@ export function parametersIn(
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
     const propertySchema = typeof property === 'object' ? property : {};
     const parameterKeys = xParameterOf(propertySchema);
-    const isSent = requiredOf(schema).includes(name);
-    if ('content' in parameterKeys) return { ...parameterKeys, name, in: where, required: isSent };
+    const isAlwaysSent = requiredOf(schema).includes(name);
+    if ('content' in parameterKeys) return { ...parameterKeys, name, in: where, required: isAlwaysSent };
     const { 'x-parameter': _parameter, default: ownDefault, ...valueSchema } = propertySchema;
     const { schema: writtenSchema, ...otherParameter } = other.parameters.get(`${where} ${name}`) ?? {};
     const otherSchema =
       typeof writtenSchema === 'object' && writtenSchema !== null ? (writtenSchema as PlainSchema) : {};
-    const usedDefault = isSent ? otherSchema['default'] : ownDefault;
+    const usedDefault = isAlwaysSent ? otherSchema['default'] : ownDefault;
     const areBothReadable = [
       formOf(propertySchema, where, own.named),
       formOf({ ...otherSchema, 'x-parameter': otherParameter }, where, other.named),
@@ -94,7 +94,7 @@ export function parametersIn(
       ...(rewritten.has(name) && areBothReadable ? { style, explode } : {}),
       name,
       in: where,
-      required: isSent,
+      required: isAlwaysSent,
       schema: usedDefault === undefined ? withOtherFormats : { ...withOtherFormats, default: usedDefault },
     };
   });
@@ -131,6 +131,7 @@ export function formsOf(route: AdaptedRoute, own: ParameterParts, other: Paramet
   return { own: formsIn(own, route.path), other: formsIn(other, route.to.path) };
 }
 
+/** Key: a `style` of OpenAPI. Value: the separator of lists in this style. */
 const separatorOf: Readonly<Record<string, ParameterForm['separator']>> = {
   form: ',',
   spaceDelimited: ' ',

@@ -101,14 +101,12 @@ export function adaptedResponses(
       const expected = contentOf(entryFor(own, status));
       const content = Object.entries(contentOf(response)).map(([type, media]) => {
         if (!mayBeJson(type)) return [type, media] as const;
-        const expectedMedia =
-          expected[type] ?? Object.entries(expected).find(([otherType]) => mayBeJson(otherType))?.[1];
         const passage: Passage = {
           place: placeOf(status),
           what: `response ${status}`,
           from: schemaOf(media) ?? {},
           operations,
-          to: schemaOf(expectedMedia),
+          to: schemaOf(mediaFor(type, expected)),
           direction: 'response',
         };
         return [type, { ...media, schema: apply(passage) }] as const;
@@ -148,7 +146,7 @@ export function adaptedRequest(
       what: 'request body',
       from: schemaOf(media) ?? {},
       operations: route.request.body,
-      to: schemaOf(expected[type] ?? Object.entries(expected).find(([one]) => mayBeJson(one))?.[1]),
+      to: schemaOf(mediaFor(type, expected)),
       direction: 'request',
     };
     return [type, { ...media, schema: apply(passage) }] as const;
@@ -182,6 +180,11 @@ export function responsesIn(route: Route, side: AdapterSide): Responses {
 export function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {
   const content = part?.['content'];
   return typeof content === 'object' && content !== null ? (content as Record<string, PlainPart>) : {};
+}
+
+/** The entry of a media type in a `content`, or of the first JSON type if it does not list the media type. */
+function mediaFor(type: string, content: Readonly<Record<string, PlainPart>>): PlainPart | undefined {
+  return content[type] ?? Object.entries(content).find(([otherType]) => mayBeJson(otherType))?.[1];
 }
 
 function schemaOf(media: PlainPart | undefined): SubSchema | undefined {

@@ -75,33 +75,35 @@ export function negotiationOf(
   { responses: rows }: AdaptedRoute,
   { own, others }: { readonly own: Responses; readonly others: Responses },
 ): Negotiation {
-  const typesOf = (responses: Responses, status: string): string[] =>
+  const mediaTypesOf = (responses: Responses, status: string): string[] =>
     Object.keys(contentOf(entryFor(responses, status)));
   const statuses = [...new Set([...others.keys(), ...rows.keys()])].filter(
-    (status) => typesOf(others, status).length > 0,
+    (status) => mediaTypesOf(others, status).length > 0,
   );
   // Undefined: the bodies of the status are passed on unchanged.
   const rowFor = (status: string): readonly unknown[] | undefined => {
     // The row `default` is not used for redirects.
     const isPassedOn = status.startsWith('3') && !rows.has(status) && !rows.has('3XX');
     const row = isPassedOn ? undefined : entryFor(rows, status);
-    return row?.length === 0 && !typesOf(own, status).some(mayBeJson) ? undefined : row;
+    // A row without operations only checks JSON.
+    return row?.length === 0 && !mediaTypesOf(own, status).some(mayBeJson) ? undefined : row;
   };
   const changedStatuses = statuses.filter((status) => rowFor(status) !== undefined);
   const successes = statuses.filter((status) => status.startsWith('2'));
   const replacesAccept = changedStatuses.length > 0 && successes.every((status) => changedStatuses.includes(status));
   const jsonTypes = changedStatuses.flatMap((status) => {
-    const types = typesOf(others, status).filter(mayBeJson);
-    const shared = types.filter((type) => typesOf(own, status).includes(type));
-    return (shared.length > 0 ? shared : types).map((type) =>
+    const types = mediaTypesOf(others, status).filter(mayBeJson);
+    const sharedTypes = types.filter((type) => mediaTypesOf(own, status).includes(type));
+    return (sharedTypes.length > 0 ? sharedTypes : types).map((type) =>
       type.includes('*') ? 'application/json' : bareType(type),
     );
   });
   const unadaptable = changedStatuses.flatMap((status) => {
-    const types = typesOf(others, status);
+    const types = mediaTypesOf(others, status);
+    // The new `Accept` does not ask for types that only the other contract has.
     const canBeAvoided = replacesAccept && types.some(mayBeJson);
     const remaining = types.filter(
-      (type) => !mayBeJson(type) && !(canBeAvoided && !typesOf(own, status).includes(type)),
+      (type) => !mayBeJson(type) && !(canBeAvoided && !mediaTypesOf(own, status).includes(type)),
     );
     return remaining.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
   });

@@ -20,7 +20,7 @@ import { pick, type Random, randomFrom, regExpOf, textFor } from './patternTexts
 class Unsampled extends Error {}
 
 const maxDepth = 12;
-// Below this depth, optional fields and items are left out, so that recursive values end.
+// In values nested deeper than this, optional fields and items are left out, so that recursive values end.
 const sparseDepth = 5;
 // They are also left out once a value has this many parts, except near its root.
 const maxParts = 200;
@@ -32,7 +32,7 @@ const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, i
 /** Generates values of schemas. The same seed gives the same values. */
 export class SchemaSampler {
   readonly #named: NamedSchemas;
-  readonly #branches = new Map<SubSchema, readonly PlainSchema[]>();
+  readonly #branchesBySchema = new Map<SubSchema, readonly PlainSchema[]>();
   readonly #random: Random;
   readonly #absenceKeyword: 'readOnly' | 'writeOnly';
   #extreme: 'least' | 'most' | undefined;
@@ -65,15 +65,16 @@ export class SchemaSampler {
     return depth > sparseDepth || (depth > 2 && this.#partCount > maxParts);
   }
 
-  #chance(share: number): boolean {
-    return this.#random() < share;
+  /** True with this probability, from 0 to 1. */
+  #chance(probability: number): boolean {
+    return this.#random() < probability;
   }
 
   #value(schema: SubSchema, depth: number): JsonValue {
     if (depth > maxDepth) throw new Unsampled();
     this.#partCount += 1;
-    const branches = this.#branches.get(schema) ?? branchesOf(schema, this.#named);
-    this.#branches.set(schema, branches);
+    const branches = this.#branchesBySchema.get(schema) ?? branchesOf(schema, this.#named);
+    this.#branchesBySchema.set(schema, branches);
     if (branches.length === 0) throw new Unsampled();
     const scalars = branches.filter(
       (branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'),
@@ -110,8 +111,8 @@ export class SchemaSampler {
     const required = new Set(requiredOf(branch));
     for (const [name, schema] of Object.entries(propertiesOf(branch))) {
       if (typeof schema === 'object' && schema[this.#absenceKeyword] === true) continue;
-      const share = this.#extreme === 'least' || this.#isSparse(depth) ? 0 : this.#extreme === 'most' ? 1 : 0.6;
-      const isPresent = required.has(name) || this.#chance(share);
+      const presentShare = this.#extreme === 'least' || this.#isSparse(depth) ? 0 : this.#extreme === 'most' ? 1 : 0.6;
+      const isPresent = required.has(name) || this.#chance(presentShare);
       if (isPresent && schema !== false) setMember(members, name, this.#value(schema, depth + 1));
     }
     const { additionalProperties, minProperties } = branch;
@@ -164,8 +165,9 @@ export class SchemaSampler {
     }
     const formatted = typeof format === 'string' ? this.#formatted(format) : undefined;
     if (formatted !== undefined && formatted.length >= least && formatted.length <= most) return formatted;
-    const usual = least + (this.#extreme === 'most' ? longTextLength : 12);
-    const length = this.#between(least, most <= 10_000 ? most : usual);
+    // A limit above 10,000 counts as none.
+    const usualMost = least + (this.#extreme === 'most' ? longTextLength : 12);
+    const length = this.#between(least, most <= 10_000 ? most : usualMost);
     const start = Array.from({ length: Math.min(length, 4) }, () => pick(letters, this.#random)).join('');
     return start + filler.slice(0, length - start.length).padEnd(length - start.length, filler);
   }
@@ -204,23 +206,25 @@ export class SchemaSampler {
     const step = typeof branch['multipleOf'] === 'number' ? branch['multipleOf'] : isInteger ? 1 : 0.01;
     const decimals = decimalOf(String(step))?.fraction.length ?? 0;
     const scale = 10 ** decimals;
-    const unit = Math.round(step * scale);
+    const scaledStep = Math.round(step * scale);
     // Until the last line, limits and results are numbers of steps: 3 stands for 3 times `step`.
     const limitOf = (key: string, exclusiveKey: string, isLower: boolean): number | undefined => {
       const [inclusive, exclusive] = [branch[key], branch[exclusiveKey]];
       if (typeof inclusive !== 'number' && typeof exclusive !== 'number') return undefined;
       const value = typeof inclusive === 'number' ? inclusive : Number(exclusive);
-      const steps = isLower ? Math.ceil((value * scale) / unit - 1e-9) : Math.floor((value * scale) / unit + 1e-9);
-      const isExcluded = typeof exclusive === 'number' && (steps * unit) / scale === exclusive;
+      const steps = isLower
+        ? Math.ceil((value * scale) / scaledStep - 1e-9)
+        : Math.floor((value * scale) / scaledStep + 1e-9);
+      const isExcluded = typeof exclusive === 'number' && (steps * scaledStep) / scale === exclusive;
       return isExcluded ? steps + (isLower ? 1 : -1) : steps;
     };
-    const largest = largestValueOf[String(branch['format'])];
-    const range = Math.floor(((this.#extreme ? (largest ?? largeNumber) : 1000) * scale) / unit);
+    const largestOfFormat = largestValueOf[String(branch['format'])];
+    const range = Math.floor(((this.#extreme ? (largestOfFormat ?? largeNumber) : 1000) * scale) / scaledStep);
     const low = limitOf('minimum', 'exclusiveMinimum', true);
     const high = limitOf('maximum', 'exclusiveMaximum', false);
     const lowest = low ?? (high ?? 0) - range;
     const steps = this.#between(lowest, Math.max(lowest, high ?? Math.max(0, lowest) + range));
-    return Number(((steps * unit) / scale).toFixed(decimals));
+    return Number(((steps * scaledStep) / scale).toFixed(decimals));
   }
 }
 

@@ -18,6 +18,7 @@ export class SchemaValidator {
     multipleOfPrecision: 9,
     code: { regExp: schemaRegExp },
   });
+  /** Key: a schema. Value: its validation function, as `#validatorOf` returns it. */
   readonly #compiled = new Map<SubSchema, ValidateFunction | undefined>();
 
   /** More names may be added to `named` later. Each is compiled once, for all schemas that refer to it. */

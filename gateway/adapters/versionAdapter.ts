@@ -58,7 +58,7 @@ const maxFailedRoutes = 1000;
 /** What one process knows about the use of the adapter of one version. Kept over reloads. */
 export class AdapterUse {
   readonly #limitBytes: number;
-  /** Of bodies in memory: received, adapted, or not yet read by the client. */
+  /** The size of the bodies in memory: received, adapted, or not yet read by the client. */
   #keptBytes = 0;
   /** What requests in flight will probably add to `#keptBytes`. */
   #expectedBytes = 0;

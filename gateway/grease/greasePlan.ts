@@ -15,12 +15,12 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
   const { snapshot, source } = result;
   if (!snapshot || !source) return result;
   const warnings: Fault[] = [];
-  const planned = new Map<string, Version>();
+  const plannedVersions = new Map<string, Version>();
   for (const version of snapshot.byMajor) {
     const { name, contract, grease } = version;
     if (!grease || !contract) continue;
     try {
-      planned.set(name, { ...version, grease: { plan: await planTextOf(contract.file, name) } });
+      plannedVersions.set(name, { ...version, grease: { plan: await planTextOf(contract.file, name) } });
     } catch (error) {
       if (!(error instanceof CompareError)) throw error;
       const message = `Responses of /${name} never contain unknown members: ${error.message}`;
@@ -30,7 +30,7 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
     }
   }
   const allWarnings = [...result.warnings, ...warnings].sort(byPlace);
-  return { ...result, snapshot: withVersions(snapshot, planned), warnings: allWarnings };
+  return { ...result, snapshot: withVersions(snapshot, plannedVersions), warnings: allWarnings };
 }
 
 /** The `GreasePlan` of a contract as JSON. `version`: `v1`. @throws CompareError */
@@ -58,17 +58,19 @@ export function planOf(
       const types = Object.entries((content ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>);
       const bodies = types.flatMap(([type, { schema }]): [string, number][] => {
         const bareType = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
-        const isSpliced = isJsonType(bareType) && bareType !== 'application/problem+json' && schema !== undefined;
-        return [[bareType, isSpliced ? nodes.idOf(nodes.alternativesForAll([schema])) : -1]];
+        const canBeSpliced = isJsonType(bareType) && bareType !== 'application/problem+json' && schema !== undefined;
+        return [[bareType, canBeSpliced ? nodes.idOf(nodes.alternativesForAll([schema])) : -1]];
       });
       return [status, bodies];
     });
     return [template, byStatus] as const;
   });
   nodes.buildNodes();
-  const names = JSON.stringify([named, routes.map(([, responses]) => [...responses])]).match(/x_grease_[0-9a-f]{4}/g);
+  const takenNames = JSON.stringify([named, routes.map(([, responses]) => [...responses])]).match(
+    /x_grease_[0-9a-f]{4}/g,
+  );
   return {
-    taken: [...new Set(names)],
+    taken: [...new Set(takenNames)],
     nodes: nodes.prunedNodes(),
     routes: rows.map(([template, byStatus]) => [
       template,

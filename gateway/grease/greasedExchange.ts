@@ -52,7 +52,8 @@ export class ActiveGrease {
   /** The node for the body of a response. Undefined: the body stays as it is. */
   nodeFor(statusPlans: readonly StatusPlan[], status: number, contentType: string): LinkedNode | undefined {
     const keys = [String(status), `${Math.floor(status / 100)}XX`, 'default'];
-    const byType = keys.map((key) => statusPlans.find(([name]) => name === key)).find((row) => row !== undefined)?.[1];
+    const plansOfKeys = keys.map((key) => statusPlans.find(([name]) => name === key));
+    const [, byType] = plansOfKeys.find((plan) => plan !== undefined) ?? [];
     const type = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
     const nodeIndex = byType?.find(([name]) => name === type)?.[1];
     return nodeIndex === undefined ? undefined : this.#nodes[nodeIndex];
@@ -133,8 +134,9 @@ export class GreasedExchange implements ExchangeAdaptation {
   /** An adapter already asks for a body without a content coding. */
   get fields(): RequestFields {
     const { adaptation, fields } = this.#parts;
-    this.#fields ??= adaptation ? adaptation.fields : { ...fields, passed: withIdentityCoding(fields.passed) };
-    return adaptation ? adaptation.fields : this.#fields;
+    if (adaptation) return adaptation.fields;
+    this.#fields ??= { ...fields, passed: withIdentityCoding(fields.passed) };
+    return this.#fields;
   }
 
   enter(): void {
@@ -156,8 +158,11 @@ export class GreasedExchange implements ExchangeAdaptation {
     const handling = adaptation?.bodyOf(head) ?? 'pass';
     if (typeof handling === 'object') return handling;
     this.#isAdapted = handling === 'whole';
+    // The length of the adapted body is not known yet; 0 stands for it.
     this.#node =
-      method === 'HEAD' ? undefined : this.#nodeFor(this.#isAdapted ? this.#adapted(head, 0) : this.#adapted(head));
+      method === 'HEAD'
+        ? undefined
+        : this.#nodeFor(this.#isAdapted ? this.#adaptedHead(head, 0) : this.#adaptedHead(head));
     return this.#isAdapted || this.#node !== undefined ? 'whole' : 'pass';
   }
 
@@ -180,7 +185,7 @@ export class GreasedExchange implements ExchangeAdaptation {
   }
 
   adaptHead(head: ResponseHead, length?: number): ResponseHead {
-    const adapted = this.#isAdapted ? this.#adapted(head, length) : this.#adapted(head);
+    const adapted = this.#isAdapted ? this.#adaptedHead(head, length) : this.#adaptedHead(head);
     const wouldBeSpliced = this.#parts.method === 'HEAD' && this.#nodeFor(adapted) !== undefined;
     if (this.#isSpliced || wouldBeSpliced) {
       const spliced = headForBody(adapted, length ?? 'unknown', (name, value) =>
@@ -193,7 +198,7 @@ export class GreasedExchange implements ExchangeAdaptation {
     return length === undefined || this.#isAdapted ? adapted : headForBody(adapted, length, (_name, value) => value);
   }
 
-  #adapted(head: ResponseHead, length?: number): ResponseHead {
+  #adaptedHead(head: ResponseHead, length?: number): ResponseHead {
     return this.#parts.adaptation?.adaptHead(head, length) ?? head;
   }
 

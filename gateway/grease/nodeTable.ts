@@ -6,8 +6,8 @@ import type { PlanNode } from './splice.ts';
 type Alternative = readonly PlainSchema[];
 
 /**
- * The alternatives of a value, which satisfies one of them. Undefined: there are too many, or they are not known, so nothing in the
- * value is changed.
+ * A value satisfies one of these alternatives. Undefined: there are too many, or they are not known, so nothing in the value is
+ * changed.
  */
 type Alternatives = readonly Alternative[] | undefined;
 
@@ -50,8 +50,8 @@ export class NodeTable {
     if (alternatives === undefined || alternatives.length === 0) return -1;
     const keys = alternatives.map((schemas) => [...new Set(schemas.map((one) => this.#schemaId(one)))].sort().join());
     const key = [...new Set(keys)].sort().join('|');
-    const known = this.#ids.get(key);
-    if (known !== undefined) return known;
+    const existingId = this.#ids.get(key);
+    if (existingId !== undefined) return existingId;
     if (this.#alternatives.length >= maxNodes) return -1;
     const id = this.#alternatives.push(alternatives) - 1;
     this.#ids.set(key, id);
@@ -118,7 +118,7 @@ export class NodeTable {
       ([, one]) => typeof one === 'object' && listOf(one['allOf']).some(refersToBase),
     );
     const refs = subtypes.map(([name]) => `${refPrefix}${name}`);
-    // One of the subtypes has led here, so the value is known to be this subtype.
+    // One of the subtypes has led here, so the value is known to be this subtype. `[[]]` adds no constraint.
     if (refs.some((ref) => seenRefs.includes(ref))) return [[]];
     const baseRef = `${refPrefix}${base}`;
     return union([
@@ -198,8 +198,8 @@ function isSubSchema(value: unknown): value is PlainSchema {
 
 function allows(schemas: Alternative, type: 'object' | 'array'): boolean {
   return schemas.every((schema) => {
-    const isListed = valuesOf(schema)?.some((value) => typeof value === 'object' && value !== null) ?? true;
-    return isListed && (schema['type'] === undefined || [schema['type']].flat().includes(type));
+    const allowsContainer = valuesOf(schema)?.some((value) => typeof value === 'object' && value !== null) ?? true;
+    return allowsContainer && (schema['type'] === undefined || [schema['type']].flat().includes(type));
   });
 }
 

@@ -56,6 +56,7 @@ function asBytes(text: string): string {
 }
 
 const memberPrefix = 'x_grease_';
+// A name ends with four hexadecimal digits.
 const nameCount = 0x10000;
 
 /**
@@ -136,6 +137,7 @@ function scanBody(text: string, root: LinkedNode): ScannedBody {
   for (;;) {
     at = afterBlanks(text, at);
     const code = text.charCodeAt(at);
+    // The index of the end of an empty object or array; -1: there is none here.
     let emptyAt = -1;
     if (node !== undefined && (code === openBrace || code === openBracket)) {
       const isObject = code === openBrace;
@@ -178,6 +180,7 @@ function afterBlanks(text: string, from: number): number {
   return at;
 }
 
+/** The index after the value that begins at `from`. */
 function afterValue(text: string, from: number): number {
   let at = from;
   let depth = 0;
@@ -200,9 +203,10 @@ function afterValue(text: string, from: number): number {
 /** The index after the closing quote of the string that begins at `from`. */
 function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let first = end;
-    while (text.charCodeAt(first - 1) === 0x5c) first -= 1;
-    if ((end - first) % 2 === 0) return end + 1;
+    // A quote after an odd number of backslashes is escaped.
+    let firstBackslash = end;
+    while (text.charCodeAt(firstBackslash - 1) === 0x5c) firstBackslash -= 1;
+    if ((end - firstBackslash) % 2 === 0) return end + 1;
   }
   return text.length;
 }

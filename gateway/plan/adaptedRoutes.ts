@@ -40,13 +40,13 @@ export async function routeGroups(
     const [answerOf, runningAnswerOf] = [routeAnswers(version), runningVersion && routeAnswers(runningVersion)];
     if (answerOf === undefined) continue;
     // If both adapters have the same routes, every request that was served is still served.
-    const isSame =
+    const haveSameRoutes =
       runningAnswerOf !== undefined && adaptedNames(version) === (runningVersion && adaptedNames(runningVersion));
     const usedRoutes = (await queries.routes(version.name, since)).map(({ route }) => route);
     const byAnswers = Map.groupBy(usedRoutes, (route) => `${answerOf(route)} ${runningAnswerOf?.(route) ?? 'served'}`);
     for (const [answers, routes] of byAnswers) {
       const [planned, current] = answers.split(' ') as [RouteAnswer, RouteAnswer];
-      if (planned === 'served' || (planned === 'unknown' && isSame)) continue;
+      if (planned === 'served' || (planned === 'unknown' && haveSameRoutes)) continue;
       const uses = await (await queries.ofRoutes(routes)).byClient(version.name, since);
       const group = {
         candidate: planned,
@@ -95,7 +95,7 @@ export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = [
   return remainder.requests === 0 ? parts : [{ use: remainder, group: undefined }, ...parts];
 }
 
-const maxNamed = 5;
+const maxNamedRoutes = 5;
 
 /** Remarks on the routes that adapters refuse, or may refuse. `rows`: the requests of the clients that are not ignored. */
 export function routeRemarks(
@@ -105,17 +105,20 @@ export function routeRemarks(
   return [...groups].flatMap(([version, ownGroups]) => {
     const routesInWords = (answer: RouteAnswer): string => {
       const routes = ownGroups.filter(({ candidate }) => candidate === answer).flatMap((group) => group.routes);
-      const more = routes.length > maxNamed ? ` and ${routes.length - maxNamed} more` : '';
-      return printable(routes.slice(0, maxNamed).join(', ') + more);
+      const more = routes.length > maxNamedRoutes ? ` and ${routes.length - maxNamedRoutes} more` : '';
+      return printable(routes.slice(0, maxNamedRoutes).join(', ') + more);
     };
-    const [gone, unclear] = [routesInWords('not_adapted'), routesInWords('unknown')];
+    const [refusedRoutes, unclearRoutes] = [routesInWords('not_adapted'), routesInWords('unknown')];
     const refuses = rows.some((row) => row.version === version && row.answer === 'not_adapted');
     const mayLose = rows.reduce((sum, row) => sum + (row.version === version ? row.mayLose : 0), 0);
     const remarks: Remark[] = [];
     if (refuses)
-      remarks.push({ code: 'not_adapted', text: `The adapter of /${version} does not serve these routes: ${gone}.` });
+      remarks.push({
+        code: 'not_adapted',
+        text: `The adapter of /${version} does not serve these routes: ${refusedRoutes}.`,
+      });
     if (mayLose > 0) {
-      const text = `The adapter of /${version} may serve only some of the ${plural(mayLose, 'request')} that the ledger counts as ${unclear}.`;
+      const text = `The adapter of /${version} may serve only some of the ${plural(mayLose, 'request')} that the ledger counts as ${unclearRoutes}.`;
       remarks.push({ code: 'route_unknown', text });
     }
     return remarks;
@@ -132,15 +135,20 @@ function adaptedNames({ adapter }: Version): string {
 function routeAnswers({ adapter, contract }: Version): ((route: string) => RouteAnswer) | undefined {
   if (adapter?.mode !== 'serve') return undefined;
   /** Path template → the methods that the adapter serves. */
-  const methods = new Map<string, Set<string>>(contract?.paths.entries().map(([template]) => [template, new Set()]));
+  const methodsByTemplate = new Map<string, Set<string>>(
+    contract?.paths.entries().map(([template]) => [template, new Set()]),
+  );
   for (const route of adapter.routes) {
-    const servedMethods = methods.get(route.path) ?? new Set();
-    methods.set(route.path, servedMethods);
+    const servedMethods = methodsByTemplate.get(route.path) ?? new Set();
+    methodsByTemplate.set(route.path, servedMethods);
     if (!('gone' in route)) servedMethods.add(route.method);
   }
-  const templates = [...methods.keys()].map((template) => ({ template, folded: segmentsOf(foldPath(template)) }));
+  const templates = [...methodsByTemplate.keys()].map((template) => ({
+    template,
+    folded: segmentsOf(foldPath(template)),
+  }));
   const answer = (template: string, method: string): RouteAnswer => {
-    const servedMethods = methods.get(template) ?? new Set();
+    const servedMethods = methodsByTemplate.get(template) ?? new Set();
     const isServed =
       method === 'OPTIONS'
         ? servedMethods.size > 0
@@ -151,7 +159,7 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
     if (route === otherRoute) return 'unknown';
     const space = route.indexOf(' ');
     const [method, path] = [route.slice(0, space), route.slice(space + 1)];
-    if (methods.has(path)) return answer(path, method);
+    if (methodsByTemplate.has(path)) return answer(path, method);
     // The name is a template of another contract, or no contract had the path when the request was counted. In the second case
     // the ledger has `{}` instead of ids.
     const segments = segmentsOf(path);
@@ -179,10 +187,11 @@ function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[])
   const templateSegments = segmentsOf(template);
   const mayStandFor = (segment: string, at: number): boolean => {
     // A parameter is never empty.
-    if (folded[at] === segment || segment === '') return folded[at] === segment;
+    const isEqual = folded[at] === segment;
+    if (isEqual || segment === '') return isEqual;
     const pattern = segmentPattern(templateSegments[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
-    // `{}` is any id. A name in braces is a parameter of another contract.
+    // `{}` is any id, so it stands for no fixed segment. A name in braces is a parameter of another contract.
     return segment.includes('{') && (pattern !== undefined || segment !== '{}');
   };
   return folded.length === path.length && path.every(mayStandFor);

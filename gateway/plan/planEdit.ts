@@ -22,7 +22,7 @@ import {
   plannedAnswers,
 } from './plan.ts';
 
-const maxListed = 100;
+const maxListedClients = 100;
 
 interface Row extends VersionClientUse {
   readonly answer: PlannedAnswer;
@@ -68,17 +68,17 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     }),
   );
   const isIgnored = ignoredBy(candidate.retire.ignoreClients);
-  const byClient = [...Map.groupBy(rows, ({ client }) => client).values()];
-  const counted = byClient.filter(([first]) => first && !isIgnored(first)).map(clientOf);
-  const ignored = byClient.filter(([first]) => first && isIgnored(first)).map(clientOf);
+  const rowsOfClients = [...Map.groupBy(rows, ({ client }) => client).values()];
+  const counted = rowsOfClients.filter(([first]) => first && !isIgnored(first)).map(clientOf);
+  const ignored = rowsOfClients.filter(([first]) => first && isIgnored(first)).map(clientOf);
   const countedRows = rows.filter((row) => !isIgnored(row));
   const singleClients = counted.filter(isSingleClient);
-  const byVersion = Map.groupBy(countedRows, ({ version }) => version);
+  const rowsByVersion = Map.groupBy(countedRows, ({ version }) => version);
   const versionNames = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
   const versions = [...versionNames]
     .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
     .map((version): PlannedVersion => {
-      const ownRows = byVersion.get(version) ?? [];
+      const ownRows = rowsByVersion.get(version) ?? [];
       const configured = candidate.versions.get(version);
       const stage = configured ? stageOf(configured, at) : 'removed';
       const clients = new Set(ownRows.filter(isSingleClient).map(({ client }) => client)).size;
@@ -113,7 +113,10 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     ...routeRemarks(groups, countedRows),
   ];
   const notes = [...remarks, ...planNotes(facts, query, queries.problems)];
-  const shortened = { clients: facts.clients.slice(0, maxListed), ignored: facts.ignored.slice(0, maxListed) };
+  const shortened = {
+    clients: facts.clients.slice(0, maxListedClients),
+    ignored: facts.ignored.slice(0, maxListedClients),
+  };
   return { ...facts, ...shortened, summary: planSummary(facts), notes };
 }
 
@@ -129,6 +132,7 @@ async function plannedFreezes(
   const newClients = new Map<string, ReadonlySet<string>>();
   const remarks: Remark[] = [];
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
+  // No naming has the id ''. With it, every freeze that has begun is inactive.
   const naming = isSameNaming ? (await queries.naming()).id : '';
   for (const { name: version, freeze } of byMajor) {
     if (freeze === undefined || freeze.from > now) continue;
@@ -200,7 +204,7 @@ function largestLossFirst(clients: readonly PlannedClient[]): readonly PlannedCl
   return clients.toSorted((a, b) => b.lost - a.lost || b.requests - a.requests);
 }
 
-const maxNamed = 5;
+const maxNamedClients = 5;
 
 /** Here `clients` and `ignored` have all clients. */
 type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
@@ -250,7 +254,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
   if (losing.length > 0) add('ignored', `Not counted (retire.ignore_clients): ${listOfLosses(losing)}.`);
   const failing = clients.filter(({ only_fails: onlyFails }) => onlyFails);
   if (failing.length > 0) {
-    const names = failing.slice(0, maxNamed).map(nameOf).join(', ');
+    const names = failing.slice(0, maxNamedClients).map(nameOf).join(', ');
     add('failing', `Every request of these clients was answered 4xx, so can-retire does not count them: ${names}.`);
   }
   for (const { version, already, served } of versions) {
@@ -268,8 +272,9 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
     const window = brownoutAt(brownouts, at);
     if (window === undefined) continue;
     const routes = window.routes?.map(({ method, path }) => `${method} ${path}`).join(', ');
-    const only = routes === undefined ? '' : ` It refuses only ${routes}, but all requests of its clients are counted.`;
-    add('brownout', `/${name} has a brownout until ${rfc3339(window.end)}, if its conditions are met.${only}`);
+    const limitation =
+      routes === undefined ? '' : ` It refuses only ${routes}, but all requests of its clients are counted.`;
+    add('brownout', `/${name} has a brownout until ${rfc3339(window.end)}, if its conditions are met.${limitation}`);
   }
   for (const version of candidate.byMajor) {
     const words = waiverWords(runningWaivers(version, at));
@@ -286,7 +291,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
 /** `ios-app (1,204), curl (3) and others`: the names and the requests that each loses. `clients`: the largest loss first. */
 function listOfLosses(clients: readonly PlannedClient[]): string {
   const losing = clients.filter(({ lost }) => lost > 0);
-  const words = losing.slice(0, maxNamed).map((one) => `${nameOf(one)} (${grouped(one.lost)})`);
+  const words = losing.slice(0, maxNamedClients).map((one) => `${nameOf(one)} (${grouped(one.lost)})`);
   return words.join(', ') + (losing.length > words.length ? ' and others' : '');
 }
 

@@ -29,7 +29,7 @@ export async function ownUsage(
       stageOf(version, now) === 'active' ? usesWithEnd.filter(({ end }) => end !== undefined) : usesWithEnd;
     return listedUses.length === 0 ? [] : [versionJson(version, snapshot, listedUses, now)];
   });
-  return `${JSON.stringify({ since: secondOf(since), until: secondOf(now), versions }, null, 2)}\n`;
+  return `${JSON.stringify({ since: textInSeconds(since), until: textInSeconds(now), versions }, null, 2)}\n`;
 }
 
 type EndingUse = AcceptedUse & { readonly end: AnnouncedEnd | undefined };
@@ -47,24 +47,24 @@ function versionJson(version: Version, snapshot: Snapshot, uses: readonly Ending
   return {
     version: version.name,
     stage: stageOf(version, now),
-    deprecation: secondOf(version.deprecation),
-    sunset: secondOf(version.sunset),
+    deprecation: textInSeconds(version.deprecation),
+    sunset: textInSeconds(version.sunset),
     successor: successor && { name: successor.name, url: `${publicUrl}${basePath}/${successor.name}` },
     guide: guide && publicUrl + guide,
     info: version.info,
     requests: uses.reduce((sum, { requests }) => sum + requests, 0),
-    last: secondOf(Math.max(...uses.map(({ last }) => last))),
+    last: textInSeconds(Math.max(...uses.map(({ last }) => last))),
     routes: uses.slice(0, maxRoutes).map(({ route, requests, last, end }) => ({
       route,
       requests,
-      last: secondOf(last),
-      deprecation: secondOf(end?.deprecatedAt),
-      sunset: secondOf(end?.sunsetAt),
+      last: textInSeconds(last),
+      deprecation: textInSeconds(end?.deprecatedAt),
+      sunset: textInSeconds(end?.sunsetAt),
     })),
   };
 }
 
-/** An instant in seconds: `2026-06-30T00:00:00Z`. */
-function secondOf(instant: number | undefined): string | undefined {
+/** An instant (epoch ms) as a text with whole seconds: `2026-06-30T00:00:00Z`. */
+function textInSeconds(instant: number | undefined): string | undefined {
   return instant === undefined ? undefined : new Date(instant).toISOString().replace(/\.\d+Z$/, 'Z');
 }

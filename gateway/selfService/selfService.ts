@@ -3,14 +3,15 @@ import type { Problem } from '../problems/problem.ts';
 import { networkOf } from '../shared/network.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
 
+// Requests are limited in windows of this length, which begin with a whole minute.
 const windowMs = 60_000;
-// Requests in a window.
+// Requests of one network in a window.
 const maxPerNetwork = 10;
 // Requests of all networks in a window. Also limits the memory, because only the networks of admitted requests are kept.
 const maxPerWindow = 120;
 // Requests for which the answer of the ledger is awaited.
 const maxPending = 8;
-const defaultTimeoutMs = 5_000;
+const defaultAnswerTimeoutMs = 5_000;
 const retryAfterS = 30;
 
 /** What the ledger has about one client. `unknown`: no backend has accepted the client. `failed`: the ledger cannot be read. */
@@ -43,11 +44,12 @@ export class SelfService {
   readonly #ask: AskOwnUsage;
   readonly #timeoutMs: number;
   #windowNumber = 0;
-  #admitted = 0;
+  /** In the current window. */
+  #admittedCount = 0;
   #admittedByNetwork = new Map<string, number>();
   #pending = 0;
 
-  constructor(ask: AskOwnUsage, timeoutMs = defaultTimeoutMs) {
+  constructor(ask: AskOwnUsage, timeoutMs = defaultAnswerTimeoutMs) {
     this.#ask = ask;
     this.#timeoutMs = timeoutMs;
   }
@@ -63,7 +65,7 @@ export class SelfService {
     if (method !== 'GET' && method !== 'HEAD') return { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', 'GET, HEAD'] };
     const client = identification.secretClientOf(rawHeaders);
     if (client === undefined) return notAccepted;
-    if (!this.#admit(networkOf(address), now)) return tooMany(windowMs - (now % windowMs));
+    if (!this.#admit(networkOf(address), now)) return tooManyQuestions(windowMs - (now % windowMs));
     if (this.#pending >= maxPending) return unanswered;
     this.#pending += 1;
     const pendingAnswer = this.#ask(client).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
@@ -80,13 +82,13 @@ export class SelfService {
     const windowNumber = Math.floor(now / windowMs);
     if (windowNumber !== this.#windowNumber) {
       this.#windowNumber = windowNumber;
-      this.#admitted = 0;
+      this.#admittedCount = 0;
       this.#admittedByNetwork = new Map();
     }
-    const admitted = this.#admittedByNetwork.get(network) ?? 0;
-    if (this.#admitted >= maxPerWindow || admitted >= maxPerNetwork) return false;
-    this.#admitted += 1;
-    this.#admittedByNetwork.set(network, admitted + 1);
+    const admittedOfNetwork = this.#admittedByNetwork.get(network) ?? 0;
+    if (this.#admittedCount >= maxPerWindow || admittedOfNetwork >= maxPerNetwork) return false;
+    this.#admittedCount += 1;
+    this.#admittedByNetwork.set(network, admittedOfNetwork + 1);
     return true;
   }
 }
@@ -98,7 +100,7 @@ const unanswered: Problem = {
   fields: ['Retry-After', String(retryAfterS)],
 };
 
-function tooMany(waitMs: number): Problem {
+function tooManyQuestions(waitMs: number): Problem {
   return { code: 'TOO_MANY_QUESTIONS', fields: ['Retry-After', String(Math.ceil(waitMs / 1000))] };
 }
 
