@@ -53,9 +53,9 @@ export class AccessLog implements Recorder {
     this.#settings = settings;
     this.#shown = shownBy(settings);
     if (JSON.stringify([settings.access, settings.format]) === before) return;
-    const old = this.#output;
+    const oldOutput = this.#output;
     this.#output = this.#open();
-    await old?.log.close();
+    await oldOutput?.log.close();
   }
 
   /** Opens the file again, after it was renamed. */
@@ -65,9 +65,9 @@ export class AccessLog implements Recorder {
 
   /** Resolves when all lines are written. Exchanges recorded later are ignored. */
   async close(): Promise<void> {
-    const last = this.#output;
+    const output = this.#output;
     this.#output = undefined;
-    await last?.log.close();
+    await output?.log.close();
   }
 
   #open(): Output | undefined {

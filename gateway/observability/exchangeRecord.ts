@@ -85,7 +85,7 @@ export interface SpanRecord {
 
 /** One attempt to send a request to a target. Times in ms after the start of the exchange. */
 export interface AttemptRecord {
-  /** Of its span. */
+  /** The id of its span. */
   readonly id: string;
   /** URL of the target. */
   readonly target: string;

@@ -37,13 +37,15 @@ export function unlabelled(name: MetricName, value: number): MetricValues {
 }
 
 /** The metrics of several processes, aggregated, in the Prometheus text format. */
-export async function exposition(parts: readonly (readonly MetricValues[])[]): Promise<string> {
-  return (await promClient()).AggregatorRegistry.aggregate([...parts]).metrics();
+export async function exposition(metricsOfProcesses: readonly (readonly MetricValues[])[]): Promise<string> {
+  return (await promClient()).AggregatorRegistry.aggregate([...metricsOfProcesses]).metrics();
 }
 
 /** The metrics of several processes, aggregated, as plain data. */
-export async function aggregated(parts: readonly (readonly MetricValues[])[]): Promise<readonly MetricValues[]> {
-  return asPlainData((await promClient()).AggregatorRegistry.aggregate([...parts]));
+export async function aggregated(
+  metricsOfProcesses: readonly (readonly MetricValues[])[],
+): Promise<readonly MetricValues[]> {
+  return asPlainData((await promClient()).AggregatorRegistry.aggregate([...metricsOfProcesses]));
 }
 
 let processRegistry: Promise<Registry> | undefined;

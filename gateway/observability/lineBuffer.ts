@@ -72,7 +72,7 @@ export class LineBuffer {
         dropped.lines += this.#unwritten.removeAll();
       })
       .on('write', (bytes: number) => {
-        this.#unwritten.written(bytes);
+        this.#unwritten.noteWritten(bytes);
         if (this.isFailing) notice('the access log can be written again');
         this.isFailing = false;
       })
@@ -191,7 +191,7 @@ class UnwrittenLines {
     return parts.reduce((sum, { lines }) => sum + lines, 0);
   }
 
-  written(bytes: number): void {
+  noteWritten(bytes: number): void {
     let left = bytes;
     for (let [part] = this.#parts; part && left > 0; [part] = this.#parts) {
       const taken = Math.min(left, part.bytes);

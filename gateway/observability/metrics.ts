@@ -94,6 +94,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'ot
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 
 const stageIndex = new Map(stages.map((stage, at) => [stage, at]));
+const otherMethodIndex = methods.indexOf('other');
 const methodIndex = new Map(methods.map((method, at) => [method, at]));
 
 /** The counts of one version. A request costs a few additions; labels are made when the metrics are read. */
@@ -151,9 +152,10 @@ class VersionCounts {
 }
 
 function tableIndex({ stage, method, status }: ExchangeRecord): number {
-  const row =
-    (stageIndex.get(stage ?? 'unknown') as number) * methods.length + (methodIndex.get(method) ?? methods.length - 1);
-  return row * classes.length + Math.min(classes.length, Math.max(1, Math.floor(status / 100))) - 1;
+  const stageAt = stageIndex.get(stage ?? 'unknown') as number;
+  const methodAt = methodIndex.get(method) ?? otherMethodIndex;
+  const classAt = Math.min(classes.length, Math.max(1, Math.floor(status / 100))) - 1;
+  return (stageAt * methods.length + methodAt) * classes.length + classAt;
 }
 
 // Seconds, from a cached answer on the same machine to beyond a timeout of 30 s.

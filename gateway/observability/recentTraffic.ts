@@ -24,7 +24,7 @@ interface Totals {
   readonly versions: ReadonlyMap<string, Counts>;
 }
 
-/** Since the start of the gateway, in all processes. */
+/** The requests to a version since the start of the gateway, in all processes. */
 export interface RequestCounts {
   readonly requests: number;
   /** Responses with a status of 500 or more. */
@@ -93,9 +93,9 @@ export function requestsIn({ workers, absent = [] }: ServingReport, version: str
 function countsOf(parts: readonly (readonly MetricValues[])[]): Map<string, Counts> {
   const countsByVersion = new Map<string, { requests: number; errors: number; buckets: Map<number, number> }>();
   const countsFor = (version: string) => {
-    const known = countsByVersion.get(version) ?? { requests: 0, errors: 0, buckets: new Map<number, number>() };
-    countsByVersion.set(version, known);
-    return known;
+    const counts = countsByVersion.get(version) ?? { requests: 0, errors: 0, buckets: new Map<number, number>() };
+    countsByVersion.set(version, counts);
+    return counts;
   };
   const samplesOf = (name: string): MetricSample[] =>
     parts.flatMap((part) => part.filter((metric) => metric.name === name).flatMap(({ values }) => values));

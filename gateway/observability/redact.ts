@@ -31,18 +31,21 @@ export function redactQuery(query: string, names: SecretNames): string {
 
 /** The same for path parameters (RFC 3986 §3.3): `/cart;jsessionid=1` and `/token=1`. */
 export function redactPath(path: string, names: SecretNames): string {
-  return /=|%(?:25)*3d/i.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names) : path;
+  return equalsSign.test(path) ? redactPairs(path, /([/;]|%(?:25)*3b)/i, names) : path;
 }
+
+// An equals sign, also percent-encoded once or more: `%3d`, `%253d`.
+const equalsSign = /=|%(?:25)*3d/i;
 
 // Splits instead of matching pairs: a regular expression would try a match at every character, and a client controls the text.
 function redactPairs(text: string, separator: RegExp, names: SecretNames): string {
   const parts = text.split(separator);
   return parts
     .map((part) => {
-      const at = part.search(/=|%(?:25)*3d/i);
+      const at = part.search(equalsSign);
       if (at === -1) return part;
       const [name, equalsAndValue] = [part.slice(0, at), part.slice(at)];
-      const [equals = '='] = /^(?:=|%(?:25)*3d)/i.exec(equalsAndValue) ?? [];
+      const [equals = '='] = equalsSign.exec(equalsAndValue) ?? [];
       return isSecret(name, names) || holdsSecret(equalsAndValue.slice(equals.length)) ? `${name}${equals}***` : part;
     })
     .join('');
@@ -73,6 +76,7 @@ function wordsIn(name: string): string[] {
 function holdsSecret(value: string): boolean {
   if (!/[=:%]/.test(value)) return false;
   const text = decoded(value);
+  // A URL with a user or password before the host.
   if (/:\/\/[^/?#\s]{0,500}@/.test(text)) return true;
   const parts = text.split(/[=:]/);
   return parts.slice(0, -1).some((part) => {

@@ -115,8 +115,8 @@ function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
   const targets = [...a.targets];
   for (const other of b.targets) {
     const at = targets.findIndex(({ url }) => url === other.url);
-    const known = targets[at];
-    if (known) targets[at] = mergeTargets(known, other);
+    const sameTarget = targets[at];
+    if (sameTarget) targets[at] = mergeTargets(sameTarget, other);
     else targets.push(other);
   }
   return {
@@ -137,9 +137,9 @@ function mergeFailures(
 ): readonly AdapterFailureReport[] | undefined {
   const merged = new Map(a.map((one) => [one.route, one]));
   for (const other of b) {
-    const known = merged.get(other.route);
-    const latest = known && known.at > other.at ? known : other;
-    merged.set(other.route, { ...latest, count: (known?.count ?? 0) + other.count });
+    const sameRoute = merged.get(other.route);
+    const latest = sameRoute && sameRoute.at > other.at ? sameRoute : other;
+    merged.set(other.route, { ...latest, count: (sameRoute?.count ?? 0) + other.count });
   }
   return merged.size === 0 ? undefined : [...merged.values()];
 }
@@ -149,11 +149,12 @@ function mergeFailures(
  * if it is unhealthy in any process.
  */
 function mergeTargets(a: TargetReport, b: TargetReport): TargetReport {
+  const isReachedByAny = a.reachable === true || b.reachable === true;
   return {
     url: a.url,
     inFlight: a.inFlight + b.inFlight,
     connections: a.connections + b.connections,
-    reachable: a.reachable || b.reachable || (a.reachable ?? b.reachable),
+    reachable: isReachedByAny || (a.reachable ?? b.reachable),
     health: a.health === 'healthy' ? b.health : a.health,
     ejectedUntil: later(a.ejectedUntil, b.ejectedUntil),
     ejections: (a.ejections ?? 0) + (b.ejections ?? 0),
@@ -166,5 +167,6 @@ function later(a: number | undefined, b: number | undefined): number | undefined
 }
 
 function newer(a: TargetError | undefined, b: TargetError | undefined): TargetError | undefined {
-  return a && b ? (a.at < b.at ? b : a) : (a ?? b);
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.at < b.at ? b : a;
 }

@@ -75,7 +75,7 @@ export async function brownoutReport(
   const refused = period ? await queries.brownouts.refused(period) : [];
   const clients = refused.filter(isSingleClient);
   const isOver = chosen !== undefined && chosen.end <= now;
-  const classes = new Map(
+  const classByClient = new Map(
     clients.map((one) => [one, isOver ? brownoutClass(one, chosen.isPartial ? chosen.end : 0) : null]),
   );
   const waivers = snapshot.versions.get(version)?.waivers ?? [];
@@ -84,7 +84,7 @@ export async function brownoutReport(
   const notRefused =
     period && !isBrief ? await queries.brownouts.notRefused(period, spared, maxListed) : { count: 0, clients: [] };
   const classCounts = new Map(brownoutClasses.map((name) => [name, 0]));
-  for (const one of classes.values()) if (one !== null) classCounts.set(one, (classCounts.get(one) ?? 0) + 1);
+  for (const one of classByClient.values()) if (one !== null) classCounts.set(one, (classCounts.get(one) ?? 0) + 1);
   const notes = chosen ? [...(await notesOn(chosen, queries, question)), ...remarks] : [];
   return {
     kind: 'brownout report' as const,
@@ -113,7 +113,7 @@ export async function brownoutReport(
       client: one.client,
       name: one.name ?? null,
       /** Null: the brownout is not over. */
-      class: classes.get(one) ?? null,
+      class: classByClient.get(one) ?? null,
       refused: one.refused,
       first: rfc3339(one.first),
       last: rfc3339(one.last),
@@ -160,7 +160,7 @@ export function summaryOf({
   const what = `The brownout of /${version} at ${chosen.at} refused ${plural(refused, 'request')}`;
   const decision = chosen.decision === null ? '' : ` It was ${chosen.decision.replace(/\.$/, '')}.`;
   if (refused === 0) return `${what}.${decision}`;
-  const clients = `${folded > 0 ? 'at least ' : ''}${plural(Math.max(clientCount, folded > 0 ? 1 : 0), 'client')}`;
+  const clients = folded > 0 ? `at least ${plural(Math.max(1, clientCount), 'client')}` : plural(clientCount, 'client');
   const classesInWords = brownoutClasses.filter((name) => classes[name] > 0).map((name) => `${classes[name]} ${name}`);
   return `${what} of ${clients}${classesInWords.length > 0 ? `: ${classesInWords.join(', ')}` : ''}.${decision}`;
 }
@@ -180,17 +180,17 @@ async function knownBrownouts(queries: UsageQueries, snapshot: Snapshot, version
   const decisionByStart = new Map((await queries.brownouts.decisions(version)).map((one) => [one.at, one]));
   return [...configured, ...former]
     .map((one): KnownBrownout => {
-      const { state, reason, changed = one.end } = decisionByStart.get(one.at) ?? {};
+      const { state, reason, changed: decidedAt = one.end } = decisionByStart.get(one.at) ?? {};
       if (state !== 'stopped' && state !== 'skipped') return one;
-      const end = state === 'stopped' ? Math.max(one.at, Math.min(one.end, changed)) : one.end;
+      const end = state === 'stopped' ? Math.max(one.at, Math.min(one.end, decidedAt)) : one.end;
       return { ...one, end, decision: `${state}: ${reason ?? 'no reason is known'}` };
     })
     .sort((a, b) => a.at - b.at);
 }
 
-function chosenOf(known: readonly KnownBrownout[], { window, now }: BrownoutQuestion): KnownBrownout | undefined {
-  if (window === undefined) return known.findLast(({ at }) => at <= now);
-  return known[window - 1] ?? known.find(({ at }) => at === window);
+function chosenOf(brownouts: readonly KnownBrownout[], { window, now }: BrownoutQuestion): KnownBrownout | undefined {
+  if (window === undefined) return brownouts.findLast(({ at }) => at <= now);
+  return brownouts[window - 1] ?? brownouts.find(({ at }) => at === window);
 }
 
 function periodOf({ at, end }: KnownBrownout, version: string, successor: string | undefined): BrownoutPeriod {

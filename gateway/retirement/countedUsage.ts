@@ -126,7 +126,7 @@ function pathOf({ route }: CountedRoute): string {
   return route.slice(route.indexOf(' ') + 1);
 }
 
-/** Follows retired successors. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
+/** Whether the next version that is not retired has the path. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
 function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
   const next = nextVersion(version, snapshot);
   const pathInNext = next && counterpart(path, version, next);

@@ -149,8 +149,8 @@ async function factsWithoutProblem(
   // The end of a route refuses no request, so waivers do not apply to it.
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredNames(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
-  const recent = (await queries.byClient(name, sinceHour)).filter(({ last }) => last >= since);
-  const notIgnored = recent.filter((one) => !isIgnored(one));
+  const callers = (await queries.byClient(name, sinceHour)).filter(({ last }) => last >= since);
+  const notIgnored = callers.filter((one) => !isIgnored(one));
   const users = notIgnored.filter((one) => isUsing(one, since));
   const failing = notIgnored.filter((one) => !isUsing(one, since));
   const usersWithOpenRequests = users.map(withOpenRequest);
@@ -181,20 +181,22 @@ async function factsWithoutProblem(
     others: usersWithOpenRequests.find((one) => !isSingleClient(one)),
     failing,
     lostService:
-      usersWithOpenRequests.length > 0 ? [] : await lostService(name, failing, routes, queries, quiet, isIgnored),
+      usersWithOpenRequests.length > 0
+        ? []
+        : await clientsThatLostService(name, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
-    ignored: recent.filter(isIgnored).map(withOpenRequest),
+    ignored: callers.filter(isIgnored).map(withOpenRequest),
     newClients: await newClientsOf(name, dates.deprecation, queries, historyCoveredSince, isIgnored, now),
-    trend: await trendWithout(retire.ignoreClients, name, queries, historyCoveredSince, now),
+    trend: await trendWithoutIgnored(retire.ignoreClients, name, queries, historyCoveredSince, now),
     lostRoutes: version
       ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, sinceHour)
       : [],
     failingRoutes: version ? await routesWithClients(routes.filter(onlyFails), version, queries, sinceHour) : [],
-    // Not known by route. The ledger also has the requests in flight, because every process has just counted them.
+    // Open requests are not known by route. But every process has just counted its own, so the counts of the route include them.
     inFlight: route ? 0 : (versionReport?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
-    waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     waiting: route ? 0 : (versionReport?.waiting ?? 0) + (fleet?.waiting ?? 0),
+    waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     fleet,
     adaptedFrom: version?.adapter?.mode === 'serve' ? version.adapter.from : undefined,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
@@ -245,8 +247,7 @@ async function newClientsOf(
   return clients.filter((one) => !isIgnored(one) && isSingleClient(one));
 }
 
-/** The trend without ignored clients. */
-async function trendWithout(
+async function trendWithoutIgnored(
   ignoreClients: readonly string[],
   version: string,
   queries: RouteQueries,
@@ -270,7 +271,7 @@ async function trendWithout(
  * A broken backend may answer 4xx, as if every client had made a mistake. The signs of a broken backend are that no client
  * uses the version any more, and that clients that used it until then now fail on routes that worked.
  */
-async function lostService(
+async function clientsThatLostService(
   version: string,
   failing: readonly ClientUse[],
   routes: readonly CountedRoute[],
@@ -278,12 +279,14 @@ async function lostService(
   quiet: number,
   isIgnored: IsIgnored,
 ): Promise<ClientUse[]> {
-  const usedBefore = failing.filter((one) => one.used !== undefined);
-  if (usedBefore.length === 0) return [];
-  const failingRoutes = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
-  const haveWorked = (await queries.routes(version, 0)).some((one) => failingRoutes.has(one.route) && !onlyFails(one));
+  const formerUsers = failing.filter((one) => one.used !== undefined);
+  if (formerUsers.length === 0) return [];
+  const routesWithFailures = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
+  const hasRouteThatWorked = (await queries.routes(version, 0)).some(
+    (one) => routesWithFailures.has(one.route) && !onlyFails(one),
+  );
   const lastUse = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
-  return haveWorked ? usedBefore.filter(({ used = 0 }) => used >= lastUse - quiet) : [];
+  return hasRouteThatWorked ? formerUsers.filter(({ used = 0 }) => used >= lastUse - quiet) : [];
 }
 
 function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {

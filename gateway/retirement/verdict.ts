@@ -34,20 +34,20 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   if (facts.stage === 'retired') {
     return { answer: 'yes', reasons: [{ code: 'retired_already', text: `/${version} is already retired.` }] };
   }
-  const removed = removedReasons(facts);
-  const dates = removed.length > 0 ? [] : dateReasons(facts);
-  const dateAndLedger = [...dates, ...ledgerReasons(facts)];
-  const used = useReasons(facts);
+  const isRemoved = facts.stage === 'removed';
+  const removal = removedReasons(facts);
+  const dateAndLedger = [...(isRemoved ? [] : dateReasons(facts)), ...ledgerReasons(facts)];
+  const use = useReasons(facts);
   const unclear = [...hiddenReasons(facts), ...lostServiceReasons(facts), ...infrequentReasons(facts)];
-  const reasons = [...removed, ...dateAndLedger, ...used, ...unclear];
-  if (reasons.length === removed.length) {
+  const reasons = [...removal, ...dateAndLedger, ...use, ...unclear];
+  if (reasons.length === removal.length) {
     // Calls that the shared ledger does not have yet can only change a yes.
     const unsent = facts.fleet?.unsent ?? [];
-    if (unsent.length > 0) return { answer: 'not yet', reasons: [...removed, ...unsent] };
-    return { answer: 'yes', reasons: removed.length > 0 ? removed : [reasonForYes(facts)] };
+    if (unsent.length > 0) return { answer: 'not yet', reasons: [...removal, ...unsent] };
+    return { answer: 'yes', reasons: isRemoved ? removal : [reasonForYes(facts)] };
   }
   // The clients of a removed version already get 404. If one of them still calls, the answer is no, even if the ledger is incomplete.
-  const isNo = used.length > 0 && (dateAndLedger.length === 0 || removed.length > 0);
+  const isNo = use.length > 0 && (dateAndLedger.length === 0 || isRemoved);
   return { answer: isNo ? 'no' : 'not yet', reasons };
 }
 

@@ -77,8 +77,13 @@ function routeJson({ route, requests, failing, clients, last, inContract }: Reti
 }
 
 function successorJson({ version, targets, healthy }: SuccessorFacts) {
-  const health = targets === 0 ? 'unknown' : healthy === targets ? 'healthy' : healthy === 0 ? 'down' : 'degraded';
-  return { version, health, targets, healthy };
+  return { version, health: healthOf(targets, healthy), targets, healthy };
+}
+
+function healthOf(targets: number, healthy: number): 'unknown' | 'healthy' | 'down' | 'degraded' {
+  if (targets === 0) return 'unknown';
+  if (healthy === targets) return 'healthy';
+  return healthy === 0 ? 'down' : 'degraded';
 }
 
 function instant(ms: number | undefined): string | null {

@@ -25,9 +25,9 @@ export class ClientNames {
 
   /** Reads `file`, or clears the names if there is none. Never throws. */
   read(file: string | undefined): void {
-    const names = file === undefined ? new Map<string, string>() : readNames(file);
-    this.problem = typeof names === 'string' ? `${file} ${names}.` : undefined;
-    if (typeof names !== 'string') this.#names = names;
+    const namesOrReason = file === undefined ? new Map<string, string>() : readNames(file);
+    this.problem = typeof namesOrReason === 'string' ? `${file} ${namesOrReason}.` : undefined;
+    if (typeof namesOrReason !== 'string') this.#names = namesOrReason;
   }
 
   nameOf(client: string): string | undefined {
@@ -64,9 +64,9 @@ export function nameClient(file: string, client: string, name: string, was: stri
     const bytes = readRegularFile(file);
     const text = bytes.toString('utf8');
     if (!Buffer.from(text).equals(bytes)) return { kind: 'refused', reason: 'it is not UTF-8' };
-    const names = parseNames(text);
-    if (typeof names === 'string') return { kind: 'refused', reason: `it ${names}` };
-    const current = names.get(client) ?? '';
+    const namesOrReason = parseNames(text);
+    if (typeof namesOrReason === 'string') return { kind: 'refused', reason: `it ${namesOrReason}` };
+    const current = namesOrReason.get(client) ?? '';
     if (current === name) return { kind: 'saved' };
     if (current !== was) return { kind: 'conflict', name: current };
     const edited = withName(text, client, name);
@@ -96,14 +96,14 @@ function replaceByRename(target: string, before: Buffer, after: Buffer, mode: nu
     if (isUnchanged) renameSync(temporary, target);
     return isUnchanged;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && renameRefused.has(String(error.code))) return undefined;
+    if (error instanceof Error && 'code' in error && refusedRenameCodes.has(String(error.code))) return undefined;
     throw error;
   } finally {
     rmSync(temporary, { force: true });
   }
 }
 
-const renameRefused = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV']);
+const refusedRenameCodes = new Set(['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV']);
 
 /** Readers may see a part of the new content. @returns false if the content is no longer `before` */
 function overwrite(target: string, before: Buffer, after: Buffer): boolean {

@@ -66,6 +66,7 @@ export interface BrownoutRecord {
   readonly at: number;
   readonly state: 'approved' | 'skipped' | 'stopped' | 'ended';
   readonly reason: string | null;
+  /** When `state` was set. */
   readonly changed: number;
 }
 
@@ -90,7 +91,7 @@ export interface EvidenceRow {
   readonly status: number;
   /** A pointer, `/drink/price`; '' is the whole body. Items of a list, keys of a map and keys that look like identifiers are `*`. */
   readonly path: string;
-  /** The property: see `ObservedProperty` of gateway/shadow/shapes.ts. */
+  /** The property and its detail: see `ObservedProperty` of gateway/shadow/shapes.ts. */
   readonly what: string;
   readonly detail: string;
   /** What the contracts declare about the path. */

@@ -29,7 +29,8 @@ type WantedRow = Pick<UsageRow, 'route' | 'hour' | 'brownout'>;
 
 type EndedExchange = Pick<CountedExchange, 'status' | 'served'> & { readonly endedAt: number };
 
-interface VersionCounts {
+/** What the collector keeps of a version to name the clients and routes of its requests. */
+interface TrackedVersion {
   readonly clients: TrackedClients;
   readonly routes: RouteNames;
   readonly isListed: boolean;
@@ -48,7 +49,7 @@ export class Collector {
   #identification: ClientIdentification;
   #maxClients: number;
   #maxRoutes: number;
-  #versions = new Map<string, VersionCounts>();
+  #trackedVersions = new Map<string, TrackedVersion>();
   #rows = new Set<UsageRow>();
   #clientsWithRows = new Set<TrackedClient>();
   /** The start of the current hour. */
@@ -66,13 +67,13 @@ export class Collector {
     return this.#rows.size;
   }
 
-  /** Applies new settings to later requests. The existing counts stay. */
+  /** Applies new settings to later requests. The rows counted so far stay. */
   configure(settings: CollectorSettings, identification: ClientIdentification): void {
     this.#identification = identification;
     this.#maxClients = settings.maxClients;
     this.#maxRoutes = settings.maxRoutes;
     this.#detachRows();
-    this.#versions = new Map();
+    this.#trackedVersions = new Map();
   }
 
   /** @returns the client's name, even if the request is counted under `other clients` */
@@ -80,16 +81,16 @@ export class Collector {
     const { version, method, resource, paths, status, served, at } = exchange;
     const hour = at - (at % hourMs);
     if (hour !== this.#hour) this.#onOtherHour(hour);
-    const versionCounts = this.#versions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
+    const trackedVersion = this.#trackedVersions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
     const name = this.#clientOf(exchange);
-    const client = versionCounts.clients.byName.get(name) ?? this.#admit(name, version, versionCounts);
-    if (client === versionCounts.clients.others) this.folded += 1;
-    const route = versionCounts.routes.nameOf(method, resource, paths, status);
+    const client = trackedVersion.clients.byName.get(name) ?? this.#admit(name, version, trackedVersion);
+    if (client === trackedVersion.clients.others) this.folded += 1;
+    const route = trackedVersion.routes.nameOf(method, resource, paths, status);
     client.seen += 1;
     const { firstRow } = client;
     const { brownout } = exchange;
     const isFirstRow = firstRow?.route === route && firstRow.hour === hour && firstRow.brownout === brownout;
-    const row = isFirstRow ? firstRow : this.#rowFor(version, client, { route, hour, brownout }, at);
+    const row = isFirstRow ? firstRow : this.#findOrAddRow(version, client, { route, hour, brownout }, at);
     row.requests += 1;
     if (status >= 400) row.errors += 1;
     if (served) row.served += 1;
@@ -106,7 +107,7 @@ export class Collector {
   open(exchange: CountedExchange): OpenRequest {
     const client = this.count(exchange);
     const { version, method, resource, paths, status } = exchange;
-    const { routes } = this.#versions.get(version) ?? this.#addVersion(version, true);
+    const { routes } = this.#trackedVersions.get(version) ?? this.#addVersion(version, true);
     const route = routes.nameOf(method, resource, paths, status);
     return { exchange, route, client, identification: this.#identification };
   }
@@ -115,7 +116,7 @@ export class Collector {
   refresh(request: OpenRequest, now: number, status: number): void {
     const hour = now - (now % hourMs);
     if (hour !== this.#hour) this.#onOtherHour(hour);
-    extend(this.#rowOf(request, hour, now), now, status > 0 && !isFailing(status));
+    extend(this.#rowOfOpen(request, hour, now), now, status > 0 && !isFailing(status));
   }
 
   /** Adds what was not known when the request was counted. @returns the client's name */
@@ -126,7 +127,7 @@ export class Collector {
     const isFailingNow = isFailing(status) && !isFailing(exchange.status);
     const isServedNow = served && !exchange.served;
     if (isErrorNow || isServedNow) {
-      const row = this.#rowOf(request, exchange.at - (exchange.at % hourMs), exchange.at);
+      const row = this.#rowOfOpen(request, exchange.at - (exchange.at % hourMs), exchange.at);
       if (isErrorNow) row.errors += 1;
       if (isFailingNow) row.failing += 1;
       if (isServedNow) row.served += 1;
@@ -144,19 +145,19 @@ export class Collector {
     return rows;
   }
 
-  #rowOf(request: OpenRequest, hour: number, at: number): UsageRow {
+  #rowOfOpen(request: OpenRequest, hour: number, at: number): UsageRow {
     const { version } = request.exchange;
     if (request.identification !== this.#identification) {
       request.identification = this.#identification;
       request.client = this.#clientOf(request.exchange);
     }
-    const versionCounts = this.#versions.get(version) ?? this.#addVersion(version, true);
+    const trackedVersion = this.#trackedVersions.get(version) ?? this.#addVersion(version, true);
     const client =
-      versionCounts.clients.byName.get(request.client) ?? this.#admit(request.client, version, versionCounts);
+      trackedVersion.clients.byName.get(request.client) ?? this.#admit(request.client, version, trackedVersion);
     // So that the client stays tracked.
     client.seen += 1;
     const { brownout } = request.exchange;
-    return this.#rowFor(version, client, { route: request.route, hour, brownout }, at);
+    return this.#findOrAddRow(version, client, { route: request.route, hour, brownout }, at);
   }
 
   /** A backend has answered the request 2xx. */
@@ -169,12 +170,13 @@ export class Collector {
     return this.#identification.clientOf(rawHeaders, address);
   }
 
-  #rowFor(version: string, client: TrackedClient, wanted: WantedRow, at: number): UsageRow {
-    const wantedRow = findRow(client, wanted);
-    if (wantedRow) return wantedRow;
+  #findOrAddRow(version: string, client: TrackedClient, wanted: WantedRow, at: number): UsageRow {
+    const existingRow = findRow(client, wanted);
+    if (existingRow) return existingRow;
     const { hour, brownout } = wanted;
-    const route = this.#rows.size < maxRows ? wanted.route : otherRoute;
-    const otherRouteRow = route === wanted.route ? undefined : findRow(client, { route, hour, brownout });
+    const isFull = this.#rows.size >= maxRows;
+    const route = isFull ? otherRoute : wanted.route;
+    const otherRouteRow = isFull ? findRow(client, { route, hour, brownout }) : undefined;
     if (otherRouteRow) return otherRouteRow;
     const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0, accepted: 0 };
     const row = { version, client: client.name, route, hour, brownout, ...zero, first: at, last: at };
@@ -185,7 +187,7 @@ export class Collector {
     return row;
   }
 
-  #admit(name: string, version: string, { clients }: VersionCounts): TrackedClient {
+  #admit(name: string, version: string, { clients }: TrackedVersion): TrackedClient {
     const { client, replaced } = clients.admit(name);
     if (replaced) this.#fold(version, replaced, clients.others);
     return client;
@@ -195,19 +197,19 @@ export class Collector {
   #fold(version: string, replaced: TrackedClient, others: TrackedClient): void {
     for (const row of allRowsOf(replaced)) {
       this.#rows.delete(row);
-      addCounts(this.#rowFor(version, others, row, row.first), row);
+      addCounts(this.#findOrAddRow(version, others, row, row.first), row);
       this.folded += row.requests;
     }
     this.#clientsWithRows.delete(replaced);
   }
 
-  #addVersion(version: string, isListed: boolean): VersionCounts {
+  #addVersion(version: string, isListed: boolean): TrackedVersion {
     const [maxClients, maxRoutes] = [this.#maxClients, this.#maxRoutes];
     const clients = new TrackedClients(isListed ? maxClients : Math.min(maxClients, unlistedLimits.clients));
     const routes = new RouteNames(isListed ? maxRoutes : Math.min(maxRoutes, unlistedLimits.routes));
-    const counts = { clients, routes, isListed };
-    this.#versions.set(version, counts);
-    return counts;
+    const trackedVersion = { clients, routes, isListed };
+    this.#trackedVersions.set(version, trackedVersion);
+    return trackedVersion;
   }
 
   /** A request that began in an earlier hour is counted there and does not change the current hour. */
@@ -221,9 +223,9 @@ export class Collector {
     this.#hour = hour;
     this.#lateInARow = 0;
     this.#detachRows();
-    for (const [version, { clients, isListed }] of this.#versions) {
+    for (const [version, { clients, isListed }] of this.#trackedVersions) {
       if (isListed) clients.startHour();
-      else this.#versions.delete(version);
+      else this.#trackedVersions.delete(version);
     }
   }
 

@@ -29,7 +29,7 @@ export class ClientIdentification {
   readonly salt: string;
   /** The names of the header fields that it reads, in lower case. */
   readonly fields: readonly string[];
-  /** The client of a request that is counted without its client. */
+  /** For a request that is counted as `unknown`, even if it identifies a client. */
   readonly unidentified: IdentifiedClient = { client: unknownClient, by: this };
   readonly #readers: readonly IdentifierReader[];
 
@@ -89,7 +89,10 @@ export function saltFrom(tagKey: string): string {
   return hash('sha256', `version-gateway tag key: ${tagKey}`);
 }
 
-/** A hash that is equal for processes and runs that give every client the same name. Does not reveal the salt. */
+/**
+ * A hash of what determines the names of clients. If two processes or two runs have the same hash, both give a client the same
+ * name. It does not reveal the salt.
+ */
 export function namingOf(identify: readonly Identifier[], salt: string): string {
   return hash('sha256', JSON.stringify([salt, identify]));
 }
@@ -119,6 +122,7 @@ function tagOfValue(salt: string, value: string): string {
   return trimmed === '' ? '' : tag(salt, trimmed);
 }
 
+/** The name of a client: `user-agent:curl`; '' if `word` is ''. */
 function withKind(kind: string, word: string): string {
   return word === '' ? '' : `${kind}:${word}`;
 }

@@ -67,7 +67,9 @@ const idPatterns: readonly RegExp[] = [
   /^\d{4}-\d{2}(?:-\d{2})?(?:T[\d:.+Z-]*)?$/,
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   /^(?=.*\d)[0-9a-f]{8,}$/i,
+  // `order-17`
   /^[A-Za-z]+[-_.:]\d+$/,
+  // Four digits anywhere.
   /\d\D*\d\D*\d\D*\d/,
   // No word has 24 characters without a separator, and no name mixes capitals, small letters and digits in this way.
   /[A-Za-z0-9]{24,}/,
@@ -85,9 +87,8 @@ export function foldPath(path: string): string {
 }
 
 function foldSegment(segment: string): string {
-  if (segment.length > 4 * maxSegmentLength) return '{}';
+  if (segment.length > maxSegmentLength || !/^[\w.~:+$-]*$/.test(segment)) return '{}';
   const [, stem = segment, extension = ''] = /^(.+)(\.[A-Za-z]{2,5})$/.exec(segment) ?? [];
-  if (!/^[\w.~:+$-]*$/.test(segment) || segment.length > maxSegmentLength) return '{}';
   return idPatterns.some((id) => id.test(stem)) ? `{}${extension}` : segment;
 }
 

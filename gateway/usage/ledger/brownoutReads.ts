@@ -12,7 +12,7 @@ import { dayMs, spanAt } from './spans.ts';
 // An earlier ledger has no table of refused clients. The next version added the table of decisions.
 const firstSchemaVersion = 6;
 const dayBegin = `CAST(span AS BIGINT) * ${dayMs}`;
-const othersId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
+const otherClientsIdSql = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
  * The queries on brownouts, on SQLite and on PostgreSQL. They use days and never hours, because hours are deleted after a few
@@ -32,7 +32,7 @@ export class BrownoutReads implements BrownoutQueries {
     if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
     return this.#database.all(
       `SELECT brownout AS at, SUM(refused) AS refused, MAX(last) AS last,
-        SUM(CASE WHEN client IS DISTINCT FROM ${othersId} THEN 1 ELSE 0 END) AS clients
+        SUM(CASE WHEN client IS DISTINCT FROM ${otherClientsIdSql} THEN 1 ELSE 0 END) AS clients
         FROM brownout_client WHERE version = ? GROUP BY brownout ORDER BY brownout`,
       [await this.#idOf(version)],
     );
@@ -72,10 +72,10 @@ export class BrownoutReads implements BrownoutQueries {
     );
     // The days are read only for clients whose last use of the successor is too late, because an earlier use may be in time.
     const laterUsers = rows.filter((row) => row.successor_first < moveUntil && row.successor_used >= moveUntil);
-    const lastUses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, isUse);
-    const useOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
+    const lastUses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, onlyUsesSql);
+    const successorUseOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
       used < moveUntil ? used : (lastUses.get(client) ?? 0);
-    const laterCallers = rows.filter((row) => row.called >= retryUntil && useOf(row) < row.first);
+    const laterCallers = rows.filter((row) => row.called >= retryUntil && successorUseOf(row) < row.first);
     const lastCalls = await this.#latestCalls(versionId, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
       client: row.client,
@@ -85,7 +85,7 @@ export class BrownoutReads implements BrownoutQueries {
       last: row.last,
       lastCall: row.called,
       lastRetry: row.called < retryUntil ? row.called : (lastCalls.get(row.id) ?? 0),
-      successorUse: useOf(row),
+      successorUse: successorUseOf(row),
     }));
   }
 
@@ -96,9 +96,9 @@ export class BrownoutReads implements BrownoutQueries {
   ): Promise<{ readonly count: number; readonly clients: readonly NotRefusedClient[] }> {
     const versionId = await this.#idOf(version);
     const days = daysFrom(at, end - 1);
-    // Clients that called only before or only after the brownout on these days were not spared.
-    const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.inListSql} AND item NOT IN (${refusedBy})`;
-    // Most brownouts are on one day, and grouping takes half of the time.
+    const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.inListSql} AND item NOT IN (${refusedClientsSql})`;
+    // Without clients that called only before or only after the brownout: they were not spared. Most brownouts are on one day, and
+    // grouping takes half of the time.
     const requestSums =
       days.length === 1
         ? `SELECT item, requests ${onDays} AND ${dayBegin} + last >= ? AND ${dayBegin} + first < ?`
@@ -110,7 +110,7 @@ export class BrownoutReads implements BrownoutQueries {
     const rows = await this.#database.all<{ client: string; requests: number; spared: number; total: number }>(
       `SELECT name AS client, requests, spared, total FROM (
           SELECT item, requests, CASE WHEN ${isSpared} THEN 1 ELSE 0 END AS spared, COUNT(*) OVER () AS total
-          FROM (${requestSums}) AS sums WHERE item IS DISTINCT FROM ${othersId} ORDER BY ${order} LIMIT ?
+          FROM (${requestSums}) AS sums WHERE item IS DISTINCT FROM ${otherClientsIdSql} ORDER BY ${order} LIMIT ?
         ) AS listed JOIN clients ON clients.id = item ORDER BY ${order}`,
       [spared, versionId, days, versionId, at, at, end, limit],
     );
@@ -154,8 +154,8 @@ export class BrownoutReads implements BrownoutQueries {
 }
 
 // A day on which every request failed does not count as use.
-const isUse = 'AND (failing = 0 OR requests > failing)';
-const refusedBy = 'SELECT client FROM brownout_client WHERE version = ? AND brownout = ?';
+const onlyUsesSql = 'AND (failing = 0 OR requests > failing)';
+const refusedClientsSql = 'SELECT client FROM brownout_client WHERE version = ? AND brownout = ?';
 
 /** The numbers of the days from one instant to another, both included. */
 function daysFrom(from: number, to: number): number[] {

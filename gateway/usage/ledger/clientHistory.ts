@@ -6,7 +6,7 @@ import type { NamedSums, SqlReads } from './sqlReads.ts';
 // A flood of old names must not make the query slow. Above this number, clients are listed without the time of their last use.
 const maxLookedUp = 1_000;
 
-const isUse = '(failing = 0 OR requests > failing)';
+const isUseSql = '(failing = 0 OR requests > failing)';
 
 /**
  * The clients that used a version on the days from `since` to `until`, and did not use it during the time `quiet` before `since`. If
@@ -21,7 +21,7 @@ export async function arrivalsIn(
   if (!(await reads.hasOutcomes())) return [];
   const [id, { begin }] = [await reads.idOf(version), await reads.recordedPeriod()];
   const [firstDay, lastDay] = [spanAt('day', since), spanAt('day', until)];
-  const silentFrom = firstDay - Math.ceil(quiet / dayMs);
+  const firstSilentDay = firstDay - Math.ceil(quiet / dayMs);
   if (begin >= firstDay * dayMs) return [];
   const users = await database.all<{ id: number; client: string; at: number; requests: number; first_call: number }>(
     `SELECT item AS id, name AS client, MIN(CAST(span AS BIGINT) * ${dayMs} + client_day.first) AS at,
@@ -32,22 +32,22 @@ export async function arrivalsIn(
       GROUP BY item, name ORDER BY at, item`,
     [id, firstDay, lastDay],
   );
-  const recentUses = await database.all<{ item: number }>(
-    `SELECT DISTINCT item FROM client_day WHERE version = ? AND span BETWEEN ? AND ? AND ${isUse}`,
-    [id, silentFrom, firstDay - 1],
+  const usesInQuietTime = await database.all<{ item: number }>(
+    `SELECT DISTINCT item FROM client_day WHERE version = ? AND span BETWEEN ? AND ? AND ${isUseSql}`,
+    [id, firstSilentDay, firstDay - 1],
   );
-  const recentIds = new Set(recentUses.map(({ item }) => item));
+  const idsInQuietTime = new Set(usesInQuietTime.map(({ item }) => item));
   const isNew = ({ first_call: firstCall }: { readonly first_call: number }): boolean => firstCall >= firstDay * dayMs;
-  const candidates = users.filter((one) => isNew(one) || !recentIds.has(one.id));
+  const candidates = users.filter((one) => isNew(one) || !idsInQuietTime.has(one.id));
   const returning = candidates.filter((one) => !isNew(one)).slice(0, maxLookedUp);
   const firstRecordedDay = spanAt('day', begin);
   const earlierDays = Array.from(
-    { length: Math.max(0, silentFrom - firstRecordedDay) },
+    { length: Math.max(0, firstSilentDay - firstRecordedDay) },
     (_one, index) => firstRecordedDay + index,
   );
   const earlierUses = await database.all<{ item: number; span: number; last: number }>(
     `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.inListSql} AND item ${database.inListSql}
-      AND ${isUse} ORDER BY span`,
+      AND ${isUseSql} ORDER BY span`,
     [id, earlierDays, returning.map(({ id }) => id)],
   );
   const lastUseById = new Map(earlierUses.map(({ item, span, last }) => [item, span * dayMs + last]));
@@ -57,7 +57,7 @@ export async function arrivalsIn(
     const last = lastUseById.get(one.id);
     // If a returning client was looked up and no earlier use was found, all its earlier requests failed: this is its first use.
     const isFirstUse = isNew(one) || (lookedUpIds.has(one.id) && last === undefined);
-    if (isFirstUse && begin > silentFrom * dayMs) return [];
+    if (isFirstUse && begin > firstSilentDay * dayMs) return [];
     return [{ client, at, requests, isNew: isFirstUse, lastUse: last }];
   });
 }
@@ -85,6 +85,7 @@ export function movements(
 
 /** The clients that used a version on one day. */
 export interface DayOfClients {
+  /** The number of the day: see `spanAt`. */
   readonly span: number;
   /** `id first last`, separated by commas: a client's first and last request, in ms from the start of the day. */
   readonly items: string;
@@ -122,8 +123,9 @@ export function usualPauses(days: readonly DayOfClients[], shortestPause: number
       longPauses.length === 1
         ? pauses === 1
         : longPauses.length >= 2 && longPauses.length >= minShareOfLongPauses * pauses;
-    if (isUsual)
-      usualPauseById.set(id, longPauses.sort((a, b) => a - b)[Math.floor((longPauses.length - 1) / 2)] as number);
+    if (!isUsual) continue;
+    const median = longPauses.sort((a, b) => a - b)[Math.floor((longPauses.length - 1) / 2)] as number;
+    usualPauseById.set(id, median);
   }
   return usualPauseById;
 }

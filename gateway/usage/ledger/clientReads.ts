@@ -2,7 +2,7 @@ import type { AcceptedUse, ClientDay, RouteOfClient, SeriesPoint } from '../usag
 import type { DayOfClients } from './clientHistory.ts';
 import type { ReportingDatabase } from './database.ts';
 import { endless, type Spans, spanAt } from './spans.ts';
-import { listOf, type NamedSums, type SqlReads, startOf } from './sqlReads.ts';
+import { type NamedSums, type SqlReads, spanNumbers, spanStartSql } from './sqlReads.ts';
 
 const maxRoutesPerClient = 5;
 
@@ -51,19 +51,19 @@ export class ClientReads {
     const { sumTable, clientColumn, routeCondition, seen } = await this.#tables();
     const versionId = await this.#reads.idOf(version);
     const outcomes = (await this.#reads.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
-    const isNew = `AND ${clientColumn} IN (SELECT client FROM ${seen} AS seen WHERE version = ? AND first >= ?)`;
-    const [newOnly, since] = firstFrom === undefined ? ['', []] : [isNew, [versionId, firstFrom]];
+    const newClientsOnly = `AND ${clientColumn} IN (SELECT client FROM ${seen} AS seen WHERE version = ? AND first >= ?)`;
+    const [condition, conditionValues] = firstFrom === undefined ? ['', []] : [newClientsOnly, [versionId, firstFrom]];
     const parts = spans.map(
       ({ length }) => `SELECT ${clientColumn} AS id, requests, errors, served, ${outcomes},
-        ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
-        FROM ${sumTable}_${length} WHERE version = ? AND span BETWEEN ? AND ? ${routeCondition} ${newOnly}`,
+        ${spanStartSql(length)} + first AS first, ${spanStartSql(length)} + last AS last
+        FROM ${sumTable}_${length} WHERE version = ? AND span BETWEEN ? AND ? ${routeCondition} ${condition}`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
       SUM(failing) AS failing, SUM(refused) AS refused, MIN(first) AS first, MAX(last) AS last
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY id`;
     return this.#database.all(
       `SELECT sums.*, name FROM (${sums}) AS sums JOIN clients USING (id) ORDER BY id`,
-      spans.flatMap(({ from, to }) => [versionId, from, to, ...since]),
+      spans.flatMap(({ from, to }) => [versionId, from, to, ...conditionValues]),
     );
   }
 
@@ -79,7 +79,7 @@ export class ClientReads {
     const { routeCondition } = await this.#tables();
     const versionId = await this.#reads.idOf(version);
     const parts = spans.map(
-      ({ length }) => `SELECT client, route, requests, ${startOf(length)} + last AS last FROM pair_${length}
+      ({ length }) => `SELECT client, route, requests, ${spanStartSql(length)} + last AS last FROM pair_${length}
         WHERE version = ? AND span ${inListSql} AND client ${inListSql} ${routeCondition}`,
     );
     const sums = `SELECT client, route, SUM(requests) AS requests, MAX(last) AS last
@@ -88,7 +88,7 @@ export class ClientReads {
     const rows = await this.#database.all<RouteOfClient & { id: number }>(
       `SELECT client AS id, name AS route, requests, last FROM (${ranked}) AS ranked JOIN routes ON routes.id = route
         WHERE rank <= ${maxRoutesPerClient} ORDER BY client, rank`,
-      spans.flatMap((one) => [versionId, listOf(one), clients]),
+      spans.flatMap((one) => [versionId, spanNumbers(one), clients]),
     );
     const byClient = Map.groupBy(rows, ({ id }) => id);
     return new Map([...byClient].map(([id, routes]) => [id, routes.map(({ id: _id, ...route }) => route)]));
@@ -105,7 +105,9 @@ export class ClientReads {
       [versions, client],
     );
     const parts = spans.map(
-      ({ length }) => `SELECT version, route, requests, failing, ${startOf(length)} + last AS last FROM pair_${length}
+      ({
+        length,
+      }) => `SELECT version, route, requests, failing, ${spanStartSql(length)} + last AS last FROM pair_${length}
         WHERE version ${inListSql} AND span ${inListSql} AND client = ?`,
     );
     const sums = `SELECT version, route, SUM(requests) AS requests, MAX(last) AS last
@@ -118,7 +120,7 @@ export class ClientReads {
         : await this.#database.all<AcceptedUse>(
             `SELECT versions.name AS version, routes.name AS route, requests, last FROM (${sums}) AS sums
               JOIN versions ON versions.id = version JOIN routes ON routes.id = route ORDER BY requests DESC, routes.name`,
-            spans.flatMap((one) => [versions, listOf(one), acceptedClient?.id ?? 0]),
+            spans.flatMap((one) => [versions, spanNumbers(one), acceptedClient?.id ?? 0]),
           );
     return acceptedClient && rows;
   }
@@ -148,9 +150,9 @@ export class ClientReads {
     const { sumTable, clientColumn, routeCondition } = await this.#tables();
     const failing = (await this.#reads.hasOutcomes()) ? 'SUM(failing)' : '0';
     const rows = await this.#database.all<SeriesPoint & { item: number }>(
-      `SELECT ${clientColumn} AS item, ${startOf('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${sumTable}_day
+      `SELECT ${clientColumn} AS item, ${spanStartSql('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${sumTable}_day
         WHERE version = ? AND span ${inListSql} AND ${clientColumn} ${inListSql} ${routeCondition} GROUP BY span, ${clientColumn} ORDER BY span, ${clientColumn}`,
-      [await this.#reads.idOf(version), listOf({ from, to }), [...nameById.keys()]],
+      [await this.#reads.idOf(version), spanNumbers({ from, to }), [...nameById.keys()]],
     );
     return rows.map(({ item, ...point }) => ({ ...point, version, client: nameById.get(item) ?? '' }));
   }

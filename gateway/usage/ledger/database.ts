@@ -47,20 +47,21 @@ export class ReportingDatabase {
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[] = []): Promise<Row[]> {
     const key = this.#rowsInSnapshot && JSON.stringify([sql, values]);
-    const knownRows = key === undefined ? undefined : this.#rowsInSnapshot?.get(key);
-    const rows = knownRows ?? this.#orReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
+    const cachedRows = key === undefined ? undefined : this.#rowsInSnapshot?.get(key);
+    const rows =
+      cachedRows ?? this.#runOrReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
     if (key !== undefined) this.#rowsInSnapshot?.set(key, rows);
     // A caller may sort its rows.
     return [...((await rows) as Row[])];
   }
 
   async schemaVersion(): Promise<number> {
-    return (await this.#orReport((database) => database.schemaVersion())) ?? schemaVersion;
+    return (await this.#runOrReport((database) => database.schemaVersion())) ?? schemaVersion;
   }
 
   /** Runs `work` on one state of the database. */
   async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
-    await this.#orReport((database) => database.begin());
+    await this.#runOrReport((database) => database.begin());
     this.#rowsInSnapshot = new Map();
     try {
       return await work();
@@ -70,7 +71,7 @@ export class ReportingDatabase {
     }
   }
 
-  async #orReport<Result>(work: (database: LedgerDatabase) => Promise<Result>): Promise<Result | undefined> {
+  async #runOrReport<Result>(work: (database: LedgerDatabase) => Promise<Result>): Promise<Result | undefined> {
     if (this.#database === undefined) return undefined;
     try {
       return await work(this.#database);

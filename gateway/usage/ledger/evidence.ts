@@ -16,10 +16,10 @@ const keptFormerHashes = 1;
  * too many rows, see `makeRoom`. Within a transaction; throws the errors of SQLite.
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
-  const key = 'version = ? AND target = ? AND kind = ?';
-  const findHash = database.prepare(`SELECT 1 FROM evidence WHERE ${key} AND hash = ? LIMIT 1`);
-  const deleteFormer = database.prepare(`DELETE FROM evidence WHERE ${key} AND hash <> ? AND hash NOT IN (
-    SELECT hash FROM evidence WHERE ${key} AND hash <> ? GROUP BY hash ORDER BY MAX(last) DESC LIMIT ?)`);
+  const ofComparison = 'version = ? AND target = ? AND kind = ?';
+  const findHash = database.prepare(`SELECT 1 FROM evidence WHERE ${ofComparison} AND hash = ? LIMIT 1`);
+  const deleteFormer = database.prepare(`DELETE FROM evidence WHERE ${ofComparison} AND hash <> ? AND hash NOT IN (
+    SELECT hash FROM evidence WHERE ${ofComparison} AND hash <> ? GROUP BY hash ORDER BY MAX(last) DESC LIMIT ?)`);
   for (const [one] of Map.groupBy(rows, ({ to, kind, hash }) => `${to} ${kind} ${hash}`).values()) {
     if (one === undefined || findHash.get(version, one.to, one.kind, one.hash)) continue;
     const comparison = [version, one.to, one.kind] as const;
@@ -28,7 +28,7 @@ export function addEvidenceRows(database: DatabaseSync, version: string, rows: r
   const add = database.prepare(`INSERT INTO evidence (${columns}) VALUES (${columns.replace(/\w+/g, '?')})
     ON CONFLICT DO UPDATE SET ${addUpEvidence}`);
   const findProperty = database.prepare(
-    `SELECT 1 FROM evidence WHERE ${key} AND hash = ? AND route = ? AND status = ? AND path = ? AND what = ? AND detail = ?`,
+    `SELECT 1 FROM evidence WHERE ${ofComparison} AND hash = ? AND route = ? AND status = ? AND path = ? AND what = ? AND detail = ?`,
   );
   const propertyOf = (one: EvidenceRow) => [one.route, one.status, one.path, one.what, one.detail] as const;
   const isNew = (one: EvidenceRow): boolean =>
@@ -72,6 +72,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const isAdded = ({ target, hash }: EvidenceGroup): boolean => addedKeys.has(keyOf(target, hash));
   const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
   const latestOfKinds = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
+  // If rows of the same kind are being added to another comparison, that one is the latest of the kind.
   const isFormer = (one: EvidenceGroup): boolean =>
     !isAdded(one) && (!latestOfKinds.has(one) || kindsAdded.has(one.kind));
   for (const { target, hash } of groups.filter(isFormer).toReversed()) {
@@ -81,6 +82,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const [largest] = groups.filter((one) => !isFormer(one) && !isAdded(one)).toSorted((a, b) => b.count - a.count);
   if (largest === undefined) return rowsLeft();
   const addedCount = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
+  // After half of the difference is deleted, the added rows may grow to the same number.
   const [rowsToDelete, mostRowsToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
   const largestKey = [version, largest.target, largest.hash] as const;
   const routes = database

@@ -9,7 +9,7 @@ export interface LedgerFailure {
 }
 
 // The primary result codes of https://www.sqlite.org/rescode.html that the state of a file can cause.
-const reasons = new Map<number, string>([
+const sqliteReasons = new Map<number, string>([
   [3, 'the permissions do not allow it'],
   [5, 'another process has locked it'],
   [6, 'another process has locked it'],
@@ -43,7 +43,7 @@ export function failureOf(error: unknown): LedgerFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = error instanceof Error ? error.message : String(error);
   const fallback = error instanceof UnsuitableFileError ? `it ${message}` : message;
-  const reason = reasons.get(primary ?? 0) ?? systemReasons[code] ?? fallback;
+  const reason = sqliteReasons.get(primary ?? 0) ?? systemReasons[code] ?? fallback;
   return { reason, isCorrupt: primary === 11 || primary === 26 };
 }
 

@@ -70,7 +70,8 @@ export function claimLedger(file: string): LedgerClaim | undefined {
 export function openLedgerFileToRead(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    if (!assertFile(file)) throw new Error('there is no such file');
+    assertFile(file);
+    if (!existsSync(file)) throw new Error('there is no such file');
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     assertIsLedger(database);
     return database;
@@ -93,13 +94,12 @@ export function readSalt(file: string): string {
 }
 
 /**
- * Rejects a path that is not a regular file, because opening a named pipe would block. @returns false if there is no such file
+ * Rejects a path that is not a regular file, because opening a named pipe would block. Accepts a path without a file.
  * @throws UnsuitableFileError
  */
-function assertFile(file: string): boolean {
+function assertFile(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats) assertSuitable(stats);
-  return stats !== undefined;
 }
 
 /**
@@ -159,7 +159,11 @@ function create(database: DatabaseSync, salt: string): void {
 function migrate(database: DatabaseSync): void {
   if (pragma(database, 'user_version') === schemaVersion) return;
   inTransaction(database, () => {
-    for (let step = migrations[version(database)]; step !== undefined; step = migrations[version(database)]) {
+    for (
+      let step = migrations[schemaVersionOf(database)];
+      step !== undefined;
+      step = migrations[schemaVersionOf(database)]
+    ) {
       database.exec(step);
     }
   });
@@ -180,12 +184,12 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
 
 function assertIsLedger(database: DatabaseSync): void {
   if (pragma(database, 'application_id') !== applicationId) throw new UnsupportedLedgerError('it is not a ledger');
-  if (version(database) > schemaVersion) {
+  if (schemaVersionOf(database) > schemaVersion) {
     throw new UnsupportedLedgerError('it was written by a later release');
   }
 }
 
-function version(database: DatabaseSync): number {
+function schemaVersionOf(database: DatabaseSync): number {
   return Number(pragma(database, 'user_version'));
 }
 

@@ -18,7 +18,7 @@ const maxPauseMs = hourMs;
 // A row may be this far in the future, because it was counted before the clock was set back a little.
 const toleranceMs = 5_000;
 // An earlier date means that the clock is wrong.
-const earliestMs = Date.parse('2026-01-01');
+const earliestPlausibleMs = Date.parse('2026-01-01');
 
 export interface LedgerOptions {
   readonly clock: Clock;
@@ -82,7 +82,7 @@ export class Ledger implements WritableLedger {
     return this.#waiting.size;
   }
 
-  /** The `mark` of the last batch in the file. */
+  /** The mark that was passed to `add` with the last batch that was in the file when it was opened; '' for none. */
   get mark(): string {
     return this.#store?.mark ?? '';
   }
@@ -115,8 +115,8 @@ export class Ledger implements WritableLedger {
     const now = this.#clock.now();
     const isIdle =
       batch.length + this.waitingRows === 0 && this.problem === undefined && this.#interruption === undefined;
-    const isRecent = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
-    if (isIdle && isRecent) return;
+    const isUpToDate = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
+    if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(allRows, this.settings, mark))) remove();
@@ -163,12 +163,12 @@ export class Ledger implements WritableLedger {
       const store = this.#openStore(now);
       const interruption = this.#interruption;
       if (interruption !== undefined) this.#began = now;
-      const hasFutureEntries = interruption !== undefined && this.#prepareFutureEntries(store, now);
+      const changesFutureEntries = interruption !== undefined && this.#prepareFutureEntries(store, now);
       const isNewSalt = store.salt !== this.#salt;
       this.foldedByLedger += store.transaction(this.#began, now, () => {
         if (isNewSalt) store.adoptSalt(this.#salt);
         if (interruption !== undefined) store.restartCoverage();
-        if (hasFutureEntries) store.setFutureToPresent(now);
+        if (changesFutureEntries) store.setFutureToPresent(now);
         work(store);
         store.noteNaming(this.settings, now);
       });
@@ -258,10 +258,10 @@ export class Ledger implements WritableLedger {
 
   /** @returns whether future entries have to be set to the present. If they are more than a day ahead, copies the file first. */
   #prepareFutureEntries(store: SqliteStore, now: number): boolean {
-    const latest = store.latestRequest();
+    const latestHour = store.latestRequest();
     // A clock without a battery starts in 1970, and must not change every entry to that date.
-    if (latest + hourMs <= now || now < earliestMs) return false;
-    if (latest - now < dayMs) return true;
+    if (latestHour + hourMs <= now || now < earliestPlausibleMs) return false;
+    if (latestHour - now < dayMs) return true;
     const copy = copyName(this.settings.store, 'future', now);
     try {
       store.copyTo(copy);

@@ -62,12 +62,12 @@ export function latestRequest(database: DatabaseSync): number {
 export function setFutureToPresent(database: DatabaseSync, now: number): void {
   for (const subject of subjects) for (const length of ['hour', 'day', 'block'] as const) moveSpans(subject, length);
   for (const length of ['hour', 'day'] as const) moveSpans('pair', length);
-  for (const [table, keys] of [
+  for (const [table, notTimes] of [
     ['version_client', ['version', 'client']],
     ['route_client', ['version', 'route', 'client']],
     ['brownout_client', ['version', 'brownout', 'client', 'refused']],
   ] as const) {
-    const times = columnsOf(table).filter((column) => !keys.some((key) => key === column));
+    const times = columnsOf(table).filter((column) => !notTimes.some((one) => one === column));
     const atMostNow = times.map((column) => `${column} = MIN(${column}, :now)`).join(', ');
     database.prepare(`UPDATE ${table} SET ${atMostNow} WHERE last > :now`).run({ now });
   }

@@ -11,7 +11,7 @@ export interface NameLimits {
 
 type LimitedSubject = keyof NameLimits;
 
-const othersOf: Readonly<Record<LimitedSubject, string>> = { client: otherClients, route: otherRoute };
+const nameOfOthers: Readonly<Record<LimitedSubject, string>> = { client: otherClients, route: otherRoute };
 // Folding is expensive. While batches are added, names are folded only when they exceed the limit by this factor.
 const leeway = 1.25;
 
@@ -54,7 +54,7 @@ export class NameFolding {
       const key = `${subject} ${id} ${day}`;
       const dayNames = this.#days.get(key);
       if (dayNames) dayNames.count += 1;
-      else this.#days.set(key, { subject, version: id, day, count: this.#count(subject, id, day) });
+      else this.#days.set(key, { subject, version: id, day, count: this.#countNames(subject, id, day) });
     }
   }
 
@@ -62,8 +62,9 @@ export class NameFolding {
   foldExcess(limits: NameLimits): boolean {
     let hasFolded = false;
     for (const dayNames of this.#days.values()) {
+      // The name of the others is one more.
       const max = limits[dayNames.subject] * leeway + 1;
-      if (dayNames.count > max) dayNames.count = this.#count(dayNames.subject, dayNames.version, dayNames.day);
+      if (dayNames.count > max) dayNames.count = this.#countNames(dayNames.subject, dayNames.version, dayNames.day);
       if (dayNames.count <= max) continue;
       this.#fold(dayNames, limits);
       hasFolded = true;
@@ -78,7 +79,7 @@ export class NameFolding {
     for (const { id } of versions) {
       for (const subject of ['client', 'route'] as const) {
         for (const day of [today - 1, today]) {
-          const count = this.#count(subject, Number(id), day);
+          const count = this.#countNames(subject, Number(id), day);
           if (count > limits[subject] + 1) this.#fold({ subject, version: Number(id), day, count }, limits);
         }
       }
@@ -92,13 +93,13 @@ export class NameFolding {
 
   #fold(dayNames: DayNames, limits: NameLimits): void {
     const { subject, version, day } = dayNames;
-    const into = this.#idOf(subject, othersOf[subject]);
+    const into = this.#idOf(subject, nameOfOthers[subject]);
     const requests = fold(this.#database, { subject, version, day, into, keep: limits[subject] });
     if (subject === 'client') this.#folded += requests;
-    dayNames.count = this.#count(subject, version, day);
+    dayNames.count = this.#countNames(subject, version, day);
   }
 
-  #count(subject: LimitedSubject, version: number, day: number): number {
+  #countNames(subject: LimitedSubject, version: number, day: number): number {
     const counted = this.#database
       .prepare(`SELECT COUNT(*) AS names FROM ${subject}_day WHERE version = ? AND span = ?`)
       .get(version, day);
@@ -155,10 +156,10 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
       [into, version, from, to],
     );
     run(`DELETE FROM ${subject}_${length} ${where} AND item IN folded`, [version, from, to]);
-    const [client, route] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
+    const [clientSql, routeSql] = subject === 'client' ? ['?', 'route'] : ['client', '?'];
     const otherSubject = subject === 'client' ? 'route' : 'client';
     run(
-      `INSERT INTO pair_${length} SELECT version, span, ${client}, ${route}, SUM(requests), SUM(errors), MIN(first), MAX(last),
+      `INSERT INTO pair_${length} SELECT version, span, ${clientSql}, ${routeSql}, SUM(requests), SUM(errors), MIN(first), MAX(last),
           SUM(served), SUM(failing), SUM(refused)
         FROM pair_${length} ${where} AND ${subject} IN folded GROUP BY version, span, ${otherSubject} ${addUp}`,
       [into, version, from, to],
@@ -217,7 +218,7 @@ function daysOf(block: number): [first: number, last: number] {
   return [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
 }
 
-/** The last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
+/** SQL for the last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
 function usedAt(lengthMs: number, aggregate: 'MAX' | '' = ''): string {
   return `${aggregate}(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengthMs} + last ELSE 0 END)`;
 }

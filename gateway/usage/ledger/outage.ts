@@ -20,14 +20,14 @@ export class WaitingRows {
 
   /** @returns how many requests it moved to `other clients` */
   keep(batch: UsageBatch): number {
-    let requests = 0;
+    let foldedRequests = 0;
     for (const row of batch) {
       const waitingRow = this.#rows.get(keyOf(row));
       if (waitingRow) addCounts(waitingRow, row);
       else if (this.#rows.size < this.#max) this.#rows.set(keyOf(row), { ...row });
-      else requests += this.#fold(row);
+      else foldedRequests += this.#fold(row);
     }
-    return requests;
+    return foldedRequests;
   }
 
   /** The first `count` rows, and a function that removes them. */

@@ -24,7 +24,7 @@ export interface OutboxState {
   readonly oldest: { readonly epoch: number; readonly seq: number } | undefined;
   /** The newest batch; it may still take rows. */
   readonly newest: OutboxState['oldest'];
-  /** Rows. A batch without rows only records that the gateway ran. */
+  /** The number of rows. A batch without rows only records that the gateway ran. */
   readonly rows: number;
   /** When the oldest batch began to wait, epoch ms. */
   readonly since: number | undefined;

@@ -30,7 +30,7 @@ import { type NamedSums, SqlReads } from './sqlReads.ts';
 const maxGapMs = hourMs;
 const maxGapShare = 0.1;
 // Since this version of the ledger, the tables of clients per route tell which requests failed. Earlier versions lack columns.
-const firstWithOutcomesOfRoutes = 5;
+const firstSchemaWithRouteOutcomes = 5;
 // Computing the routes of thousands of clients takes longer than a person waits.
 const maxClientsWithRoutes = 50;
 
@@ -49,7 +49,7 @@ export class LedgerReader implements UsageQueries {
 
   /**
    * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
-   * `unrestricted`: the reader of all routes that it is made from.
+   * `unrestricted`: the reader of all routes from which this one is made.
    */
   constructor(
     database: LedgerDatabase | undefined,
@@ -65,10 +65,10 @@ export class LedgerReader implements UsageQueries {
     this.brownouts = new BrownoutReads(this.#statements, (client) => this.#clientNames.nameOf(client));
   }
 
-  /** `names`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
-  static open(file: string, names?: string): LedgerReader {
+  /** `namesFile`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
+  static open(file: string, namesFile?: string): LedgerReader {
     const reader = new LedgerReader(new LedgerFile(file));
-    reader.readNames(names);
+    reader.readNames(namesFile);
     return reader;
   }
 
@@ -87,8 +87,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   /** Reads the file of client names again. */
-  readNames(names: string | undefined): void {
-    this.#clientNames.read(names);
+  readNames(namesFile: string | undefined): void {
+    this.#clientNames.read(namesFile);
   }
 
   /** Runs all queries of `work` on one state of the ledger, even if it is written to at the same time. */
@@ -105,7 +105,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
-    if ((await this.#statements.schemaVersion()) < firstWithOutcomesOfRoutes) {
+    if ((await this.#statements.schemaVersion()) < firstSchemaWithRouteOutcomes) {
       this.problem ??=
         'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with it.';
       return new LedgerReader(undefined, { routes });
@@ -151,8 +151,8 @@ export class LedgerReader implements UsageQueries {
     const wanted = (await this.#countsOf(version, spans)).filter(({ counts }) => isWanted(counts));
     if (wanted.length === 0) return [];
     const routeCounts = await this.#clientReads.routeCounts(version, beginOf(spans));
-    const largest = wanted.slice(0, maxClientsWithRoutes).map(({ id }) => id);
-    const topRoutes = await this.#topRoutes(version, largest, since);
+    const largestIds = wanted.slice(0, maxClientsWithRoutes).map(({ id }) => id);
+    const topRoutes = await this.#topRoutes(version, largestIds, since);
     return wanted.map(({ id, counts }) => ({
       ...counts,
       routes: routeCounts.get(id) ?? 0,

@@ -158,7 +158,7 @@ const outcomeColumns = subjects.flatMap((subject) =>
 
 /**
  * The statements that migrate a ledger to the next version, by its current version. Earlier releases did not record which
- * requests failed, so all of them count as use.
+ * requests failed, so all of them count as use. Columns that a later migration adds are removed here from the present tables.
  */
 export const migrations: Readonly<Record<number, string>> = {
   1: `${pairTables.join('\n').replaceAll(`${pairOutcomes.join(', ')},`, '')} PRAGMA user_version = 2;`,

@@ -7,7 +7,7 @@ import { beginOf, dayMs, endless, type Length, lengths, type Spans, spanAt, span
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
 
-const otherClientsId = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
+const otherClientsIdSql = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
 /**
  * SELECT statements on an open ledger, except those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
@@ -63,7 +63,7 @@ export class SqlReads {
     const versions = await this.idsOf(version);
     const parts = spans.map(
       ({ length }) => `SELECT ${idColumn} AS id, requests, errors, served, ${outcomes},
-        ${startOf(length)} + first AS first, ${startOf(length)} + last AS last
+        ${spanStartSql(length)} + first AS first, ${spanStartSql(length)} + last AS last
         FROM ${subject}_${length} WHERE version ${this.#inListSql} AND span BETWEEN ? AND ?`,
     );
     const sums = `SELECT id, SUM(requests) AS requests, SUM(errors) AS errors, SUM(served) AS served,
@@ -89,9 +89,9 @@ export class SqlReads {
         AND seen.span ${this.#inListSql} AND seen.item = version_client.client)`,
     );
     const rows = await this.#database.all<{ version: number; clients: number }>(
-      `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS DISTINCT FROM ${otherClientsId}
+      `SELECT version, COUNT(*) AS clients FROM version_client WHERE client IS DISTINCT FROM ${otherClientsIdSql}
         AND last >= ? AND first < ? AND (${['first >= ?', 'last < ?', ...seenWithin].join(' OR ')}) GROUP BY version`,
-      [begin, end, begin, end, ...lookedUpSpans.map(listOf)],
+      [begin, end, begin, end, ...lookedUpSpans.map(spanNumbers)],
     );
     return new Map(rows.map((row) => [row.version, row.clients]));
   }
@@ -100,7 +100,7 @@ export class SqlReads {
   async clientsOfRoutes(version: string, since: number): Promise<Map<number, number>> {
     const rows = await this.#database.all<{ route: number; clients: number }>(
       `SELECT route, COUNT(client) AS clients FROM route_client
-        WHERE version = ? AND last >= ? AND client IS DISTINCT FROM ${otherClientsId} GROUP BY route`,
+        WHERE version = ? AND last >= ? AND client IS DISTINCT FROM ${otherClientsIdSql} GROUP BY route`,
       [await this.idOf(version), since],
     );
     return new Map(rows.map(({ route, clients }) => [route, clients]));
@@ -116,7 +116,7 @@ export class SqlReads {
     );
     const [row] = await this.#database.all<{ requests: number | null }>(
       `SELECT SUM(requests) AS requests FROM (${parts.join(' UNION ALL ')}) AS parts`,
-      spans.flatMap((one) => [versions, listOf(one), client]),
+      spans.flatMap((one) => [versions, spanNumbers(one), client]),
     );
     return row?.requests ?? 0;
   }
@@ -131,14 +131,14 @@ export class SqlReads {
     const versionValues = version === undefined ? [] : [version];
     if (routes !== undefined)
       return this.#database.all(
-        `SELECT versions.name AS version, ${startOf(step)} AS at, SUM(requests) AS requests, SUM(failing) AS failing
+        `SELECT versions.name AS version, ${spanStartSql(step)} AS at, SUM(requests) AS requests, SUM(failing) AS failing
           FROM route_${step} JOIN versions ON versions.id = version JOIN routes ON routes.id = item
           WHERE span >= ? AND routes.name ${this.#inListSql} ${version === undefined ? '' : 'AND versions.name = ?'}
           GROUP BY versions.name, span ORDER BY span, versions.name`,
         [spanAt(step, since), routes, ...versionValues],
       );
     return this.#database.all(
-      `SELECT name AS version, ${startOf(step)} AS at, requests, ${await this.#failingColumn()} FROM versions
+      `SELECT name AS version, ${spanStartSql(step)} AS at, requests, ${await this.#failingColumn()} FROM versions
         JOIN version_${step} ON version = id
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
       [spanAt(step, since), ...versionValues],
@@ -155,7 +155,7 @@ export class SqlReads {
   /** The requests to the gateways of this name, by version and day, oldest first. */
   async instanceDays(name: string, since: number, version?: string): Promise<readonly InstanceDay[]> {
     return this.#database.all(
-      `SELECT name AS version, ${startOf('day')} AS at, SUM(requests) AS requests, SUM(errors) AS errors,
+      `SELECT name AS version, ${spanStartSql('day')} AS at, SUM(requests) AS requests, SUM(errors) AS errors,
         SUM(served) AS served, SUM(failing) AS failing, SUM(refused) AS refused
         FROM version_day_instance JOIN versions ON versions.id = version
         WHERE instance IN (SELECT instance FROM gateways WHERE name = ?) AND span >= ?
@@ -214,11 +214,11 @@ export class SqlReads {
   }
 }
 
-export function listOf({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
+export function spanNumbers({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
   return Array.from({ length: to - from + 1 }, (_one, index) => from + index);
 }
 
 /** The start of a row's span, epoch ms. Without the CAST, PostgreSQL would multiply 32-bit integers, which overflow. */
-export function startOf(length: Length): string {
+export function spanStartSql(length: Length): string {
   return `CAST(span AS BIGINT) * ${lengths[length]}`;
 }

@@ -14,7 +14,7 @@ type SpanStatement = readonly [length: Length, statement: StatementSync];
 interface SubjectTables {
   readonly findName: StatementSync;
   readonly createName: StatementSync;
-  readonly addSums: readonly SpanStatement[];
+  readonly sumStatements: readonly SpanStatement[];
   readonly ids: Map<string, number>;
 }
 
@@ -23,7 +23,7 @@ export class LedgerWriter {
   readonly #tables: Readonly<Record<Subject, SubjectTables>>;
   readonly #addVersionClient: StatementSync;
   readonly #addRouteClient: StatementSync;
-  readonly #addPair: readonly SpanStatement[];
+  readonly #pairStatements: readonly SpanStatement[];
   readonly #addBrownout: StatementSync;
   readonly #setMark: StatementSync;
   readonly #folding: NameFolding;
@@ -41,7 +41,9 @@ export class LedgerWriter {
         accepted = MAX(accepted, excluded.accepted)`);
     this.#addRouteClient = database.prepare(`INSERT INTO route_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET ${addUpRouteClient}`);
-    this.#addPair = (['hour', 'day'] as const).map((length) => [length, pairStatement(database, length)] as const);
+    this.#pairStatements = (['hour', 'day'] as const).map(
+      (length) => [length, pairStatement(database, length)] as const,
+    );
     this.#addBrownout = database.prepare(`INSERT INTO brownout_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET ${addUpBrownout}`);
     this.#setMark = database.prepare(
@@ -98,7 +100,7 @@ export class LedgerWriter {
   ): void {
     const versionId = this.#id('version', version);
     const itemId = subject === 'version' ? 0 : this.#id(subject, item);
-    for (const [length, statement] of this.#tables[subject].addSums) {
+    for (const [length, statement] of this.#tables[subject].sumStatements) {
       const span = spanAt(length, hour);
       const begin = span * lengths[length];
       const counts = [requests, errors, served, first - begin, last - begin, failing, refused];
@@ -111,7 +113,7 @@ export class LedgerWriter {
     const [versionId, routeId] = [this.#id('version', version), this.#id('route', route)];
     const clientId = this.#id('client', client);
     this.#addRouteClient.run(versionId, routeId, clientId, last, first, used);
-    for (const [length, statement] of this.#addPair) {
+    for (const [length, statement] of this.#pairStatements) {
       const span = spanAt(length, hour);
       const begin = span * lengths[length];
       const counts = [requests, errors, first - begin, last - begin, served, failing, refused];
@@ -136,7 +138,7 @@ function pairStatement(database: DatabaseSync, length: 'hour' | 'day'): Statemen
 }
 
 function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
-  const addSums = lengthNames.map(
+  const sumStatements = lengthNames.map(
     (length) =>
       [
         length,
@@ -147,7 +149,7 @@ function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
   return {
     findName: database.prepare(`SELECT id FROM ${subject}s WHERE name = ?`),
     createName: database.prepare(`INSERT INTO ${subject}s (name) VALUES (?) RETURNING id`),
-    addSums,
+    sumStatements,
     ids: new Map(),
   };
 }

@@ -50,7 +50,7 @@ export function trendOf(days: readonly Day[], now: number): Trend {
   const daily = dailyTrendOf(requests);
   if (daily.kind !== 'falling') return { kind: daily.kind === 'not clear' ? 'not clear' : 'not falling', ...noFall };
   const today = Math.floor(now / dayMs) * dayMs;
-  // The average of a week is the value of its middle day, three days before its last one.
+  // The average of the last week is the value of its middle day, which is four days before today.
   const daysLeft = Math.ceil(daily.level / daily.perDay - 4);
   const zero = daily.isSlowing ? undefined : today + Math.max(0, daysLeft) * dayMs;
   return { kind: 'falling', perDay: -daily.perDay, zero, days };
@@ -79,22 +79,24 @@ type DailyTrend =
  * stay there are not falling any more.
  */
 function dailyTrendOf(days: readonly number[]): DailyTrend {
-  const [weekBefore, previous, last] = [3, 2, 1].map((ago) => weekOf(days, ago));
+  const [earliest, previous, last] = [3, 2, 1].map((ago) => weekOf(days, ago));
   if (previous === undefined || last === undefined) return { kind: 'not clear' };
   const [previousSum, lastSum] = [sum(previous), sum(last)];
   if (lastSum === 0) return { kind: 'ended' };
   if (lastSum >= steadyShare * previousSum) return { kind: 'steady' };
-  if (weekBefore === undefined) return { kind: 'not clear' };
-  const weekBeforeSum = sum(weekBefore);
-  const [earlierDecrease, lastDecrease] = [weekBeforeSum - previousSum, previousSum - lastSum];
-  // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance.
+  if (earliest === undefined) return { kind: 'not clear' };
+  const earliestSum = sum(earliest);
+  const [earlierDecrease, lastDecrease] = [earliestSum - previousSum, previousSum - lastSum];
+  // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance. And two steady weeks
+  // may together decrease by `1 - steadyShare ** 2`.
   const isSignificant =
-    earlierDecrease + lastDecrease > 2 * Math.sqrt(weekBeforeSum + lastSum) &&
-    earlierDecrease + lastDecrease > (1 - steadyShare ** 2) * weekBeforeSum;
+    earlierDecrease + lastDecrease > 2 * Math.sqrt(earliestSum + lastSum) &&
+    earlierDecrease + lastDecrease > (1 - steadyShare ** 2) * earliestSum;
   const isSteadyFall =
     earlierDecrease > 0 && lastDecrease < maxRatio * earlierDecrease && earlierDecrease < maxRatio * lastDecrease;
   if (!isSignificant || !isSteadyFall || !fallsByWeekday(previous, last)) return { kind: 'not clear' };
-  // The last decrease has twice the weight of the earlier one.
+  // The last decrease has twice the weight of the earlier one. It is a difference of weekly sums: divided by 7, it is that of the
+  // daily average within one week, and divided by 7 again, that from one day to the next.
   const perDay = (earlierDecrease + 2 * lastDecrease) / 3 / weekDays ** 2;
   return {
     kind: 'falling',
@@ -104,14 +106,15 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   };
 }
 
+/** The decrease of the last two days must also be more than a third of that of the whole week. */
 function fallsByWeekday(previous: readonly number[], last: readonly number[]): boolean {
-  const down = last.filter((requests, index) => requests < (previous[index] ?? 0)).length;
-  const recentDecrease = decrease(previous.slice(-recentDays), last.slice(-recentDays));
-  return down >= minDaysDown && recentDecrease * maxRatio > decrease(previous, last);
+  const daysDown = last.filter((requests, index) => requests < (previous[index] ?? 0)).length;
+  const recentShare = decreaseShare(previous.slice(-recentDays), last.slice(-recentDays));
+  return daysDown >= minDaysDown && recentShare * maxRatio > decreaseShare(previous, last);
 }
 
-/** As a share of `previous`. */
-function decrease(previous: readonly number[], last: readonly number[]): number {
+/** The decrease as a share of `previous`. */
+function decreaseShare(previous: readonly number[], last: readonly number[]): number {
   return 1 - sum(last) / Math.max(1, sum(previous));
 }
 

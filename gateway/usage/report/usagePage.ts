@@ -9,7 +9,7 @@ export function defaultGrouping(version: string | undefined, instance: string | 
   return version === undefined || instance !== undefined ? 'version' : 'client';
 }
 
-/** Why a report cannot be restricted to one route; undefined: it can. */
+/** Why a report cannot be restricted to one route, as the end of a sentence that begins with the route; undefined: it can. */
 export function faultOfRoute(query: {
   readonly by: Grouping;
   readonly version: string | undefined;

@@ -67,13 +67,13 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
   const allRows = await rowsBy[by](queries, query, routeQueries);
   const { rows, total } = pageOf(allRows, query.page ?? {});
   const shownRows = by === 'client' ? await withDays(rows, routeQueries, since) : rows;
-  const ofRoute = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
+  const routeMembers = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
   // `other clients` are counted for the whole fleet.
   const folded = instance === undefined ? await foldedIn(queries, routeQueries, query) : 0;
   return {
     by,
     version: version ?? null,
-    ...ofRoute,
+    ...routeMembers,
     ...(instance !== undefined && { instance }),
     step,
     since: new Date(since).toISOString(),
