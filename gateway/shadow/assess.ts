@@ -1,11 +1,11 @@
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import {
   changeOf,
-  improbableNoise,
   isOneSided,
   isPairRow,
   leastChange,
   leastPairs,
+  maxNoiseChance,
   parentsOf,
   propertyKeyOf,
   sumPairs,
@@ -29,7 +29,6 @@ export interface ResponseDifference {
   /** `string → number`, `200 → 404`, or ''. */
   readonly detail: string;
   readonly class: DifferenceClass;
-  /** Why it is of this class. */
   readonly why: string;
   /** The number of pairs that show the difference. */
   readonly count: number;
@@ -64,7 +63,7 @@ export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   const byRoute = Map.groupBy(rows, ({ route }) => route);
   // While the new version fails, a route may have only control pairs. Such a route is left out.
   return [...byRoute]
-    .map(([route, own]) => assessRoute(route, own))
+    .map(([route, routeRows]) => assessRoute(route, routeRows))
     .filter(({ pairs }) => pairs > 0)
     .toSorted((a, b) => b.pairs - a.pairs || compareText(a.route, b.route));
 }
@@ -97,34 +96,35 @@ function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvide
 /** The rows of one route. `what` of a row is an `ObservedProperty`. `declares` is what both contracts state: `required → unlisted`. */
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
-  readonly #control: ReadonlyMap<string, EvidenceRow>;
+  readonly #controlByProperty: ReadonlyMap<string, EvidenceRow>;
   readonly #pairs: number;
-  readonly #byPath: ReadonlyMap<string, readonly EvidenceRow[]>;
+  /** `200 /drinks/price` → its rows. */
+  readonly #rowsByPath: ReadonlyMap<string, readonly EvidenceRow[]>;
 
   constructor(rows: readonly EvidenceRow[], control: readonly EvidenceRow[]) {
     this.#rows = rows;
-    this.#control = new Map(control.map((row) => [propertyKeyOf(row), row]));
+    this.#controlByProperty = new Map(control.map((row) => [propertyKeyOf(row), row]));
     this.#pairs = sumPairs(rows.filter(isPairRow));
-    this.#byPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
+    this.#rowsByPath = Map.groupBy(rows, ({ status, path }) => `${status} ${path}`);
   }
 
-  /** Violations of the new contract (`invalid`) or only of the old one (`changed`). One is enough, unless old responses have it, too. */
+  /** Violations of the new contract (`invalid`) or only of the old one (`changed`). One pair is enough if old responses have none. */
   violations(): ResponseDifference[] {
     const rows = this.#rows.filter((row) => ['invalid', 'changed', 'syntax'].includes(row.what) && row.newShare > 0);
     return rows.flatMap((counted) => {
       // A row about a violation counts only the pairs with the violation.
       const row = { ...counted, pairs: this.#comparedPairs(counted) };
-      // `newMore`: the pairs in which the new response has more of these violations.
       const { what, declares, newMore } = row;
-      const control = this.#control.get(propertyKeyOf(row));
-      const isAlsoOld = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
-      if (isAlsoOld && newMore === 0) return [];
+      const control = this.#controlByProperty.get(propertyKeyOf(row));
+      const isInOldToo = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
+      if (isInOldToo && newMore === 0) return [];
       // A longer list contains more violations, so in lists the share of violations must change, too.
       const isComparable = !row.path.includes('/*') || changeOf(row) >= leastChange;
-      const isDifference = !isAlsoOld || (isComparable && isOneSided(row, 'newMore'));
+      const isDifference = !isInOldToo || (isComparable && isOneSided(row, 'newMore'));
       const isDeclared = what === 'changed' && !declares.endsWith('no schema');
-      const isNull = row.detail === 'type null';
-      const rule = what === 'syntax' ? 'syntax' : isNull ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
+      // `detail` of the row: `type number`, `format date-time`, `required` and so on.
+      const rule =
+        what === 'syntax' ? 'syntax' : row.detail === 'type null' ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
       const detail = rule === 'type' ? this.#types(row) : rule === 'format' ? row.detail.slice('format '.length) : '';
       if (!isDifference) {
         const isUndecided = row.oldMore === 0 && newMore < leastPairs;
@@ -150,8 +150,7 @@ class RouteRows {
       if (what !== 'value' && what !== 'type' && what !== 'media') return [];
       if (oldMore + newMore === 0 || this.#isCoveredByViolation(row)) return [];
       const label = this.#labelOf(row);
-      const isDifference = isOneSided(row, direction) && changeOf(row) >= leastChange;
-      if (isDifference) {
+      if (isOneSided(row, direction) && changeOf(row) >= leastChange) {
         const verdict = this.#isNoise(row, direction) ? noise : this.#contractVerdict(row);
         return [difference(row, label, verdict, row[direction])];
       }
@@ -165,20 +164,20 @@ class RouteRows {
 
   statuses(): ResponseDifference[] {
     const rows = this.#rows.filter(({ what }) => what === 'status');
-    const lessFrequent = rows.filter((row) => isOneSided(row, 'oldMore'));
+    const lessFrequentRows = rows.filter((row) => isOneSided(row, 'oldMore'));
     return rows.flatMap((counted) => {
       const row = { ...counted, pairs: this.#pairs };
       const { detail: status, newMore, oldMore, declares } = row;
       if (newMore === 0) return [];
-      const formerStatuses = lessFrequent.filter((one) => one !== counted);
-      const detail = `${formerStatuses.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
+      const formerStatusRows = lessFrequentRows.filter((one) => one !== counted);
+      const detail = `${formerStatusRows.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
       if (!isOneSided(row, 'newMore')) {
         const isInBoth = oldMore > 0 && newMore + oldMore >= leastPairs;
         return [difference(row, ['status', detail], isInBoth ? noise : tooFew, newMore)];
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       const [before, after] = declares.split(' → ');
-      const isFormerUnlisted = formerStatuses.some((one) => one.declares === 'optional → unlisted');
+      const isFormerOnlyInOld = formerStatusRows.some((one) => one.declares === 'optional → unlisted');
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -186,7 +185,7 @@ class RouteRows {
             ? [true, 'the new contract requires another parameter']
             : after !== 'optional'
               ? [false, 'the new contract does not list the status']
-              : before === 'unlisted' || isFormerUnlisted
+              : before === 'unlisted' || isFormerOnlyInOld
                 ? [true, 'only one of the contracts lists the status']
                 : [false, 'the contracts do not state it'];
       return [difference(row, ['status', detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];
@@ -194,7 +193,7 @@ class RouteRows {
   }
 
   unseen(): { status: number; path: string; why: string }[] {
-    const found = this.#rows.flatMap((row) => {
+    const unseenFields = this.#rows.flatMap((row) => {
       const { what, status, path, declares, pairs, oldShare } = row;
       if (what !== 'value' || !/^(?:required|optional) /.test(declares)) return [];
       const nullShare = this.#rowAt(row, 'null')?.oldShare ?? 0;
@@ -204,15 +203,15 @@ class RouteRows {
       return [{ status, path, why }];
     });
     // What is below an unseen path is unseen for the same reason.
-    const paths = new Set(found.map(({ status, path }) => `${status} ${path}`));
-    return found
+    const paths = new Set(unseenFields.map(({ status, path }) => `${status} ${path}`));
+    return unseenFields
       .filter(({ status, path }) => !parentsOf(path).some((parent) => paths.has(`${status} ${parent}`)))
       .toSorted((a, b) => a.status - b.status || compareText(a.path, b.path));
   }
 
   /** Whether a violation of a contract already describes the difference. */
   #isCoveredByViolation(row: EvidenceRow): boolean {
-    return (this.#byPath.get(`${row.status} ${row.path}`) ?? []).some(({ what, detail, newShare, newMore }) => {
+    return (this.#rowsByPath.get(`${row.status} ${row.path}`) ?? []).some(({ what, detail, newShare, newMore }) => {
       if ((what !== 'invalid' && what !== 'changed') || newShare === 0 || newMore === 0) return false;
       if (row.what === 'type') return detail.startsWith('type ') || detail === 'alternatives';
       return row.what === 'value' && (detail === 'required' || detail === 'type null' || detail === 'minItems');
@@ -222,18 +221,18 @@ class RouteRows {
   #labelOf(row: EvidenceRow): Label {
     if (row.what === 'type') return ['type', this.#types(row)];
     if (row.what === 'media') {
-      const former = this.#rows.filter((one) => one.what === 'media' && one.status === row.status && one.oldMore > 0);
-      return ['media', `${former.map(({ detail }) => detail).join(', ')} → ${row.detail}`];
+      const oldRows = this.#rows.filter((one) => one.what === 'media' && one.status === row.status && one.oldMore > 0);
+      return ['media', `${oldRows.map(({ detail }) => detail).join(', ')} → ${row.detail}`];
     }
     if (row.path.endsWith('/*')) return ['empty', ''];
     const nullRow = this.#rowAt(row, 'null');
-    const lost = row.oldShare - row.newShare;
-    return [nullRow && nullRow.newShare - nullRow.oldShare > lost / 2 ? 'null' : 'absent', ''];
+    // `null`: more than half of the lost values have become null.
+    return [nullRow && nullRow.newShare - nullRow.oldShare > (row.oldShare - row.newShare) / 2 ? 'null' : 'absent', ''];
   }
 
-  /** `string → number`, from the old types to the new one. Only `string` if all old values had this type. */
+  /** `string → number`, from the old types to the new one. Only the new type if all old values had it. */
   #types(row: EvidenceRow): string {
-    const types = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'type');
+    const types = (this.#rowsByPath.get(`${row.status} ${row.path}`) ?? []).filter(({ what }) => what === 'type');
     const oldTypes = types.filter(({ oldShare }) => oldShare > 0).map(({ detail }) => detail);
     const newType = row.what === 'type' ? row.detail : row.detail.slice('type '.length);
     const otherOldTypes = oldTypes.filter((type) => type !== newType);
@@ -243,8 +242,8 @@ class RouteRows {
 
   /** Whether two responses of the old version differ in the same direction. */
   #isNoise(row: EvidenceRow, direction: 'oldMore' | 'newMore'): boolean {
-    const control = this.#control.get(propertyKeyOf(row));
-    return control !== undefined && isOneSided(control, direction, improbableNoise);
+    const control = this.#controlByProperty.get(propertyKeyOf(row));
+    return control !== undefined && isOneSided(control, direction, maxNoiseChance);
   }
 
   #contractVerdict(row: EvidenceRow): Verdict {
@@ -258,7 +257,7 @@ class RouteRows {
     if (after === 'unlisted') return ['declared', 'the new contract does not list the field'];
     if (row.what === 'type') {
       // `narrowed`: the new contract does not allow the old type.
-      const isNarrowed = (this.#byPath.get(`${row.status} ${row.path}`) ?? []).some(
+      const isNarrowed = (this.#rowsByPath.get(`${row.status} ${row.path}`) ?? []).some(
         ({ what, oldShare, newShare }) => what === 'narrowed' && oldShare > 0 && newShare === 0,
       );
       return isNarrowed
@@ -273,12 +272,12 @@ class RouteRows {
   /** The pairs whose bodies were compared. For `syntax`, also the pairs with a body that is not JSON. */
   #comparedPairs({ status, pairs, what }: EvidenceRow): number {
     const bodies =
-      this.#byPath.get(`${status} `)?.find((row) => row.what === 'pair' && row.detail === 'body')?.pairs ?? 0;
+      this.#rowsByPath.get(`${status} `)?.find((row) => row.what === 'pair' && row.detail === 'body')?.pairs ?? 0;
     return what === 'syntax' ? bodies + pairs : bodies;
   }
 
   #rowAt({ status, path }: EvidenceRow, what: string): EvidenceRow | undefined {
-    return this.#byPath.get(`${status} ${path}`)?.find((row) => row.what === what);
+    return this.#rowsByPath.get(`${status} ${path}`)?.find((row) => row.what === what);
   }
 }
 
@@ -290,8 +289,8 @@ const alsoBefore: Verdict = ['noise', 'the old version sends such values, too'];
 const tooFew: Verdict = ['no evidence', 'too few pairs show it'];
 
 function difference(row: EvidenceRow, label: Label, verdict: Verdict, count: number): ResponseDifference {
-  const { route, status, path, pairs, first, last } = row;
   const [[what, detail], [differenceClass, why]] = [label, verdict];
+  const { route, status, path, pairs, first, last } = row;
   return { route, status, path, what, detail, class: differenceClass, why, count, pairs, first, last };
 }
 

@@ -6,9 +6,9 @@ import { declaredAt, type Observation } from './shapes.ts';
 
 // Properties that are counted between two calls of `take`. Further ones are ignored until the next call.
 const mostRows = 20_000;
-// Entries of `#withListed` and of `#newTemplates`.
+// Entries of `#withListedFields` and of `#newTemplates`.
 const mostRemembered = 20_000;
-// Routes that the contract does not list, and that are counted by name unless all their answers are 404.
+// Routes that the contract does not list and that have not only answered 404: at most this many are counted by name.
 const mostUnlistedFound = 1_000;
 // Unlisted routes that both versions have only answered with 404 have a limit of their own: the number of the other unlisted routes so
 // far, and at least this.
@@ -30,11 +30,11 @@ export interface ComparedVersions {
 /** Counts, over the pairs of responses of two versions, how often each property is equal and how often it differs. It keeps no values. */
 export class EvidenceCollector {
   readonly #versions: ComparedVersions;
-  readonly #old: ContractResponses;
+  readonly #oldContract: ContractResponses;
   readonly #comparer: ResponseComparer;
   #rows = new Map<string, EvidenceRow>();
   /** The routes and statuses whose listed fields were added. */
-  readonly #withListed = new Set<string>();
+  readonly #withListedFields = new Set<string>();
   /** Route of the old version, with the method → template in the new version. */
   readonly #newTemplates = new Map<string, string | undefined>();
   /** Routes that the contract does not list, counted by name: both versions have only answered 404. */
@@ -44,7 +44,7 @@ export class EvidenceCollector {
 
   constructor(versions: ComparedVersions, oldContract: ContractResponses, newContract: ContractResponses) {
     this.#versions = versions;
-    this.#old = oldContract;
+    this.#oldContract = oldContract;
     this.#comparer = new ResponseComparer(oldContract, newContract);
   }
 
@@ -57,12 +57,12 @@ export class EvidenceCollector {
   }
 
   add(given: ResponsePair): void {
-    const pair = this.#isNamed(given)
-      ? this.#withRoute(given)
+    const pair = this.#isCountedByName(given)
+      ? this.#withNewTemplate(given)
       : { ...given, template: otherRoute, toTemplate: undefined };
     const observations = this.#comparer.compare(pair);
     for (const one of observations) this.#count(pair, one);
-    if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#addListed(pair);
+    if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#addListedFields(pair);
   }
 
   /** The counts since the last call. */
@@ -72,9 +72,9 @@ export class EvidenceCollector {
     return rows;
   }
 
-  /** Whether a route is counted by its name. Without a limit, paths that clients make up would fill the evidence. */
-  #isNamed({ method, template, old, new: newResponse = old }: ResponsePair): boolean {
-    if (this.#old.find(method, template, old.status, '').hasRoute) return true;
+  /** Whether a route is counted by its name. The limits keep paths that clients make up from filling the evidence. */
+  #isCountedByName({ method, template, old, new: newResponse = old }: ResponsePair): boolean {
+    if (this.#oldContract.listedResponse(method, template, old.status, '').hasRoute) return true;
     const route = `${method} ${template}`;
     if (this.#unlistedFound.has(route)) return true;
     const isMissing = old.status === 404 && newResponse.status === 404;
@@ -88,8 +88,8 @@ export class EvidenceCollector {
     return true;
   }
 
-  /** Gives a control pair the route of the new version, so that it is judged like a pair of the shadow. */
-  #withRoute(pair: ResponsePair): ResponsePair {
+  /** Gives a control pair the template of the new version, so that it is judged like a pair of the shadow. */
+  #withNewTemplate(pair: ResponsePair): ResponsePair {
     const key = `${pair.method} ${pair.template}`;
     if (pair.kind === 'control') return { ...pair, toTemplate: this.#newTemplates.get(key) ?? pair.toTemplate };
     if (this.#newTemplates.size < mostRemembered) this.#newTemplates.set(key, pair.toTemplate);
@@ -99,7 +99,7 @@ export class EvidenceCollector {
   #count({ kind, method, template, at }: ResponsePair, observation: Observation): void {
     const row = this.#rowOf(kind, template === otherRoute ? otherRoute : `${method} ${template}`, observation, at);
     if (row === undefined) return;
-    const { old: oldShare, new: newShare } = observation;
+    const { oldShare, newShare } = observation;
     row.pairs += 1;
     if (oldShare > newShare) row.oldMore += 1;
     if (newShare > oldShare) row.newMore += 1;
@@ -111,21 +111,21 @@ export class EvidenceCollector {
   }
 
   /** Adds a row without pairs for each field that the old contract lists, so that a report knows which fields were never compared. */
-  #addListed(pair: ResponsePair): void {
+  #addListedFields(pair: ResponsePair): void {
     const { kind, method, template, old, at } = pair;
     const key = `${kind} ${method} ${template} ${old.status}`;
-    if (kind === 'control' || this.#withListed.size >= mostRemembered || this.#withListed.has(key)) return;
-    this.#withListed.add(key);
+    if (kind === 'control' || this.#withListedFields.size >= mostRemembered || this.#withListedFields.has(key)) return;
+    this.#withListedFields.add(key);
     for (const path of this.#comparer.listedPaths(pair)) {
-      if (path.old !== 'required' && path.old !== 'optional') continue;
-      const shape = {
+      if (path.oldListing !== 'required' && path.oldListing !== 'optional') continue;
+      const field = {
         status: old.status,
         path: path.text,
         what: 'value',
         detail: '',
         declares: declaredAt(path),
       } as const;
-      this.#rowOf(kind, `${method} ${template}`, { ...shape, old: 0, new: 0 }, at);
+      this.#rowOf(kind, `${method} ${template}`, { ...field, oldShare: 0, newShare: 0 }, at);
     }
   }
 

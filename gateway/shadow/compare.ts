@@ -8,32 +8,39 @@ import { addObservation, compareShapes, declaredAt, type Observation } from './s
 // Paths that are recorded for one route and status. Further ones are ignored.
 const mostPaths = 500;
 // Combinations of a route and its statuses. For further ones, nothing below the root of the body is compared.
-const mostResponses = 5_000;
+const mostCombinations = 5_000;
 // Violations of one body by one contract. Further ones are ignored.
 const mostViolations = 2_000;
 
-/** The paths of the bodies of one route and status. */
-interface ComparedBodies {
+/** The paths in the bodies of one route and its statuses. */
+interface RecordedPaths {
   readonly root: BodyPath;
   readonly budget: PathBudget;
 }
 
 /** Compares the responses of two versions by their contracts and their shapes. It keeps the names of paths, but no values. */
 export class ResponseComparer {
-  readonly #old: ContractResponses;
-  readonly #new: ContractResponses;
-  readonly #bodies = new Map<string, ComparedBodies>();
+  readonly #oldContract: ContractResponses;
+  readonly #newContract: ContractResponses;
+  /** Method, route and statuses, and which contracts have a schema → the paths. */
+  readonly #recordedPaths = new Map<string, RecordedPaths>();
 
   constructor(oldContract: ContractResponses, newContract: ContractResponses) {
-    this.#old = oldContract;
-    this.#new = newContract;
+    this.#oldContract = oldContract;
+    this.#newContract = newContract;
   }
 
   compare(pair: ResponsePair): Observation[] {
     try {
       return this.#compare(pair);
     } finally {
-      for (const validator of [this.#old.open, this.#old.strict, this.#new.open, this.#new.strict]) validator?.forget();
+      for (const validator of [
+        this.#oldContract.openValidator,
+        this.#oldContract.strictValidator,
+        this.#newContract.openValidator,
+        this.#newContract.strictValidator,
+      ])
+        validator?.forget();
       // JavaScript keeps the text that the last regular expression matched (`RegExp.lastMatch`). An empty match replaces it.
       /^/.test('');
     }
@@ -42,8 +49,9 @@ export class ResponseComparer {
   #compare(pair: ResponsePair): Observation[] {
     const { old, new: newResponse, withoutCredentials } = pair;
     const into: Observation[] = [];
+    /** Adds the observation about the pair itself. @returns all observations */
     const addPair = (detail: string): Observation[] => {
-      addObservation(into, { status: old.status, what: 'pair', detail, old: 1, new: newResponse ? 1 : 0 });
+      addObservation(into, { status: old.status, what: 'pair', detail, oldShare: 1, newShare: newResponse ? 1 : 0 });
       return into;
     };
     if (withoutCredentials && newResponse && isAccessRefusal(newResponse.status) && !isAccessRefusal(old.status))
@@ -56,18 +64,19 @@ export class ResponseComparer {
     if (newResponse) this.#compareMedia(pair, newResponse, into);
     if (![old, newResponse ?? old].every(({ contentType }) => isJson(bareType(contentType))))
       return addPair('not JSON');
-    const [before, after] = [old, newResponse].map((one) => one && parsedBody(one.body));
-    if (before === tooDeep || after === tooDeep) return addPair('too deep');
-    const [isOldBroken, isNewBroken] = [before, after].map((one) => one === notJson);
+    const [oldParsed, newParsed] = [old, newResponse].map((one) => one && parsedBody(one.body));
+    if (oldParsed === tooDeep || newParsed === tooDeep) return addPair('too deep');
+    const [isOldBroken, isNewBroken] = [oldParsed, newParsed].map((one) => one === notJson);
     if (isOldBroken || isNewBroken) {
-      addObservation(into, { status: old.status, what: 'syntax', old: isOldBroken ? 1 : 0, new: isNewBroken ? 1 : 0 });
+      const shares = { oldShare: isOldBroken ? 1 : 0, newShare: isNewBroken ? 1 : 0 };
+      addObservation(into, { status: old.status, what: 'syntax', ...shares });
       return addPair('not JSON');
     }
     const [oldListed, newListed] = this.#listedResponses(pair, newResponse);
-    const { root, budget } = this.#bodiesOf(pair, oldListed.schema, newListed.schema);
-    const bodies = { before: valueIn(before), after: newResponse && valueIn(after) };
-    this.#compareContracts(pair, bodies, [oldListed.schema, newListed.schema], root, into);
-    if (newResponse) compareShapes(root, [bodies.before], [bodies.after], old.status, into);
+    const { root, budget } = this.#pathsOf(pair, oldListed.schema, newListed.schema);
+    const [oldBody, newBody] = [valueIn(oldParsed), newResponse && valueIn(newParsed)];
+    this.#compareContracts(pair, [oldBody, newBody], [oldListed.schema, newListed.schema], root, into);
+    if (newResponse) compareShapes(root, [oldBody], [newBody], old.status, into);
     if (budget.isExceeded) addPair('more paths');
     return addPair('body');
   }
@@ -75,52 +84,52 @@ export class ResponseComparer {
   /** The paths that the contracts list for this route and status, to find the fields that were never compared. */
   listedPaths(pair: ResponsePair): BodyPath[] {
     const [oldListed, newListed] = this.#listedResponses(pair, pair.new);
-    const { root } = this.#bodiesOf(pair, oldListed.schema, newListed.schema);
+    const { root } = this.#pathsOf(pair, oldListed.schema, newListed.schema);
     return descendantsOf(root);
   }
 
   #compareStatus(pair: ResponsePair, newResponse: ComparedResponse, into: Observation[]): void {
     for (const status of new Set([pair.old.status, newResponse.status])) {
-      const [before, after] = this.#listedResponses(
+      const [oldListed, newListed] = this.#listedResponses(
         { ...pair, old: { ...pair.old, status } },
         { ...newResponse, status },
       );
-      const listing = statusListing(after, this.#new);
+      const listing = statusListing(newListed, this.#newContract);
       // 400 and 422 are to be expected if the new contract requires a parameter that the request does not have.
       const isInvalidRequest =
         listing === 'optional' && invalidRequestStatuses.has(status) && this.#requiresMoreParameters(pair);
-      const declares = `${statusListing(before, this.#old)} → ${isInvalidRequest ? 'required' : listing}`;
+      const declares = `${statusListing(oldListed, this.#oldContract)} → ${isInvalidRequest ? 'required' : listing}`;
       const share = (one: ComparedResponse): number => (one.status === status ? 1 : 0);
       addObservation(into, {
         what: 'status',
         detail: String(status),
         declares,
-        old: share(pair.old),
-        new: share(newResponse),
+        oldShare: share(pair.old),
+        newShare: share(newResponse),
       });
     }
   }
 
   /** Whether the new contract requires a parameter that clients of the old version need not send. */
   #requiresMoreParameters({ method, template, toTemplate }: ResponsePair): boolean {
-    const oldRequired = this.#old.requiredParameters(method, template);
-    return [...this.#new.requiredParameters(method, toTemplate)].some((name) => !oldRequired.has(name));
+    const oldRequired = this.#oldContract.requiredParameters(method, template);
+    return [...this.#newContract.requiredParameters(method, toTemplate)].some((name) => !oldRequired.has(name));
   }
 
   #compareMedia({ old, ...pair }: ResponsePair, newResponse: ComparedResponse, into: Observation[]): void {
     const media = new Set([old, newResponse].map(({ contentType }) => storedType(contentType)));
     for (const type of media) {
       const ofType = (one: ComparedResponse): ComparedResponse => ({ ...one, contentType: type });
-      const [before, after] = this.#listedResponses({ ...pair, old: ofType(old) }, ofType(newResponse));
-      const declares = [before, after].map((one) => (one.hasMedia ? 'optional' : 'unlisted')).join(' → ');
+      const listedResponses = this.#listedResponses({ ...pair, old: ofType(old) }, ofType(newResponse));
+      const declares = listedResponses.map((one) => (one.hasMedia ? 'optional' : 'unlisted')).join(' → ');
       const share = (one: ComparedResponse): number => (storedType(one.contentType) === type ? 1 : 0);
       addObservation(into, {
         status: old.status,
         what: 'media',
         detail: type,
         declares,
-        old: share(old),
-        new: share(newResponse),
+        oldShare: share(old),
+        newShare: share(newResponse),
       });
     }
   }
@@ -130,46 +139,49 @@ export class ResponseComparer {
     newResponse = old,
   ): [ListedResponse, ListedResponse] {
     return [
-      this.#old.find(method, template, old.status, bareType(old.contentType)),
-      this.#new.find(method, toTemplate, newResponse.status, bareType(newResponse.contentType)),
+      this.#oldContract.listedResponse(method, template, old.status, bareType(old.contentType)),
+      this.#newContract.listedResponse(method, toTemplate, newResponse.status, bareType(newResponse.contentType)),
     ];
   }
 
-  #bodiesOf(
+  #pathsOf(
     { method, template, old, new: newResponse }: ResponsePair,
     oldSchema?: Located,
     newSchema?: Located,
-  ): ComparedBodies {
+  ): RecordedPaths {
     const key = `${method} ${template} ${old.status} ${newResponse?.status} ${oldSchema === undefined} ${newSchema === undefined}`;
-    const existing = this.#bodies.get(key);
+    const existing = this.#recordedPaths.get(key);
     if (existing) return existing;
-    const budget = { left: this.#bodies.size < mostResponses ? mostPaths : 0, isExceeded: false };
-    const [before, after] = [meaningIn(this.#old, oldSchema), meaningIn(this.#new, newSchema)];
-    const bodies = { root: BodyPath.root(before, after, budget), budget };
-    bodies.root.addListed();
-    if (this.#bodies.size < mostResponses) this.#bodies.set(key, bodies);
-    return bodies;
+    const budget = { left: this.#recordedPaths.size < mostCombinations ? mostPaths : 0, isExceeded: false };
+    const schemas = [schemaIn(this.#oldContract, oldSchema), schemaIn(this.#newContract, newSchema)] as const;
+    const paths = { root: BodyPath.root(...schemas, budget), budget };
+    paths.root.addListed();
+    if (this.#recordedPaths.size < mostCombinations) this.#recordedPaths.set(key, paths);
+    return paths;
   }
 
   /**
    * `invalid`: what each body violates in the contract of its version. Both bodies of a `control` pair are of the old version.
-   * `changed`: what both bodies violate in the old contract, in which unlisted fields are accepted here. `narrowed`: where the new
-   * contract does not accept the type of a value.
+   * `changed`: what each body violates in the old contract; unlisted fields are accepted here. `narrowed`: where the new contract does
+   * not accept the type of a value.
    */
   #compareContracts(
     { kind, old: { status } }: ResponsePair,
-    { before, after }: { readonly before: unknown; readonly after: unknown },
+    [oldBody, newBody]: readonly [unknown, unknown],
     [oldSchema, newSchema]: readonly [Located | undefined, Located | undefined],
     root: BodyPath,
     into: Observation[],
   ): void {
     const violationsOf = (
       validator: 'open' | 'strict',
-      isOld: boolean,
+      contractSide: 'old' | 'new',
       body: unknown,
     ): Map<string, PlacedViolation> => {
-      const [contract, listed] = isOld ? [this.#old, oldSchema] : [this.#new, newSchema];
-      const violations = listed && body !== undefined ? (contract[validator]?.violations(listed, body) ?? []) : [];
+      const [contract, schema] =
+        contractSide === 'old' ? [this.#oldContract, oldSchema] : [this.#newContract, newSchema];
+      const violations =
+        schema && body !== undefined ? (contract[`${validator}Validator`]?.violations(schema, body) ?? []) : [];
+      /** Path and rule → the violation. */
       const found = new Map<string, PlacedViolation>();
       for (const { keys, rule } of violations.slice(0, mostViolations)) {
         const path = pathTo(root, keys, body);
@@ -180,25 +192,26 @@ export class ResponseComparer {
     };
     const shareOf = (violation: PlacedViolation | undefined, body: unknown): number =>
       violation ? Math.min(1, violation.count / countOwners(violation.path.text, body)) : 0;
-    const invalid = [violationsOf('strict', true, before), violationsOf('strict', kind === 'control', after)] as const;
-    const changed = [violationsOf('open', true, before), violationsOf('open', true, after)] as const;
+    const invalid = [
+      violationsOf('strict', 'old', oldBody),
+      violationsOf('strict', kind === 'control' ? 'old' : 'new', newBody),
+    ] as const;
+    const changed = [violationsOf('open', 'old', oldBody), violationsOf('open', 'old', newBody)] as const;
     const isCompared = kind === 'shadow' || kind === 'adapter';
-    const narrowed = [...(isCompared ? violationsOf('strict', false, before) : [])].filter(([, { rule }]) =>
-      isTypeRule(rule),
-    );
+    const ofTypes = (violations: Map<string, PlacedViolation>): Map<string, PlacedViolation> =>
+      new Map([...violations].filter(([, { rule }]) => isTypeRule(rule)));
+    const narrowed = isCompared
+      ? ([ofTypes(violationsOf('strict', 'new', oldBody)), ofTypes(invalid[1])] as const)
+      : undefined;
     const invalidPaths = new Set([...invalid[1].values()].map(({ path }) => path));
     for (const [key, { path }] of changed[1]) if (invalidPaths.has(path)) changed[1].delete(key);
     for (const [what, ofOld, ofNew] of [
       ['invalid', ...invalid],
       ['changed', ...changed],
-      [
-        'narrowed',
-        new Map(narrowed),
-        new Map([...invalid[1]].filter(([, { rule }]) => isCompared && isTypeRule(rule))),
-      ],
+      ...(narrowed ? [['narrowed', ...narrowed] as const] : []),
     ] as const) {
       for (const [key, { path, rule }] of new Map([...ofOld, ...ofNew])) {
-        const shares = { old: shareOf(ofOld.get(key), before), new: shareOf(ofNew.get(key), after) };
+        const shares = { oldShare: shareOf(ofOld.get(key), oldBody), newShare: shareOf(ofNew.get(key), newBody) };
         addObservation(into, { status, path: path.text, what, detail: rule, declares: declaredAt(path), ...shares });
       }
     }
@@ -234,9 +247,9 @@ function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPat
  */
 function countOwners(pointer: string, body: unknown): number {
   const keys = pointer.split('/').slice(1);
-  const owners = keys.at(-1) === '*' ? keys : keys.slice(0, -1);
+  const ownerKeys = keys.at(-1) === '*' ? keys : keys.slice(0, -1);
   let values = [body];
-  for (const key of owners) {
+  for (const key of ownerKeys) {
     const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
     values = values.flatMap((value) => {
       if (isList(value)) return key === '*' ? value : [];
@@ -259,9 +272,9 @@ function statusListing({ hasRoute, hasStatus }: ListedResponse, { isKnown }: Con
   return hasRoute ? (hasStatus ? 'optional' : 'unlisted') : 'no route';
 }
 
-function meaningIn(contract: ContractResponses, schema: Located | undefined) {
+function schemaIn(contract: ContractResponses, place: Located | undefined) {
   try {
-    return schema && contract.meaningOf(schema);
+    return place && contract.schemaAt(place);
   } catch (error) {
     if (error instanceof CompareError) return undefined;
     throw error;

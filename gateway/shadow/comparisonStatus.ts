@@ -10,9 +10,9 @@ export interface ShadowStatus {
   readonly state: 'running' | 'broken' | 'stopped' | 'over';
   /** RFC 3339 */
   readonly until: string;
-  /** By kind (`shadow`, `control`) and outcome, since the start. */
+  /** Kind (`shadow`, `control`) → outcome → number of copies since the start. */
   readonly copies: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Samples by the reason why they were not sent or compared, since the start. */
+  /** Reason → number of samples that were not sent or compared for it, since the start. */
   readonly dropped: Readonly<Record<string, number>>;
 }
 

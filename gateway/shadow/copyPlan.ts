@@ -71,14 +71,14 @@ export function planOf(
 
 /** How paths of `version` become paths of `to`: through `moved` if `to` is a successor. Otherwise the paths stay the same. */
 export function pathBetween(version: Version, to: Version, snapshot: Snapshot): SuccessorPath {
-  const towards = (from: Version): SuccessorPath | undefined => {
+  const pathFrom = (from: Version): SuccessorPath | undefined => {
     if (from === to) return pathEndingAt(to);
     const next = nextVersion(from, snapshot);
     // A successor is a higher major, so the recursion ends.
-    const pathFromNext = next && next.major <= to.major ? towards(next) : undefined;
+    const pathFromNext = next && next.major <= to.major ? pathFrom(next) : undefined;
     return next && pathFromNext && prependStep(from, next, pathFromNext);
   };
-  return towards(version) ?? pathEndingAt(to);
+  return pathFrom(version) ?? pathEndingAt(to);
 }
 
 /** Whether `deny` lists the route. A GET in `deny` includes HEAD. */
@@ -100,6 +100,7 @@ const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
 export function overridesMethod(fields: string, query: string): boolean {
   for (const [, name = ''] of /method/i.test(fields) ? fields.matchAll(/^([^:\r\n]*method[^:\r\n]*):/gim) : [])
     if (overridingNames.has(lettersOf(name))) return true;
+  // Without an m, even an encoded one, no parameter name can contain `method`.
   if (!/[m%]/i.test(query)) return false;
   return parametersOf(query).some(([name, value]) => {
     const letters = lettersOf(name);
@@ -116,9 +117,9 @@ function parametersOf(query: string): [name: string, value: string][] {
 }
 
 // Credentials of a scheme (RFC 9110 §11.4), or the start of a JSON Web Token.
-const secretValue = /^\s*(?:(?:bearer|basic|digest|dpop|hawk|negotiate|ntlm|token)(?:[\s+]|%20)|(?-i:eyJ))/i;
+const secretAtStart = /^\s*(?:(?:bearer|basic|digest|dpop|hawk|negotiate|ntlm|token)(?:[\s+]|%20)|(?-i:eyJ))/i;
 // A JSON Web Token, a bearer token, or a key with one of the prefixes by which scanners find leaked keys.
-const secretText =
+const secretAnywhere =
   /(?<![\w-])(?:eyJ[\w-]+\.[\w-]+\.|[Bb]earer(?:[\s+]|%20)|[rs]k_(?:live|test)_|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA[0-9A-Z]{12}|-----BEGIN)/;
 
 /** Whether a request must not be copied, because its path or query contains a secret. `query`: without `?`. */
@@ -128,19 +129,21 @@ export function hasForbiddenSecret({ settings, secrets }: CopyPlan, path: string
 
 /** Whether the path or the query contains a secret. `query`: without `?`. */
 export function containsSecret(secrets: SecretNames, path: string, query: string): boolean {
-  if (redactPath(path, secrets) !== path || secretText.test(path)) return true;
+  if (redactPath(path, secrets) !== path || secretAnywhere.test(path)) return true;
   if (query === '') return false;
-  if (redactQuery(query, secrets) !== query || secretText.test(query)) return true;
-  return parametersOf(query).some((texts) => texts.some((text) => secretValue.test(text) || secretText.test(text)));
+  if (redactQuery(query, secrets) !== query || secretAnywhere.test(query)) return true;
+  return parametersOf(query).some((texts) =>
+    texts.some((text) => secretAtStart.test(text) || secretAnywhere.test(text)),
+  );
 }
 
-// A copy must get the whole response, not a 304 or a part.
-const notCopied = /^(?:if-|range$|accept-encoding$|x-shadow$)/;
+// A copy must get the whole response, not a 304 or a part. The last two fields are set anew for each copy.
+const neverCopiedFields = /^(?:if-|range$|accept-encoding$|x-shadow$)/;
 // With `credentials: drop`, only two kinds of fields are copied: those on which responses usually depend, and those of the contract.
-const usuallyNeeded = /^(?:accept(?:-[a-z]+)*|user-agent|content-(?:language|type)|prefer|x-requested-with)$/;
+const usuallyNeededFields = /^(?:accept(?:-[a-z]+)*|user-agent|content-(?:language|type)|prefer|x-requested-with)$/;
 // These are not copied even if the contract lists them. They identify the client, by its address or by another property, and many of
 // them are set by proxies. Client-Cert: RFC 9440. DPoP: RFC 9449.
-const personal =
+const personalFields =
   /^(?:authorization|cookie|from|referer|forwarded|via|dpop|baggage)$|(?:^|-)(?:forwarded|client|remote|user|account|email|certs?|oidc|ip|clientip|socketip|addr|address|principal|identity|webauth|fdid|device-id)(?:-|$)|^(?:x-)?ssl-/;
 
 interface CopiedRequest {
@@ -161,7 +164,7 @@ export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly s
     const name = line.slice(0, Math.max(0, colon));
     const value = line.slice(colon + 2);
     const lowerName = name.toLowerCase();
-    if (lowerName === '' || notCopied.test(lowerName)) continue;
+    if (lowerName === '' || neverCopiedFields.test(lowerName)) continue;
     if (passesCredentials || isAnonymous(plan, lowerName, value)) fields.push(name, value);
   }
   if (passesCredentials) fields.push('X-Forwarded-For', request.clientAddress);
@@ -176,7 +179,9 @@ export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly s
 
 /** Whether a field may be copied with `credentials: drop`. `name`: in lower case. */
 function isAnonymous({ version, identifying, secrets }: CopyPlan, name: string, value: string): boolean {
-  const isListed = usuallyNeeded.test(name) || (version.contract?.headers.includes(name) && !personal.test(name));
-  if (!isListed || identifying.has(name) || secretValue.test(value) || secretText.test(value)) return false;
+  const isListed =
+    usuallyNeededFields.test(name) || (version.contract?.headers.includes(name) && !personalFields.test(name));
+  if (!isListed || identifying.has(name) || secretAtStart.test(value) || secretAnywhere.test(value)) return false;
+  // A name that is redacted in logs is a secret.
   return redactQuery(`${name}=1`, secrets) === `${name}=1`;
 }

@@ -31,7 +31,7 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
   const { version, now } = question;
   const allRows = (await queries.evidence?.of(version)) ?? [];
   const { rows, isCurrent } = latestEvidence(allRows, snapshot, version);
-  const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, own]) => routeDrift(route, own));
+  const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, routeRows]) => routeDrift(route, routeRows));
   const findingCount = routes.reduce((sum, { finding_count: ofRoute }) => sum + ofRoute, 0);
   const responses = routes.reduce((sum, one) => sum + one.responses, 0);
   return {

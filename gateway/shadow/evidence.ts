@@ -7,9 +7,9 @@ const comparisonMethod = 4;
 // With fewer pairs, a missing field or another type proves nothing.
 export const leastPairs = 20;
 // A difference counts if it occurs by chance with at most this probability. 20 of 20 pairs that differ in one direction are just enough.
-const improbable = 1e-6;
+const maxChance = 1e-6;
 // The same for noise. There are few control pairs, so a higher probability is accepted.
-export const improbableNoise = 0.01;
+export const maxNoiseChance = 0.01;
 // A difference counts if the share of the property changes by at least this, on average over the pairs.
 export const leastChange = 0.1;
 
@@ -37,16 +37,16 @@ export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): numb
  * The sign test: whether more pairs differ in `direction` than chance explains. True if this many pairs or
  * more would differ in `direction` with a probability of at most `limit`, if both directions were equally probable.
  */
-export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = improbable): boolean {
+export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = maxChance): boolean {
   const differing = row.oldMore + row.newMore;
   const opposite = differing - row[direction];
   if (opposite >= row[direction]) return false;
-  // log of the sum of binomial(differing, k) for k up to `opposite`, relative to 2^differing.
-  let term = -differing * Math.LN2;
-  let total = Math.exp(term);
+  // `logTerm`: the logarithm of binomial(differing, k) / 2^differing. `total`: the sum of these terms for k up to `opposite`.
+  let logTerm = -differing * Math.LN2;
+  let total = Math.exp(logTerm);
   for (let k = 1; k <= opposite && total <= limit; k += 1) {
-    term += Math.log(differing - k + 1) - Math.log(k);
-    total += Math.exp(term);
+    logTerm += Math.log(differing - k + 1) - Math.log(k);
+    total += Math.exp(logTerm);
   }
   return total <= limit;
 }
@@ -64,7 +64,10 @@ export function propertyKeyOf({ status, path, what, detail }: EvidenceRow): stri
   return [status, path, what, detail].join('\0');
 }
 
-/** Identifies the evidence of two contracts and an adapter. A change of one of them starts new evidence. Digests: of the contract files. */
+/**
+ * Identifies the evidence of two contracts and an adapter. A change of one of them starts new evidence. The digests are those of
+ * the contract files.
+ */
 export function evidenceHash(digest: string | undefined, toDigest: string | undefined, adapterHash = ''): string {
   const parts = [comparisonMethod, digest ?? '', toDigest ?? '', adapterHash];
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);

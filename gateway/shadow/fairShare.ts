@@ -26,12 +26,13 @@ interface FairShareSettings {
 export class FairShare {
   readonly #sampledShare: number;
   readonly #rate: number;
-  readonly #mostPerSecond: number;
+  /** The limit of `#allowedByRate`: the samples of one second, and at least 2. */
+  readonly #mostByRate: number;
   readonly #random: () => number;
   /** Samples that the share of requests allows now. */
-  #byShare = 0;
+  #allowedByShare = 0;
   /** Samples that the rate allows now. */
-  #byRate: number;
+  #allowedByRate: number;
   /** Requests that may be looked up now, at most those of a tenth of a second. */
   #lookUps: number;
   readonly #mostLookUps: number;
@@ -47,8 +48,8 @@ export class FairShare {
   constructor({ sample, rate }: FairShareSettings, random: () => number = Math.random) {
     this.#sampledShare = sample;
     this.#rate = rate;
-    this.#mostPerSecond = Math.max(2, rate);
-    this.#byRate = this.#mostPerSecond;
+    this.#mostByRate = Math.max(2, rate);
+    this.#allowedByRate = this.#mostByRate;
     this.#lookUpRate = Math.max(fewestLookUps, rate * lookUpsPerSample);
     this.#mostLookUps = this.#lookUpRate / 10;
     this.#lookUps = this.#mostLookUps;
@@ -58,10 +59,10 @@ export class FairShare {
   /** Counts a request. @returns whether `take` may sample it. `now`: monotonic ms */
   admits(now: number): boolean {
     // At random, because a client may repeat a sequence of requests, and a fixed interval could select the same one each time.
-    if (this.#random() < this.#sampledShare) this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
-    if (this.#byShare < 1) return false;
+    if (this.#random() < this.#sampledShare) this.#allowedByShare = Math.min(mostSavedUp, this.#allowedByShare + 1);
+    if (this.#allowedByShare < 1) return false;
     this.#refill(now);
-    if (this.#byRate < 1) return false;
+    if (this.#allowedByRate < 1) return false;
     // While at least half of the look-ups are left, every request is looked up. Below that, only a share of the requests.
     if (this.#random() * this.#mostLookUps > 2 * this.#lookUps) return false;
     this.#lookUps -= 1;
@@ -73,13 +74,13 @@ export class FairShare {
     const entry = this.#entryOf(client, route);
     const taken = this.#taken.get(entry) ?? 0;
     // Slightly more than the real number, so that the first entry also counts as average and cannot take the reserve.
-    const entries = this.#taken.size + 0.1;
-    const hasItsShare = taken * entries > this.#totalTaken;
+    const entryCount = this.#taken.size + 0.1;
+    const hasItsShare = taken * entryCount > this.#totalTaken;
     if (hasItsShare && this.#isOnlyReserveLeft()) return false;
     this.#taken.set(entry, taken + 1);
     this.#totalTaken += 1;
-    this.#byShare -= 1;
-    this.#byRate -= 1;
+    this.#allowedByShare -= 1;
+    this.#allowedByRate -= 1;
     return true;
   }
 
@@ -88,21 +89,23 @@ export class FairShare {
    * not tried again and again.
    */
   giveBack(): void {
-    this.#byShare = Math.min(mostSavedUp, this.#byShare + 1);
-    this.#byRate = Math.min(this.#mostPerSecond, this.#byRate + 1);
+    this.#allowedByShare = Math.min(mostSavedUp, this.#allowedByShare + 1);
+    this.#allowedByRate = Math.min(this.#mostByRate, this.#allowedByRate + 1);
   }
 
   /** Whether only the reserve is left. If all requests are to be sampled (`sample` is 1), the share of requests has no reserve. */
   #isOnlyReserveLeft(): boolean {
     const reservedOfShare = (mostSavedUp / 2) * (1 - this.#sampledShare);
-    const reservedOfRate = this.#mostPerSecond / 4;
-    return this.#byShare < 1 + reservedOfShare || this.#byRate < Math.min(this.#mostPerSecond, 1 + reservedOfRate);
+    const reservedOfRate = this.#mostByRate / 4;
+    return (
+      this.#allowedByShare < 1 + reservedOfShare || this.#allowedByRate < Math.min(this.#mostByRate, 1 + reservedOfRate)
+    );
   }
 
   #refill(now: number): void {
     const elapsed = Number.isNaN(this.#refilledAt) ? 0 : now - this.#refilledAt;
     this.#refilledAt = now;
-    this.#byRate = Math.min(this.#mostPerSecond, this.#byRate + (elapsed / 1000) * this.#rate);
+    this.#allowedByRate = Math.min(this.#mostByRate, this.#allowedByRate + (elapsed / 1000) * this.#rate);
     this.#lookUps = Math.min(this.#mostLookUps, this.#lookUps + (elapsed / 1000) * this.#lookUpRate);
     if (now < this.#periodEndsAt) return;
     this.#periodEndsAt = now + periodMs;

@@ -29,8 +29,8 @@ export interface PathBudget {
 export class BodyPath {
   /** As in a JSON Pointer: `/drinks/*`. */
   readonly text: string;
-  readonly old: Listing;
-  readonly new: Listing;
+  readonly oldListing: Listing;
+  readonly newListing: Listing;
   /** The types that were seen at this path, in the old or the new responses. */
   readonly types = new Set<ShapeType>();
   readonly #oldSchemas: PossibleSchemas;
@@ -49,8 +49,8 @@ export class BodyPath {
     depth: number,
   ) {
     this.text = text;
-    this.old = oldListing;
-    this.new = newListing;
+    this.oldListing = oldListing;
+    this.newListing = newListing;
     this.#oldSchemas = oldSchemas;
     this.#newSchemas = newSchemas;
     this.#budget = budget;
@@ -102,10 +102,10 @@ export class BodyPath {
   addListed(ancestors: ReadonlySet<Schema> = new Set()): void {
     const schemas = [...(this.#oldSchemas ?? []), ...(this.#newSchemas ?? [])];
     if (schemas.some((schema) => ancestors.has(schema))) return;
-    const withThese = new Set([...ancestors, ...schemas]);
+    const ancestorsAndThese = new Set([...ancestors, ...schemas]);
     for (const key of new Set(schemas.flatMap(({ view }) => [...view.properties.keys()])))
-      this.field(key)?.addListed(withThese);
-    if (schemas.some((schema) => itemSchemas(schema).length > 0)) this.items()?.addListed(withThese);
+      this.field(key)?.addListed(ancestorsAndThese);
+    if (schemas.some((schema) => itemSchemas(schema).length > 0)) this.items()?.addListed(ancestorsAndThese);
   }
 
   /** Whether a contract describes the object as a map, whose keys are data. */
@@ -125,9 +125,9 @@ export class BodyPath {
       return undefined;
     }
     this.#budget.left -= 1;
-    const childSchemas = [this.#oldSchemas, this.#newSchemas].map((schemas) => describedBelow(schemas, schemasBelow));
-    const listings = [this.old, this.new].map((listing, index) =>
-      listingBelow(listing, [this.#oldSchemas, this.#newSchemas][index], childSchemas[index], name),
+    const childSchemas = [this.#oldSchemas, this.#newSchemas].map((schemas) => schemasOfChild(schemas, schemasBelow));
+    const listings = [this.oldListing, this.newListing].map((listing, index) =>
+      listingOfChild(listing, [this.#oldSchemas, this.#newSchemas][index], childSchemas[index], name),
     );
     const text = `${this.text}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
     const child = new BodyPath(
@@ -142,7 +142,7 @@ export class BodyPath {
   }
 }
 
-function describedBelow(
+function schemasOfChild(
   schemas: PossibleSchemas,
   schemasBelow: (schema: Schema) => readonly SubschemaRef[] | undefined,
 ): PossibleSchemas {
@@ -150,7 +150,7 @@ function describedBelow(
   return below && [...new Set(below.flatMap((one) => orNone(() => withAlternatives(one.schema))))];
 }
 
-function listingBelow(parent: Listing, schemas: PossibleSchemas, below: PossibleSchemas, name: string): Listing {
+function listingOfChild(parent: Listing, schemas: PossibleSchemas, below: PossibleSchemas, name: string): Listing {
   if (parent === 'no schema' || parent === 'unlisted') return parent;
   if (below === undefined || below.length === 0) return 'unlisted';
   if (name === '*') return 'optional';
@@ -191,8 +191,8 @@ function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
   const patterns = [...view.conditions]
     .filter(([name]) => name.startsWith('patternProperties/'))
     .map(([, one]) => one.ref);
-  const isOfAnything = value === true || (isMap(value) && Object.keys(value).length === 0);
-  if (additional === undefined || value === false || isOfAnything) return patterns;
+  const isAnyValue = value === true || (isMap(value) && Object.keys(value).length === 0);
+  if (additional === undefined || value === false || isAnyValue) return patterns;
   return [...patterns, additional];
 }
 
@@ -201,15 +201,15 @@ export function looksLikeName(key: string): boolean {
   if (!/^[@$_]{0,2}[A-Za-z][\w$:-]{0,47}$/.test(key) || key.includes('::')) return false;
   const digits = key.match(/\d/g)?.length ?? 0;
   const isHash = /^[\da-f]{8,}$/i.test(key) && digits > 0;
-  const changesOfKind = key.match(/[a-z]\d|\d[a-z]/gi)?.length ?? 0;
-  return digits < 3 && !isHash && changesOfKind < 3 && !isMixed(key);
+  const letterDigitChanges = key.match(/[a-z]\d|\d[a-z]/gi)?.length ?? 0;
+  return digits < 3 && !isHash && letterDigitChanges < 3 && !isMixed(key);
 }
 
 /** Whether a part of a key changes between small letters, capitals and digits more often than words do: `QWxhZGRpbjpvcGVu`. */
 function isMixed(key: string): boolean {
-  const words = /(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Z])(?=\d)|(?<=\d)(?=[A-Za-z])/;
+  const wordStart = /(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Z])(?=\d)|(?<=\d)(?=[A-Za-z])/;
   return key.split(/[^A-Za-z\d]/).some((part) => {
-    const count = part.split(words).length;
-    return part.length >= 12 && count >= 6 && part.length < 3 * count;
+    const wordCount = part.split(wordStart).length;
+    return part.length >= 12 && wordCount >= 6 && part.length < 3 * wordCount;
   });
 }

@@ -49,12 +49,12 @@ export interface SilentSide {
 export interface ReplayOutcome {
   readonly rows: readonly EvidenceRow[];
   /** Route of the old version, `GET /drinks/{id}` → template in the new version; undefined: it has none. */
-  readonly sent: ReadonlyMap<string, string | undefined>;
+  readonly newTemplates: ReadonlyMap<string, string | undefined>;
   /** Whether the old version answered at least one request with a status below 400. */
   readonly hasSuccess: boolean;
   /** The routes that were not compared, each with the reason. */
   readonly uncompared: readonly UncomparedRoute[];
-  /** The server that stopped answering, so that the other requests were not sent. */
+  /** The server that stopped answering, so that the remaining requests were not sent. */
   readonly gone: SilentSide | undefined;
 }
 
@@ -62,6 +62,7 @@ export interface ReplayOutcome {
 const fewestPairs = 40;
 // Some differences count only if 20 pairs differ. If only one request of a route causes them, it must be sent more than 20 times.
 const usualRepeat = 24;
+// The most pairs of one route to which `usualRepeat` may lead.
 const mostRepeatedPairs = 100;
 const mostInFlight = 4;
 // A request that fails this often is not sent again.
@@ -98,6 +99,7 @@ class Replay {
   readonly #options: ReplayOptions;
   readonly #senders: Readonly<Record<'old' | 'new', CopySender>>;
   readonly #planned: PlannedRequest[] = [];
+  /** The routes of requests that cannot be sent. */
   readonly #unsent: UncomparedRoute[] = [];
   /** Route → its comparison. */
   readonly #compared = new Map<string, ComparedRoute>();
@@ -105,7 +107,7 @@ class Replay {
   readonly #uncompared = new Map<string, Set<string>>();
   /** Route → the statuses that the old version answered. */
   readonly #statuses = new Map<string, Set<number>>();
-  readonly #answered = { old: false, new: false };
+  readonly #hasAnswered = { old: false, new: false };
   readonly #failuresInRow = { old: 0, new: 0 };
   /** When the next pair may be sent, monotonic ms. */
   #nextPairAt = 0;
@@ -152,7 +154,7 @@ class Replay {
     });
     return {
       rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
-      sent: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
+      newTemplates: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
       hasSuccess: [...this.#statuses.values()].some((statuses) => [...statuses].some((status) => status < 400)),
       uncompared: [...this.#unsent, ...failed, ...onlyErrors],
       gone: this.#gone,
@@ -219,7 +221,7 @@ class Replay {
     const address = { target: url.origin, host: url.host, path: base + segment + target, prefix: '' };
     const result = await this.#senders[side].send(request.method, address, this.#fieldsOf(request));
     if (typeof result !== 'string') {
-      this.#answered[side] = true;
+      this.#hasAnswered[side] = true;
       this.#failuresInRow[side] = 0;
       return result;
     }
@@ -240,12 +242,12 @@ class Replay {
     planned.failures += 1;
     this.#noteUncompared(planned.route, `the ${side} version: ${reasons[result]}`);
     const isResponse = result === 'body' || result === 'coding' || lastFailure.startsWith('status ');
-    if (isResponse) this.#answered[side] = true;
+    if (isResponse) this.#hasAnswered[side] = true;
     if (result === 'body' || result === 'coding') return;
     this.#failuresInRow[side] += 1;
     const count = this.#failuresInRow[side];
     const failuresNeeded = Math.min(failuresUntilSilent, this.#planned.length * mostFailures);
-    if (!this.#answered[side] && count >= failuresNeeded) this.silent ??= { side, reason: reasons[result] };
+    if (!this.#hasAnswered[side] && count >= failuresNeeded) this.silent ??= { side, reason: reasons[result] };
     else if (count >= failuresUntilGone) this.#gone ??= { side, reason: reasons[result] };
   }
 

@@ -15,7 +15,7 @@ import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';
 import { countsOf, differenceInWords, routeJson, summaryOf } from './report.ts';
 
-const mostNotes = 20;
+const mostUnlistedNotes = 20;
 
 /** The JSON of `replay`. */
 export function replayReport({ old: oldSide, new: newSide, versions, notes }: ReplayOptions, outcome: ReplayOutcome) {
@@ -40,11 +40,11 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
     pairs,
     /** False: the old version answered only with errors. Two equal errors prove nothing. */
     has_success: outcome.hasSuccess,
-    /** The differences of each class. */
+    /** The number of differences of each class. */
     counts,
     routes: routes.map((route) => {
       const { requests: _requests, ...json } = routeJson(route, undefined);
-      return { ...json, to: outcome.sent.get(route.route) ?? null };
+      return { ...json, to: outcome.newTemplates.get(route.route) ?? null };
     }),
     /** What was not compared, and why. */
     no_evidence: [...new Map(outcome.uncompared.map((one) => [`${one.route} ${one.why}`, one])).values()],
@@ -58,15 +58,15 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
 
 export type ReplayReport = ReturnType<typeof replayReport>;
 
-/** Routes that the contract of the old version does not have: spelling mistakes, or undocumented routes. */
+/** Notes about routes that the contract of the old version does not have: they are misspelt or undocumented. */
 function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], outcome: ReplayOutcome): string[] {
   if (contract.documents === undefined) return [];
-  const requestedRoutes = new Set([...outcome.sent.keys(), ...outcome.uncompared.map(({ route }) => route)]);
+  const requestedRoutes = new Set([...outcome.newTemplates.keys(), ...outcome.uncompared.map(({ route }) => route)]);
   const unlisted = [...requestedRoutes].filter((route) => {
     const [method = '', template] = route.split(' ');
     return contract.routeOf(method, template) === undefined;
   });
-  const notes = unlisted.slice(0, mostNotes).map((route) => {
+  const notes = unlisted.slice(0, mostUnlistedNotes).map((route) => {
     const suggestion = nearest(route.split(' ')[1] ?? '', contract.templates);
     return `The contract of /${version} does not have ${route}.${suggestion === undefined ? '' : ` Did you mean ${suggestion}?`}`;
   });
@@ -144,9 +144,9 @@ function locationIn(
   sarifOptions: ReplaySarifOptions,
 ): SarifResult['locations'][0] {
   const [method = '', template] = route.split(' ');
-  const found = versions.new.routeOf(method, to ?? undefined) ?? versions.old.routeOf(method, template);
-  if (found === undefined)
+  const listedRoute = versions.new.routeOf(method, to ?? undefined) ?? versions.old.routeOf(method, template);
+  if (listedRoute === undefined)
     return { physicalLocation: { artifactLocation: { uri: uriOf(sarifOptions.file, sarifOptions) } } };
-  const { place } = found.operation;
+  const { place } = listedRoute.operation;
   return locationOf({ place }, positionsOf(place.file, [place]).get(place), sarifOptions);
 }

@@ -59,7 +59,7 @@ export class ReplayedContract {
     return new Map(placed.map((one) => [String(below(one, 'name').value), one]));
   }
 
-  /** The values that the contract has for a parameter: the examples, or else the default, or else the allowed values. */
+  /** The values that the contract has for a parameter: the examples, or else defaults and constants, or else the allowed values. */
   examplesOf(parameter: Located): unknown[] {
     const { documents } = this;
     if (documents === undefined) return [];
@@ -84,15 +84,15 @@ export class ReplayedContract {
     );
   }
 
-  /** Returns a function that generates values for the schema of a parameter, or for `type` without a schema; undefined: none is possible. */
+  /** Returns a generator of values for the schema of a parameter, or for `type` without a schema. Undefined: no value is found. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemaOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
     const sampler = new SchemaSampler(this.#bundle?.named ?? {}, 1, 'request');
-    const limited = withSimpleValues(typeof bundled === 'object' ? bundled : {}, type);
+    const simpleSchema = withSimpleValues(typeof bundled === 'object' ? bundled : {}, type);
     return () => {
       try {
-        return sampler.next(limited);
+        return sampler.next(simpleSchema);
       } catch (error) {
         if (error instanceof TooManyBranches) return undefined;
         throw error;
@@ -149,7 +149,7 @@ export interface ReplayedVersions {
   readonly old: ReplayedContract;
   readonly new: ReplayedContract;
   /** Translates a path of the old version to the new version. Undefined: the path has no counterpart. */
-  readonly moved: (path: string) => string | undefined;
+  readonly toNewPath: (path: string) => string | undefined;
 }
 
 /** Completes a request with values from the contracts. @throws CompareError for a broken `$ref` */
@@ -160,7 +160,7 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   const route = `${method} ${templateFor(path)}`;
   if (to === null) return { route, why: 'it has no counterpart in the new version' };
   /** Name of a path parameter → its values. */
-  const valuesInPath = new Map<string, Values>();
+  const valuesInPath = new Map<string, ValuesOfRound>();
   for (const parameter of request.pathParameters) {
     const values = pathValues(parameter, request, versions);
     if (values === undefined)
@@ -171,15 +171,13 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     valuesInPath.set(parameter.name, values);
   }
   const operation = old.routeOf(method, old.templateOf(path));
-  const [declaredQuery, declaredHeaders] = [
-    old.parametersOf(operation, 'query'),
-    old.parametersOf(operation, 'header'),
-  ];
-  const query = withRequired(request.query, declaredQuery).map((one): [string, Values] => [
+  const declaredQuery = old.parametersOf(operation, 'query');
+  const declaredHeaders = old.parametersOf(operation, 'header');
+  const query = withRequired(request.query, declaredQuery).map((one): [string, ValuesOfRound] => [
     one.name,
     valuesFor(one, old, declaredQuery.get(one.name), true),
   ]);
-  const headers = withRequired(request.headers, declaredHeaders).map((one): [string, Values] => [
+  const headers = withRequired(request.headers, declaredHeaders).map((one): [string, ValuesOfRound] => [
     one.name,
     valuesFor(one, old, findHeader(declaredHeaders, one.name), false),
   ]);
@@ -187,10 +185,10 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     const oldPath = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
       encoded(valuesInPath.get(name)?.(round)[0] ?? ''),
     );
-    const newPath = to === undefined ? versions.moved(oldPath) : translatePath(oldPath, path, to);
+    const newPath = to === undefined ? versions.toNewPath(oldPath) : translatePath(oldPath, path, to);
     if (newPath === undefined) return undefined;
-    const pairs = query.flatMap(([name, values]) => values(round).map((value) => `${encoded(name)}=${encoded(value)}`));
-    const search = pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+    const parts = query.flatMap(([name, values]) => values(round).map((value) => `${encoded(name)}=${encoded(value)}`));
+    const search = parts.length === 0 ? '' : `?${parts.join('&')}`;
     return {
       method,
       template: templateFor(oldPath),
@@ -208,10 +206,8 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   if (firstRequest === undefined) return { route, why: 'it has no counterpart in the new version' };
   // The new version would refuse a request without a parameter that its contract requires.
   const newDeclaredQuery = versions.new.parametersOf(versions.new.routeOf(method, firstRequest.toTemplate), 'query');
-  const [missing] = withRequired(
-    query.map(([name]) => named(name)),
-    newDeclaredQuery,
-  ).slice(query.length);
+  const queryNames = query.map(([name]) => name);
+  const [missing] = missingRequired(queryNames, newDeclaredQuery);
   if (missing !== undefined)
     return {
       route,
@@ -220,28 +216,28 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   return (round) => requestOf(round) ?? firstRequest;
 }
 
-/** The values of a parameter in one round. Empty: the parameter is not sent. */
-type Values = (round: number) => readonly string[];
+/** Returns the values of a parameter in one round. Empty: the parameter is not sent. */
+type ValuesOfRound = (round: number) => readonly string[];
 
 /** Only values from the file and from the contracts, because both versions would answer 404 for a guessed value. */
 function pathValues(
   { name, values }: NamedParameter,
   { method, path, to }: RecordedRequest,
   versions: ReplayedVersions,
-): Values | undefined {
+): ValuesOfRound | undefined {
   if (values !== undefined) return () => values;
-  const newPath = typeof to === 'string' ? translatePath(path, path, to) : versions.moved(path);
+  const newPath = typeof to === 'string' ? translatePath(path, path, to) : versions.toNewPath(path);
   for (const [contract, pathInContract] of [
     [versions.old, path],
     [versions.new, newPath],
   ] as const) {
     const template = pathInContract === undefined ? undefined : contract.templateOf(pathInContract);
     if (template === undefined || pathInContract === undefined) continue;
-    const [ownName] = valuesOf(pathInContract, template).find(([, value]) => value === `{${name}}`) ?? [];
+    const [nameInContract] = valuesOf(pathInContract, template).find(([, value]) => value === `{${name}}`) ?? [];
     const parameter =
-      ownName === undefined
+      nameInContract === undefined
         ? undefined
-        : contract.parametersOf(contract.routeOf(method, template), 'path').get(ownName);
+        : contract.parametersOf(contract.routeOf(method, template), 'path').get(nameInContract);
     const examples = parameter ? contract.examplesOf(parameter).filter(isScalar).map(String) : [];
     // An empty segment, `.` or `..` would change the path.
     const usableExamples = examples.filter((text) => !/^\.{0,2}$/.test(text));
@@ -255,7 +251,7 @@ function valuesFor(
   contract: ReplayedContract,
   parameter: Located | undefined,
   mayGenerate: boolean,
-): Values {
+): ValuesOfRound {
   if (values !== undefined) return () => values;
   const examples = parameter ? contract.examplesOf(parameter) : [];
   if (examples.length > 0) return (round) => serialized(examples[round % examples.length], parameter);
@@ -266,14 +262,19 @@ function valuesFor(
 
 /** Adds the parameters that the contract requires and the request does not have. */
 function withRequired(given: readonly NamedParameter[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
-  const names = new Set(given.map(({ name }) => name.toLowerCase()));
-  const missing = [...parameters].filter(
-    ([name, one]) => below(one, 'required').value === true && !names.has(name.toLowerCase()),
-  );
-  return [...given, ...missing.map(([name]) => named(name))];
+  const givenNames = given.map(({ name }) => name);
+  return [...given, ...missingRequired(givenNames, parameters)];
 }
 
-function named(name: string): NamedParameter {
+function missingRequired(givenNames: readonly string[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
+  const lowerNames = new Set(givenNames.map((name) => name.toLowerCase()));
+  const missing = [...parameters].filter(
+    ([name, one]) => below(one, 'required').value === true && !lowerNames.has(name.toLowerCase()),
+  );
+  return missing.map(([name]) => parameterWithoutValue(name));
+}
+
+function parameterWithoutValue(name: string): NamedParameter {
   return { name, type: 'string', values: undefined };
 }
 

@@ -57,7 +57,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     last: routes.length > 0 ? rfc3339(Math.max(...lasts)) : null,
     /** The start of the period in which `requests` of the routes are counted. */
     used_since: rfc3339(now - quiet),
-    /** The differences of each class. */
+    /** The number of differences of each class. */
     counts,
     route_count: routes.length,
     routes: routes
@@ -139,7 +139,7 @@ export interface ProvenRoute {
   readonly last: number;
 }
 
-/** How well the routes of a version were compared under one hash, by route: `GET /drinks/{id}`. */
+/** Route (`GET /drinks/{id}`) → how well it was compared. Only the evidence of this kind and hash counts. */
 export async function evidenceOf(
   queries: Pick<UsageQueries, 'evidence'>,
   name: string,
@@ -166,7 +166,7 @@ export async function missingAdapterProof(
   adapter: BeginningAdapter,
   since: number,
 ): Promise<string | undefined> {
-  const { version, contract, fromContract, hash, pairs, routes } = adapter;
+  const { version, contract, fromContract, hash, pairs: neededPairs, routes: adaptedRoutes } = adapter;
   const used = await queries.routes(version, since);
   const kind = 'adapter';
   const proven = await evidenceOf(queries, version, { kind, hash: evidenceHash(contract, fromContract, hash) });
@@ -176,11 +176,11 @@ export async function missingAdapterProof(
     .filter((row) => !onlyFails(row) && !row.route.startsWith('OPTIONS '))
     .map(({ route }) => route.replace(/^HEAD /, 'GET '));
   const missing = [...new Set(routesInUse)].flatMap((route) => {
-    if (!routes.includes(route)) return [`${route} is in use and not adapted`];
+    if (!adaptedRoutes.includes(route)) return [`${route} is in use and not adapted`];
     if (!route.startsWith('GET ')) return [];
     const { pairs: compared = 0, undeclared = 0 } = proven.get(route) ?? {};
     if (undeclared > 0) return [`${route} has ${plural(undeclared, 'undeclared difference')}`];
-    return compared < pairs ? [`${route} has ${compared} of ${pairs} comparisons`] : [];
+    return compared < neededPairs ? [`${route} has ${compared} of ${neededPairs} comparisons`] : [];
   });
   if (missing.length === 0) return undefined;
   const more = missing.length - maxNamedRoutes;
@@ -210,9 +210,9 @@ function chooseEvidence(
   { versions }: Snapshot,
   name: string,
 ): ChosenEvidence | undefined {
-  const shadowed = allRows.filter(({ kind }) => kind === 'shadow' || kind === 'control');
+  const shadowRows = allRows.filter(({ kind }) => kind === 'shadow' || kind === 'control');
   const version = versions.get(name);
-  const groups = [...Map.groupBy(shadowed, ({ to, hash }) => `${to} ${hash}`).values()].map((rows) => {
+  const groups = [...Map.groupBy(shadowRows, ({ to, hash }) => `${to} ${hash}`).values()].map((rows) => {
     const to = rows[0]?.to ?? '';
     const hash = evidenceHash(version?.contract?.digest, versions.get(to)?.contract?.digest);
     return { to, rows, isCurrent: rows[0]?.hash === hash, last: Math.max(...rows.map(({ last }) => last)) };

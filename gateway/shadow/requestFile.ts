@@ -116,6 +116,7 @@ function faultInWords({
   params: Record<string, unknown>;
   message?: string | undefined;
 }): string {
+  // `/requests/0/to` → `requests[0].to`
   const place = instancePath
     .replace(/\/(\d+)/g, '[$1]')
     .replaceAll('/', '.')

@@ -27,19 +27,20 @@ export class ContractResponses {
   readonly #documents: Documents | undefined;
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #schemas: Schemas | undefined;
+  /** Method, template, status and media type → what the contract states. */
   readonly #listed = new Map<string, ListedResponse>();
   /** Accepts unlisted fields. */
-  readonly open: ResponseValidator | undefined;
+  readonly openValidator: ResponseValidator | undefined;
   /** Rejects unlisted fields of closed objects. */
-  readonly strict: ResponseValidator | undefined;
+  readonly strictValidator: ResponseValidator | undefined;
 
   /** `version`: removed from the start of the paths in the contract. */
   constructor(documents: Documents | undefined, version: string) {
     this.#documents = documents;
     this.#routes = documents ? routesOf(documents, version) : new Map();
     this.#schemas = documents && new Schemas(documents);
-    this.open = documents && new ResponseValidator(documents, { isOpen: true });
-    this.strict = documents && new ResponseValidator(documents, { isOpen: false });
+    this.openValidator = documents && new ResponseValidator(documents, { isOpen: true });
+    this.strictValidator = documents && new ResponseValidator(documents, { isOpen: false });
   }
 
   /** A contract that cannot be read counts as missing: only the shapes of the responses are compared then. */
@@ -54,12 +55,13 @@ export class ContractResponses {
     }
   }
 
+  /** Whether there is a contract that can be read. */
   get isKnown(): boolean {
     return this.#documents !== undefined;
   }
 
   /** `template`: a path of the contract without the version. If the contract has no HEAD for it, GET applies. */
-  find(method: string, template: string | undefined, status: number, media: string): ListedResponse {
+  listedResponse(method: string, template: string | undefined, status: number, media: string): ListedResponse {
     const key = `${method} ${template} ${status} ${media}`;
     const remembered = this.#listed.get(key);
     if (remembered) return remembered;
@@ -101,9 +103,9 @@ export class ContractResponses {
     }
   }
 
-  /** The meaning of a schema. @throws CompareError for a broken `$ref` */
-  meaningOf(schema: Located): Schema | undefined {
-    return this.#schemas?.of(schema);
+  /** The schema at a place of the contract. @throws CompareError for a broken `$ref` */
+  schemaAt(place: Located): Schema | undefined {
+    return this.#schemas?.of(place);
   }
 
   #responseOf({ operation }: Route, status: number, media: string): ListedResponse {

@@ -100,7 +100,7 @@ export class SampledRequests {
     const request: KeptRequest = {
       path: valuesOf(resource, template).map(([parameterName, value]) => {
         const text = decoded(value);
-        return parameter(parameterName, [text], mayKeepValues && !/^\.{0,2}$/.test(text));
+        return keptParameter(parameterName, [text], mayKeepValues && !/^\.{0,2}$/.test(text));
       }),
       query: queryOf(query, mayKeepValues),
       headers: headersOf(sample.fields, mayKeepValues && version.settings.credentials === 'drop'),
@@ -187,7 +187,7 @@ function queryOf(query: string, mayKeepValues: boolean): KeptParameter[] {
       .filter(([name]) => looksLikeName(name.replace(/[[\].-]/g, '_')))
       .slice(0, mostParameters)
       .map(([name, pairs]) =>
-        parameter(
+        keptParameter(
           name,
           pairs.map(([, value]) => value),
           mayKeepValues,
@@ -204,18 +204,18 @@ function headersOf(fields: readonly string[], mayKeepValues: boolean): KeptParam
   for (let index = 0; index < fields.length && kept.length < mostParameters; index += 2) {
     const [name = '', value = ''] = fields.slice(index, index + 2);
     if (omittedFields.test(name) || fieldFault(name, value) !== undefined) continue;
-    kept.push(parameter(name, [value], mayKeepValues));
+    kept.push(keptParameter(name, [value], mayKeepValues));
   }
   return kept;
 }
 
-function parameter(name: string, values: readonly string[], mayKeepValues: boolean): KeptParameter {
+function keptParameter(name: string, values: readonly string[], mayKeepValues: boolean): KeptParameter {
   const isUsable = values.length <= mostParameters && values.every((value) => value.length <= longestValue);
-  const type = values.length > 1 ? 'array' : typeOf(values[0] ?? '');
+  const type = values.length > 1 ? 'array' : parameterTypeOf(values[0] ?? '');
   return { name, type, ...(mayKeepValues && isUsable && { values }) };
 }
 
-function typeOf(text: string): ParameterType {
+function parameterTypeOf(text: string): ParameterType {
   if (/^-?\d{1,15}$/.test(text)) return 'integer';
   if (/^-?\d{1,15}\.\d{1,15}$/.test(text)) return 'number';
   return /^(?:true|false)$/.test(text) ? 'boolean' : 'string';

@@ -76,7 +76,7 @@ export class Sampler {
   #plans: ReadonlyMap<string, CopyPlan> = new Map();
   #drifts: ReadonlyMap<string, DriftPlan> = new Map();
   /** The responses that are being copied, the oldest first. */
-  readonly #open = new Set<ResponseCopy>();
+  readonly #openCopies = new Set<ResponseCopy>();
   /** Batches that are not sent completely. */
   #unsent = 0;
   /** `v1 late` → the samples of this version that were dropped for this reason. */
@@ -159,9 +159,9 @@ export class Sampler {
       if (copyOrReason !== 'excluded') this.#drop(plan, typeof copyOrReason === 'object' ? 'busy' : copyOrReason);
       return undefined;
     }
-    const origin = { path: copyOrReason.path, template, client };
+    const sampledCall = { path: copyOrReason.path, template, client };
     return this.#copyResponse(method, plan.settings.body, (taken) => {
-      const reason = typeof taken === 'string' ? taken : this.#sendSample(plan, exchange, taken, origin);
+      const reason = typeof taken === 'string' ? taken : this.#sendSample(plan, exchange, taken, sampledCall);
       if (reason === undefined) return;
       // In these three cases the body was copied in vain. The sample is not given back, so that this does not happen for every request.
       if (!/^(?:body|incomplete|slow)$/.test(reason)) plan.share.giveBack();
@@ -171,18 +171,18 @@ export class Sampler {
 
   #copyResponse(method: string, mostBytes: number, onEnd: (taken: TakenResponse | ShadowDrop) => void): ResponseCopy {
     const copy: ResponseCopy = new ResponseCopy(method, mostBytes, this.#clock, (taken) => {
-      this.#open.delete(copy);
+      this.#openCopies.delete(copy);
       onEnd(taken);
     });
-    this.#open.add(copy);
+    this.#openCopies.add(copy);
     return copy;
   }
 
   /** Whether no further response can be copied. If too many are being copied and the oldest one is slow, it is ended and makes room. */
   #isBusy(): boolean {
     if (this.#unsent >= mostUnsent) return true;
-    if (this.#open.size < mostOpen) return false;
-    const [oldest] = this.#open;
+    if (this.#openCopies.size < mostOpen) return false;
+    const [oldest] = this.#openCopies;
     return oldest?.endIfSlow() !== true;
   }
 
@@ -208,7 +208,7 @@ export class Sampler {
   }
 
   /** Counts a sample that is not compared. */
-  #drop({ version }: CopyPlan, reason: ShadowDrop): undefined {
+  #drop({ version }: CopyPlan, reason: ShadowDrop): void {
     const key = `${version.name} ${reason}`;
     this.#dropped.set(key, (this.#dropped.get(key) ?? 0) + 1);
     this.#timer ??= setTimeout(() => void this.#sendBatch([]), dropReportDelayMs).unref();
@@ -219,9 +219,9 @@ export class Sampler {
     plan: CopyPlan,
     exchange: ObservedExchange,
     taken: TakenResponse,
-    origin: { readonly path: string | undefined; readonly template: string; readonly client: string },
+    sampledCall: { readonly path: string | undefined; readonly template: string; readonly client: string },
   ): ShadowDrop | undefined {
-    const current = this.#afterReload(plan, exchange.resource, origin);
+    const current = this.#afterReload(plan, exchange.resource, sampledCall);
     const { active } = exchange.context;
     if (current === undefined || active.snapshot !== this.#snapshot) return 'changed';
     const { settings, version, to } = current;
@@ -237,7 +237,7 @@ export class Sampler {
       path,
       prefix: prefix === 'strip' ? `${basePath}/${name}` : basePath,
     });
-    const { path = '' } = origin;
+    const { path = '' } = sampledCall;
     const pathBelowVersion = path.startsWith('/') ? path : `/${path}`;
     // A reload may have removed the target that answered the client.
     const { chosenTarget } = exchange;
@@ -248,12 +248,12 @@ export class Sampler {
       version: version.name,
       key: plan.key,
       method: exchange.method,
-      template: origin.template,
+      template: sampledCall.template,
       toTemplate: to.contract?.paths.find(path)?.template,
-      hasCounterpart: origin.path !== undefined,
+      hasCounterpart: sampledCall.path !== undefined,
       resource: exchange.resource,
       query,
-      client: origin.client,
+      client: sampledCall.client,
       fields: copiedFields(current, exchange),
       to: addressOf(to, target, (to.prefix === 'strip' ? pathBelowVersion : `/${to.name}${pathBelowVersion}`) + query),
       control: hasControl ? addressOf(version, chosenTarget, exchange.path) : undefined,

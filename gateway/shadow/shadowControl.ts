@@ -23,7 +23,7 @@ import { type DriftSample, isToBeCopied, type ShadowBatch, type ShadowDrop, type
 import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
 
 // A thread that does not confirm a stop within this time is terminated, which also ends its copies.
-const confirmMs = 500;
+const confirmTimeoutMs = 500;
 // Bodies that the thread has not taken yet.
 const mostUntakenBytes = 32 * 1024 * 1024;
 
@@ -55,7 +55,7 @@ export class ShadowControl {
   /** The keys of each `shadow` and `drift` in the snapshot. */
   #keys: ReadonlySet<string> = new Set();
   readonly #stopped: StoppedComparisons;
-  #broken: readonly string[] = [];
+  #brokenVersions: readonly string[] = [];
   /** `v1 shadow compared` → the number of copies of this version and kind with this outcome. */
   readonly #copies = new Map<string, number>();
   /** `v1 late` → the number of samples of this version that were dropped for this reason. */
@@ -87,7 +87,7 @@ export class ShadowControl {
 
   /** Takes the samples of one process. */
   take({ samples, dropped }: ShadowBatch): void {
-    for (const [version, reason, count] of dropped) add(this.#dropped, `${version} ${reason}`, count);
+    for (const [version, reason, count] of dropped) increaseCount(this.#dropped, `${version} ${reason}`, count);
     for (const sample of samples) this.#passToThread(sample);
   }
 
@@ -99,15 +99,15 @@ export class ShadowControl {
     const version = this.#options.source.current.versions.get(name);
     const key = version && keyOf(kind, version);
     const status = version && (kind === 'shadow' ? this.#statusOf(version) : this.#driftOf(version));
-    const comparison = `the ${comparisonNames[kind]} of /${name}`;
+    const comparison = `${comparisonNames[kind]} of /${name}`;
     const nothingToStop = (reason: string): ComparisonStop => ({ kind: 'nothing', reason: `${reason}.` });
     if (key === undefined || status === undefined) return nothingToStop(`/${name} has no ${comparisonNames[kind]}`);
-    if (status.state === 'over') return nothingToStop(`T${comparison.slice(1)} is over`);
-    if (status.state === 'stopped') return nothingToStop(`T${comparison.slice(1)} was stopped before`);
+    if (status.state === 'over') return nothingToStop(`The ${comparison} is over`);
+    if (status.state === 'stopped') return nothingToStop(`The ${comparison} was stopped before`);
     this.#stopped.add(key);
     this.#publishStops();
     await this.#confirmStop();
-    this.#options.notice(`${comparison} is stopped`);
+    this.#options.notice(`the ${comparison} is stopped`);
     return { kind: 'stopped', status: { ...status, state: 'stopped' }, isStored: this.#stopped.save() };
   }
 
@@ -144,7 +144,7 @@ export class ShadowControl {
     return {
       version: name,
       to: shadow.to,
-      state: state === 'running' && this.#broken.includes(name) ? 'broken' : state,
+      state: state === 'running' && this.#brokenVersions.includes(name) ? 'broken' : state,
       until: rfc3339(shadow.until),
       copies,
       dropped: Object.fromEntries(dropped),
@@ -181,7 +181,7 @@ export class ShadowControl {
   }
 
   #drop(sample: ShadowSample | DriftSample, reason: ShadowDrop): void {
-    if (isToBeCopied(sample)) add(this.#dropped, `${sample.version} ${reason}`, 1);
+    if (isToBeCopied(sample)) increaseCount(this.#dropped, `${sample.version} ${reason}`, 1);
   }
 
   #publishStops(): void {
@@ -194,7 +194,7 @@ export class ShadowControl {
     const { promise, resolve } = Promise.withResolvers<void>();
     const number = this.#configureThread(undefined);
     this.#unconfirmed.set(number, resolve);
-    const timer = setTimeout(() => void thread.terminate().then(() => resolve()), confirmMs);
+    const timer = setTimeout(() => void thread.terminate().then(() => resolve()), confirmTimeoutMs);
     await promise;
     clearTimeout(timer);
     this.#unconfirmed.delete(number);
@@ -245,10 +245,11 @@ export class ShadowControl {
   }
 
   #addCounts({ copies, dropped, broken, takenBytes }: ShadowCounts): void {
-    this.#broken = broken;
+    this.#brokenVersions = broken;
     this.#untakenBytes -= takenBytes;
-    for (const [version, kind, outcome, count] of copies) add(this.#copies, `${version} ${kind} ${outcome}`, count);
-    for (const [version, reason, count] of dropped) add(this.#dropped, `${version} ${reason}`, count);
+    for (const [version, kind, outcome, count] of copies)
+      increaseCount(this.#copies, `${version} ${kind} ${outcome}`, count);
+    for (const [version, reason, count] of dropped) increaseCount(this.#dropped, `${version} ${reason}`, count);
   }
 
   #post(command: ShadowCommand, transfer: ArrayBuffer[] = []): void {
@@ -262,6 +263,6 @@ function keyOf(kind: ComparisonKind, version: Version): string | undefined {
   return kind === 'shadow' ? shadowKey(version) : driftKey(version);
 }
 
-function add(counts: Map<string, number>, key: string, count: number): void {
+function increaseCount(counts: Map<string, number>, key: string, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
 }

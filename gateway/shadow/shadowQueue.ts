@@ -6,7 +6,7 @@ import { type CopyResult, CopySender, decodedBody } from './copySender.ts';
 import type { ComparedResponse, ResponsePair } from './sample.ts';
 import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
-const mostWaiting = 32;
+const mostWaitingCopies = 32;
 // The two responses of a pair must not be far apart in time, and bodies must not stay in memory.
 const longestWaitMs = 10_000;
 // How often copies are looked for that have waited too long.
@@ -41,7 +41,7 @@ interface Copy {
   /** The response of the version, decoded. */
   readonly old: ComparedResponse;
   /** When the copy was queued, monotonic ms. */
-  readonly since: number;
+  readonly queuedAt: number;
 }
 
 /** Sends the copies of one version within its limits, and passes on the pairs of responses. */
@@ -86,7 +86,7 @@ export class ShadowQueue {
       this.#sink.drop(typeof body === 'string' ? body : 'changed');
       return;
     }
-    const common = { sample, old: { status, contentType, body }, since: performance.now() };
+    const common = { sample, old: { status, contentType, body }, queuedAt: performance.now() };
     const adapted = this.#adaptedRequest(sample);
     // One copy is enough for both comparisons if the adapter requests the same path.
     const isSamePath = sample.hasCounterpart && adapted?.path === sample.to.path;
@@ -143,7 +143,7 @@ export class ShadowQueue {
 
   #enqueue(copy: Copy): void {
     this.#waiting.push(copy);
-    if (this.#waiting.length <= mostWaiting) return;
+    if (this.#waiting.length <= mostWaitingCopies) return;
     const byClientRoute = Map.groupBy(this.#waiting, clientRouteOf);
     const [largestGroup = []] = [...byClientRoute.values()].sort((a, b) => b.length - a.length);
     const newest = largestGroup.at(-1) ?? copy;
@@ -170,8 +170,8 @@ export class ShadowQueue {
   /** Drops the copies that will not be sent, so that their bodies do not stay in memory. */
   #dropUnusable(now: number): void {
     const isOver = Date.now() >= this.#settings.until;
-    this.#waiting = this.#waiting.filter(({ kind, since }) => {
-      const isLate = now - since > longestWaitMs;
+    this.#waiting = this.#waiting.filter(({ kind, queuedAt }) => {
+      const isLate = now - queuedAt > longestWaitMs;
       const reason = isOver ? 'changed' : isLate ? 'late' : this.#breakers[kind].isOpen(now) ? 'breaker' : undefined;
       if (reason !== undefined) this.#sink.drop(reason);
       return reason === undefined;

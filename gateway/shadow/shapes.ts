@@ -36,20 +36,21 @@ export interface Observation {
   /** What the old and the new contract state: `required → unlisted`. */
   readonly declares: string;
   /** The share of the values in the old body that have the property, 0 to 1. */
-  readonly old: number;
+  readonly oldShare: number;
   /** The same for the new body. */
-  readonly new: number;
+  readonly newShare: number;
 }
 
 export function addObservation(
   into: Observation[],
-  one: Partial<Observation> & Pick<Observation, 'what' | 'old' | 'new'>,
+  one: Partial<Observation> & Pick<Observation, 'what' | 'oldShare' | 'newShare'>,
 ): void {
   into.push({ status: 0, path: '', detail: '', declares: '', ...one });
 }
 
-export function declaredAt({ old, new: now }: BodyPath): string {
-  return `${old} → ${now}`;
+/** `required → unlisted`: what the old and the new contract state about a path. */
+export function declaredAt({ oldListing, newListing }: BodyPath): string {
+  return `${oldListing} → ${newListing}`;
 }
 
 /** Compares the values that two bodies have at one path. */
@@ -73,28 +74,28 @@ export function compareShapes(
       what: 'type',
       detail: type,
       declares,
-      old: share(before),
-      new: share(after),
+      oldShare: share(before),
+      newShare: share(after),
     });
   }
   const maps = [before, after].map((values) => values.filter(isMap)) as [JsonMap[], JsonMap[]];
   if (maps.every((list) => list.length > 0)) {
-    const ofOld = fieldsOf(path, maps[0]);
-    const ofNew = fieldsOf(path, maps[1]);
+    const oldFields = fieldsOf(path, maps[0]);
+    const newFields = fieldsOf(path, maps[1]);
     for (const child of path.children) {
-      const counts = [ofOld.get(child), ofNew.get(child)] as const;
-      compareChild(child, counts, [maps[0].length, maps[1].length], status, into);
+      const fields = [oldFields.get(child), newFields.get(child)] as const;
+      compareChild(child, fields, [maps[0].length, maps[1].length], status, into);
     }
   }
   const lists = [before, after].map((values) => values.filter(isList)) as [unknown[][], unknown[][]];
   const items = lists.every((list) => list.length > 0) ? path.items() : undefined;
   if (items) {
-    const [ofOld, ofNew] = lists.map((list) => ({
+    const [oldItems, newItems] = lists.map((list) => ({
       owners: list.filter(({ length }) => length > 0).length,
       nulls: 0,
       values: list.flat(),
     }));
-    compareChild(items, [ofOld, ofNew], [lists[0].length, lists[1].length], status, into);
+    compareChild(items, [oldItems, newItems], [lists[0].length, lists[1].length], status, into);
   }
 }
 
@@ -107,9 +108,10 @@ interface ValuesBelow {
   readonly values: unknown[];
 }
 
+/** `oldCount`, `newCount`: how many objects or lists could have a value at the path. */
 function compareChild(
   child: BodyPath,
-  [ofOld, ofNew]: readonly [ValuesBelow | undefined, ValuesBelow | undefined],
+  [oldValues, newValues]: readonly [ValuesBelow | undefined, ValuesBelow | undefined],
   [oldCount, newCount]: readonly [number, number],
   status: number,
   into: Observation[],
@@ -118,18 +120,18 @@ function compareChild(
   addObservation(into, {
     ...shared,
     what: 'value',
-    old: (ofOld?.owners ?? 0) / oldCount,
-    new: (ofNew?.owners ?? 0) / newCount,
+    oldShare: (oldValues?.owners ?? 0) / oldCount,
+    newShare: (newValues?.owners ?? 0) / newCount,
   });
-  if ((ofOld?.nulls ?? 0) + (ofNew?.nulls ?? 0) > 0) child.types.add('null');
+  if ((oldValues?.nulls ?? 0) + (newValues?.nulls ?? 0) > 0) child.types.add('null');
   if (child.types.has('null'))
     addObservation(into, {
       ...shared,
       what: 'null',
-      old: (ofOld?.nulls ?? 0) / oldCount,
-      new: (ofNew?.nulls ?? 0) / newCount,
+      oldShare: (oldValues?.nulls ?? 0) / oldCount,
+      newShare: (newValues?.nulls ?? 0) / newCount,
     });
-  compareShapes(child, ofOld?.values ?? [], ofNew?.values ?? [], status, into);
+  compareShapes(child, oldValues?.values ?? [], newValues?.values ?? [], status, into);
 }
 
 /** Path → the values that several objects have there. Several keys may have the same path, `*`. */

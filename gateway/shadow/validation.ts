@@ -46,14 +46,14 @@ export class ResponseValidator {
   }
 
   #errorsOf(name: string, value: unknown, depth: number): ErrorObject[] {
-    return this.#withoutAlternatives(this.#rawErrors(name, value), depth);
+    return this.#withBestAlternatives(this.#rawErrors(name, value), depth);
   }
 
   /**
    * Replaces the errors of all alternatives of a choice with those of the best alternative. A validator lists the errors
    * of the alternatives directly before the error of the choice.
    */
-  #withoutAlternatives(errors: readonly ErrorObject[], depth: number): ErrorObject[] {
+  #withBestAlternatives(errors: readonly ErrorObject[], depth: number): ErrorObject[] {
     const kept: ErrorObject[] = [];
     for (let index = errors.length - 1; index >= 0; index -= 1) {
       const error = errors[index] as ErrorObject;
@@ -61,13 +61,13 @@ export class ResponseValidator {
         if (!summaryKeywords.has(error.keyword)) kept.push(error);
         continue;
       }
-      const alternatives = error.schema.map((one) => this.#nameIn(one));
+      const alternatives = error.schema.map((one) => this.#definitionNameOf(one));
       const errorLists = alternatives.map((name) => this.#rawErrors(name, error.data));
       index -= errorLists.reduce((sum, { length }) => sum + length, 0);
       const [best] = errorLists
         .filter((list) => list.length > 0)
         .toSorted((a, b) => distance(a) - distance(b) || a.length - b.length);
-      const bestErrors = best && depth < deepestChoice ? this.#withoutAlternatives(best, depth + 1) : [];
+      const bestErrors = best && depth < deepestChoice ? this.#withBestAlternatives(best, depth + 1) : [];
       if (bestErrors.length === 0) kept.push(error);
       for (const one of bestErrors) kept.push({ ...one, instancePath: error.instancePath + one.instancePath });
     }
@@ -95,7 +95,7 @@ export class ResponseValidator {
         one.validate.errors = null;
   }
 
-  #nameIn(alternative: unknown): string | undefined {
+  #definitionNameOf(alternative: unknown): string | undefined {
     const ref = isMap(alternative) ? alternative['$ref'] : undefined;
     return typeof ref === 'string' ? ref.slice('#/$defs/'.length) : undefined;
   }

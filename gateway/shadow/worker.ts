@@ -80,7 +80,7 @@ interface RunningDrift {
 
 let current: PlainSnapshot | undefined;
 /** Version → its shadow. */
-const running = new Map<string, RunningShadow>();
+const runningShadows = new Map<string, RunningShadow>();
 /** Version → the comparison with its contract. */
 const drifts = new Map<string, RunningDrift>();
 /** `copies v1 shadow compared` or `dropped v1 late` → how often it has happened since the last report. */
@@ -104,7 +104,7 @@ function take(sample: ShadowSample | DriftSample): void {
     void compareWithContract(sample);
     return;
   }
-  const shadow = running.get(sample.version);
+  const shadow = runningShadows.get(sample.version);
   if (shadow?.identity.startsWith(`${sample.key} `)) void shadow.queue.add(sample);
   else count(`dropped ${sample.version} changed`);
 }
@@ -132,13 +132,13 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
       return [[version.name, { version, settings, identity: `${key} ${JSON.stringify(usedSettings)}` }] as const];
     }),
   );
-  for (const [name, { identity, queue }] of running) {
+  for (const [name, { identity, queue }] of runningShadows) {
     if (wanted.get(name)?.identity === identity) continue;
     queue.close();
-    running.delete(name);
+    runningShadows.delete(name);
   }
   for (const [name, { version, settings, identity }] of wanted) {
-    if (running.has(name)) continue;
+    if (runningShadows.has(name)) continue;
     const { to } = settings;
     const { contract } = version;
     const toContract = snapshot.versions.get(to)?.contract;
@@ -162,7 +162,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
       copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => count(`copies ${name} ${kind} ${outcome}`),
       drop: (reason: ShadowDrop) => count(`dropped ${name} ${reason}`),
     };
-    running.set(name, { identity, collectors, queue: new ShadowQueue(version, snapshot, settings, sink) });
+    runningShadows.set(name, { identity, collectors, queue: new ShadowQueue(version, snapshot, settings, sink) });
   }
 }
 
@@ -215,7 +215,7 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
   // A shadow that ends while this function waits is included.
-  const collectors = [...running.values()].flatMap((shadow) => shadow.collectors);
+  const collectors = [...runningShadows.values()].flatMap((shadow) => shadow.collectors);
   collectors.push(...[...drifts.values()].map(({ collector }) => collector));
   for (const collector of collectors) {
     const rows = await collector.then((one) => one.take()).catch(() => []);
@@ -236,7 +236,7 @@ function report(): void {
   reportTimer = undefined;
   const rows = [...counts].map(([key, value]) => [key.split(' '), value] as const);
   counts.clear();
-  const broken = [...running].filter(([, { queue }]) => queue.isBroken).map(([name]) => name);
+  const broken = [...runningShadows].filter(([, { queue }]) => queue.isBroken).map(([name]) => name);
   post({
     kind: 'counts',
     copies: rows.flatMap(([[group, version = '', kind, outcome], value]) =>

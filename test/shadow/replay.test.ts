@@ -269,7 +269,7 @@ describe('replay', () => {
     const options: ReplayOptions = {
       old: { version: 'v1', url: new URL(good.url) },
       new: { version: 'v2', url: new URL(hostile.url) },
-      versions: { old: none, new: none, moved: (path) => path },
+      versions: { old: none, new: none, toNewPath: (path) => path },
       requests,
       fields: [],
       rate: 10_000,

@@ -36,7 +36,7 @@ interface CommandOptions {
   readonly header?: readonly string[];
 }
 
-// The defaults of a shadow: ms and bytes.
+// The same as the defaults of a shadow. `timeout`: ms. `body`: bytes.
 const limits = { timeout: 5_000, body: 256 * 1024 };
 
 export const addReplay: AddCommand = (program, io, finish) => {
@@ -86,7 +86,7 @@ async function replayFile(requestFile: string, options: CommandOptions, io: Io, 
   const { file, requests } = parseRequestFile(text, shownName, systemClock.now());
   const { version = 'v1', to = 'v2' } = file;
   const { notes, ...versions } = await versionsFor(file, { version, to }, options, io);
-  const replayed: ReplayOptions = {
+  const replayOptions: ReplayOptions = {
     old: { version, url: urlOf('--v1', options.v1) },
     new: { version: to, url: urlOf('--v2', options.v2) },
     versions,
@@ -97,10 +97,10 @@ async function replayFile(requestFile: string, options: CommandOptions, io: Io, 
     limits,
     notes,
   };
-  const outcome = await replay(replayed);
-  if ('side' in outcome) throw noAnswerError(outcome, replayed[outcome.side]);
-  const report = replayReport(replayed, outcome);
-  io.stdout.write(printedReport(report, replayed, options.format, { io, release, file: requestFile }));
+  const outcome = await replay(replayOptions);
+  if ('side' in outcome) throw noAnswerError(outcome, replayOptions[outcome.side]);
+  const report = replayReport(replayOptions, outcome);
+  io.stdout.write(printedReport(report, replayOptions, options.format, { io, release, file: requestFile }));
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
   // A check that compared nothing must not pass.
   const problem =
@@ -157,7 +157,7 @@ async function versionsFor(
   return {
     old: new ReplayedContract(oldContract, version),
     new: new ReplayedContract(newContract, to),
-    moved: (path) => (successorPath ? followPath(successorPath, path) : path),
+    toNewPath: (path) => (successorPath ? followPath(successorPath, path) : path),
     notes,
   };
 }
