@@ -115,8 +115,8 @@ interface Derived {
 
 /** The fields that describe the body. */
 export function bodyFieldsOf(head: HeadWithDerived): Derived {
-  const known = head[derived];
-  if (known) return known;
+  const earlierFields = head[derived];
+  if (earlierFields) return earlierFields;
   const contentType = fieldOf(head, 'content-type');
   const coding = fieldOf(head, 'content-encoding') ?? '';
   const fields: Derived = { contentType, coding, isJson: isJson(contentType), adapted: undefined };

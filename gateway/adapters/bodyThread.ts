@@ -67,6 +67,7 @@ export class BodyAdapter {
 
 /** A message to the thread. `settings`: sent with the first job of an adapter. */
 export interface BodyRequest {
+  /** The number of the job. The reply has the same number. */
   readonly number: number;
   readonly hash: string;
   readonly settings: AdapterSettings | undefined;
@@ -89,22 +90,22 @@ export class BodyThread {
   #knownHashes = new Set<string>();
   /** Key: the number of a job. Value: resolves the promise of `run`. */
   readonly #jobs = new Map<number, (result: Buffer | BodyFault) => void>();
-  #lastNumber = 0;
+  #lastJobNumber = 0;
   /** Ends a thread that hangs or is idle. */
   #timer: NodeJS.Timeout | undefined;
 
   run(settings: AdapterSettings, hash: string, { bytes, ...job }: BodyJob): Promise<Buffer | BodyFault> {
     const { promise, resolve } = Promise.withResolvers<Buffer | BodyFault>();
     const thread = this.#runningThread();
-    this.#lastNumber += 1;
-    this.#jobs.set(this.#lastNumber, resolve);
+    this.#lastJobNumber += 1;
+    this.#jobs.set(this.#lastJobNumber, resolve);
     if (this.#jobs.size === 1) this.#setTimer(thread, longestJobMs);
     // A copy, because a buffer of Node's pool cannot be transferred.
     const copy = new Uint8Array(bufferOf(bytes));
     const isNew = !this.#knownHashes.has(hash);
     this.#knownHashes.add(hash);
     const request: BodyRequest = {
-      number: this.#lastNumber,
+      number: this.#lastJobNumber,
       hash,
       settings: isNew ? settings : undefined,
       job: { ...job, bytes: copy },

@@ -43,7 +43,7 @@ export async function draftAdapter(
   const counterparts = new Counterparts(own, other, moved);
   const rows = own.routes
     // The row of GET also answers HEAD.
-    .filter(({ method, path }) => method !== 'HEAD' || !own.side.find({ method: 'GET', path }))
+    .filter(({ method, path }) => method !== 'HEAD' || !own.adapterSide.find({ method: 'GET', path }))
     .map((route) => rowFor(route, counterparts, own, other));
   // Each round turns the rows with faults into YAML comments, until the other rows have no fault.
   for (;;) {
@@ -269,7 +269,14 @@ function faultsOfRow(
     const text = `${message}  ${remedy}`;
     if (isWarning !== true) faultsByText.set(`${operation} ${text}`, { operation, text });
   };
-  const parts = { route: adapted, at: [], own: own.side, other: other.side, ownRoute: route, otherRoute: target };
+  const parts = {
+    route: adapted,
+    at: [],
+    own: own.adapterSide,
+    other: other.adapterSide,
+    ownRoute: route,
+    otherRoute: target,
+  };
   try {
     new RouteCheck(parts, { own: own.name, other: other.name }, sampleCount, { add }).run();
   } catch (error) {

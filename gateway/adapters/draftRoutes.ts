@@ -24,7 +24,8 @@ export interface DraftSide {
   readonly name: string;
   readonly documents: Documents;
   readonly routes: readonly Route[];
-  readonly side: AdapterSide;
+  /** Finds routes, and makes parts of the contract for comparisons. Its bundles have no examples. */
+  readonly adapterSide: AdapterSide;
   /** With the examples of the contract. */
   readonly bundle: Bundle;
 }
@@ -35,7 +36,7 @@ export async function openSide({ name, file }: DraftedVersion): Promise<DraftSid
     name: `/${name}`,
     documents,
     routes: [...routesOf(documents, name).values()].filter(({ kind }) => kind === 'route'),
-    side: new AdapterSide(documents, name),
+    adapterSide: new AdapterSide(documents, name),
     bundle: new Bundle(documents, { hasExamples: true }),
   };
 }
@@ -81,7 +82,7 @@ export class Counterparts {
     if (moved === undefined) return { gone: `${otherName} has no counterpart of this route` };
     const proposal = moved === path ? this.#proposals.get(path) : undefined;
     const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : moved;
-    const route = this.#other.side.find({ method, path: target });
+    const route = this.#other.adapterSide.find({ method, path: target });
     if (route) return { route, path: target, note: proposal?.note ?? '' };
     const isPathKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
     return {

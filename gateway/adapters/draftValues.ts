@@ -42,9 +42,9 @@ export type Likeness = 'same' | 'convertible' | undefined;
 
 /** Compares the kinds of two values. Recursive schemas are followed for a few levels only. */
 export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPair, depth = 0): Likeness {
-  const [own, ...others] = alternativesOf(from, named.from);
-  const [target, ...more] = alternativesOf(to, named.to);
-  if (!own || !target || others.length > 0 || more.length > 0) return undefined;
+  const [own, ...otherOwn] = alternativesOf(from, named.from);
+  const [target, ...otherTargets] = alternativesOf(to, named.to);
+  if (!own || !target || otherOwn.length > 0 || otherTargets.length > 0) return undefined;
   const [types, wantedTypes] = [typesOf(own), typesOf(target)];
   if (types?.length !== 1 || wantedTypes?.length !== 1 || depth > 4) return undefined;
   const [type, wantedType] = [types[0], wantedTypes[0]];

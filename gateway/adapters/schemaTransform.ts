@@ -237,8 +237,8 @@ export class SchemaTransform {
           return withField(object, key, field, isRequired);
         }
         const wasRequired = requiredOf(object).includes(key);
-        const empty = { type: 'object', properties: {}, required: [] };
-        const target = existing === undefined ? empty : wasRequired ? existing : joined([existing, empty]);
+        const emptyObject = { type: 'object', properties: {}, required: [] };
+        const target = existing === undefined ? emptyObject : wasRequired ? existing : joined([existing, emptyObject]);
         const placed = this.#placed(target, rest, field, isRequired, operation);
         return withField(object, key, placed, isRequired || wasRequired);
       }),
