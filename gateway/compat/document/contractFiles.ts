@@ -12,8 +12,9 @@ import { textPositionAt } from './positions.ts';
 export class ContractFiles {
   readonly #source: FileSource;
   readonly #web: WebDocuments;
+  /** `SourceFile.key` → local file. */
   readonly #byKey = new Map<string, ContractFile>();
-  /** What the relative `$ref`s of each local file are resolved against. */
+  /** Local file → the path that its relative `$ref`s are resolved against. */
   readonly #bases = new Map<ContractFile, string>();
 
   /** Without `webLimits`, nothing is fetched from the web. */
@@ -59,8 +60,8 @@ export class ContractFiles {
       const urls = references.map((reference) => undefinedOnError(() => this.#urlOf(reference, file)));
       await Promise.all(urls.filter((url) => url !== undefined).map((url) => this.#web.fetch(url, limits, deadline)));
       for (const reference of references) {
-        const other = undefinedOnError(() => this.open(reference, file));
-        if (other) files.add(other);
+        const referenced = undefinedOnError(() => this.open(reference, file));
+        if (referenced) files.add(referenced);
       }
     }
   }
@@ -111,6 +112,7 @@ class WebDocuments {
   readonly limits: WebLimits | undefined;
   /** URL → the document, or why it could not be fetched. */
   readonly #results = new Map<string, ContractFile | Error>();
+  /** Document → the URL it was fetched from, after redirects. */
   readonly #urls = new Map<ContractFile, string>();
   #remainingDocuments: number;
   #remainingBytes: number;
@@ -165,7 +167,7 @@ class WebDocuments {
   }
 }
 
-/** The parts before the `#` of all `$ref`s in a file, except those that are an `$id` of the same file. */
+/** The parts before the `#` of all `$ref`s in a file, except absolute URIs that are an `$id` in the same file. */
 function fileReferencesIn(file: ContractFile): Set<string> {
   const references = new Set<string>();
   const ids = new Set<unknown>();
@@ -240,10 +242,10 @@ function parseBraces(text: string): ParsedText | ParseProblem {
     if (error instanceof RangeError) return tooDeep;
   }
   const { offset, message } = findJsonError(text) ?? { offset: 0, message: 'it cannot be parsed' };
-  const asJson = { offset, message: `is not JSON: ${message}`, remedy: 'Correct the syntax.' };
-  if (text.length > maxAmbiguousLength) return asJson;
-  const asYaml = tryYaml(text);
-  return 'root' in asYaml || asYaml.offset > offset ? asYaml : asJson;
+  const jsonProblem = { offset, message: `is not JSON: ${message}`, remedy: 'Correct the syntax.' };
+  if (text.length > maxAmbiguousLength) return jsonProblem;
+  const yamlResult = tryYaml(text);
+  return 'root' in yamlResult || yamlResult.offset > offset ? yamlResult : jsonProblem;
 }
 
 function tryYaml(text: string): ParsedText | ParseProblem {

@@ -71,16 +71,16 @@ export function operationsOf(documents: Documents): ContractOperation[] {
     entriesOf(below(documents.root, section))
       .filter(([path]) => section === 'webhooks' || path.startsWith('/'))
       .flatMap(([path, entry]) => {
-        const item = resolvedOrUndefined(entry, documents);
-        if (!item) return [];
-        const standard = entriesOf(item).filter(([method]) => methods.has(method));
-        return [...standard, ...entriesOf(below(item, 'additionalOperations'))]
+        const pathItem = resolvedOrUndefined(entry, documents);
+        if (!pathItem) return [];
+        const standardOperations = entriesOf(pathItem).filter(([method]) => methods.has(method));
+        return [...standardOperations, ...entriesOf(below(pathItem, 'additionalOperations'))]
           .filter(([, located]) => isMap(located.value))
           .map(([, located]) => ({
             located,
             path,
             isWebhook: section === 'webhooks',
-            parameters: [located, item].flatMap((holder) => parametersOf(holder, documents)),
+            parameters: [located, pathItem].flatMap((holder) => parametersOf(holder, documents)),
           }));
       }),
   );

@@ -26,9 +26,9 @@ export class Documents {
   readonly isOpenApi30: boolean;
   readonly #openFile: OpenFile;
   readonly #ids = new SchemaIds();
-  /** The targets of `$ref`s that were followed, by the value that they are relative to: a file or a schema with `$id`. */
+  /** Root of a file, or schema with `$id` → a `$ref` that is relative to it → the target, once it has been followed. */
   readonly #targets = new Map<unknown, Map<string, Located>>();
-  /** The anchors of each file and of each schema with `$id`, by name. */
+  /** Root of a file, or schema with `$id` → the name of an anchor below it → the schema with this anchor. */
   readonly #anchors = new Map<unknown, Map<string, Located>>();
 
   constructor(file: ContractFile, openFile: OpenFile) {
@@ -67,22 +67,23 @@ export class Documents {
     return target;
   }
 
-  /** `start` is the target of the `$ref` `#`. */
+  /** `start`: what `ref` is relative to, the root of the file or a schema with `$id`. */
   #find(ref: string, from: Located, start: Located): Located {
     const hash = ref.indexOf('#');
-    const [name, fragment] = hash === -1 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
+    const [reference, fragment] = hash === -1 ? [ref, ''] : [ref.slice(0, hash), ref.slice(hash + 1)];
     const pointer = percentDecoded(fragment);
     if (pointer === undefined) {
       throw errorAt(from, `has a $ref with an invalid percent-encoding: ${ref}`, 'Correct the $ref.');
     }
-    if (name !== '') return this.#findWithin(this.#named(name, from), pointer);
+    if (reference !== '') return this.#findWithin(this.#open(reference, from), pointer);
     const withinStart = this.#findWithin(start, pointer);
     // Many contracts give a schema an `$id` and still use pointers from the root of the file in it.
     return withinStart.value === undefined ? this.#findWithin(rootOf(from.place.file), pointer) : withinStart;
   }
 
-  #named(name: string, from: Located): Located {
-    return this.#ids.find(name, from) ?? rootOf(this.#openFile(name, from.place.file, from.place));
+  /** `reference`: a `$ref` without its fragment. @returns a schema with `$id`, or the root of another file */
+  #open(reference: string, from: Located): Located {
+    return this.#ids.find(reference, from) ?? rootOf(this.#openFile(reference, from.place.file, from.place));
   }
 
   #findWithin(start: Located, pointer: string): Located {
@@ -111,6 +112,7 @@ interface IdentifiedSchema {
 
 /** The `$id`s in the files of a contract (JSON Schema 2020-12, 8.2.1). They are only names: nothing is fetched. */
 class SchemaIds {
+  /** File → URI → schema. */
   readonly #byFile = new Map<ContractFile, ReadonlyMap<string, IdentifiedSchema>>();
 
   /** The innermost schema with an `$id` that is at `place` or above it. */
@@ -133,9 +135,9 @@ class SchemaIds {
   }
 
   #schemasIn(file: ContractFile): ReadonlyMap<string, IdentifiedSchema> {
-    const known = this.#byFile.get(file) ?? identifiedSchemasIn(file);
-    this.#byFile.set(file, known);
-    return known;
+    const schemas = this.#byFile.get(file) ?? identifiedSchemasIn(file);
+    this.#byFile.set(file, schemas);
+    return schemas;
   }
 }
 

@@ -26,6 +26,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
   readonly #new: Documents;
   /** A schema can have different meanings in OpenAPI 3.0 and in later versions. */
   readonly #haveSameDialect: boolean;
+  /** Old map → new map → their pair. */
   readonly #pairs = new Map<unknown, Map<unknown, MapPair>>();
 
   constructor(old: Documents, now: Documents) {
@@ -53,26 +54,26 @@ export class IdenticalSubtrees implements SubtreeEquality {
   #comparePairs(first: MapPair): void {
     const pending = new Set([first]);
     // The set grows during the loop.
-    for (const pair of pending) if (!this.#isSame(pair, pending)) markDifferent(pair);
+    for (const pair of pending) if (!this.#mayBeIdentical(pair, pending)) markDifferent(pair);
     for (const pair of pending) pair.isIdentical ??= true;
   }
 
-  #isSame(pair: MapPair, pending: Set<MapPair>): boolean {
+  /** False if a difference is known. The targets of `$ref`s in the pair are added to `pending`, and compared later. */
+  #mayBeIdentical(pair: MapPair, pending: Set<MapPair>): boolean {
     if (pair.isIdentical === false) return false;
-    return this.#areSame(pair.old.value, pair.new.value, pair, pending);
+    return this.#mayValuesBeIdentical(pair.old.value, pair.new.value, pair, pending);
   }
 
-  /** Compares two values within `pair`. */
-  #areSame(a: unknown, b: unknown, pair: MapPair, pending: Set<MapPair>): boolean {
+  /** Like `#mayBeIdentical`, for two values within `pair`. */
+  #mayValuesBeIdentical(a: unknown, b: unknown, pair: MapPair, pending: Set<MapPair>): boolean {
     if (isList(a)) {
-      return (
-        isList(b) && a.length === b.length && a.every((item, index) => this.#areSame(item, b[index], pair, pending))
-      );
+      if (!isList(b) || a.length !== b.length) return false;
+      return a.every((item, index) => this.#mayValuesBeIdentical(item, b[index], pair, pending));
     }
     if (!isMap(a)) return a === b;
     if (!isMap(b)) return false;
-    if (this.#areSameMaps(a, b, pair, pending)) return true;
-    // The caller asks about each nested level next. Without this result, each call would walk the whole subtree again.
+    if (this.#mayMapsBeIdentical(a, b, pair, pending)) return true;
+    // `areIdentical` will be called for each nested level next. Without this result, each call would walk the whole subtree again.
     const [old, now] = [
       { value: a, place: pair.old.place },
       { value: b, place: pair.new.place },
@@ -81,21 +82,21 @@ export class IdenticalSubtrees implements SubtreeEquality {
     return false;
   }
 
-  #areSameMaps(a: JsonMap, b: JsonMap, pair: MapPair, pending: Set<MapPair>): boolean {
+  #mayMapsBeIdentical(a: JsonMap, b: JsonMap, pair: MapPair, pending: Set<MapPair>): boolean {
     const keys = Object.keys(a);
     if (keys.length !== Object.keys(b).length) return false;
     for (const key of keys) {
-      if (!Object.hasOwn(b, key) || !this.#areSame(a[key], b[key], pair, pending)) return false;
+      if (!Object.hasOwn(b, key) || !this.#mayValuesBeIdentical(a[key], b[key], pair, pending)) return false;
     }
     // A discriminator selects schemas that may be anywhere in the contract.
     if (a['discriminator'] !== undefined) return false;
     // A `$ref` below an `$id` is relative to this `$id`, so its target depends on the place of the map.
     if (a['$id'] !== undefined && a !== pair.old.value) return false;
-    return refOf(a) === undefined || this.#haveSameTarget(pair, a, b, pending);
+    return refOf(a) === undefined || this.#mayTargetsBeIdentical(pair, a, b, pending);
   }
 
   /** False if the targets are known to differ; otherwise they are compared later. */
-  #haveSameTarget(pair: MapPair, a: JsonMap, b: JsonMap, pending: Set<MapPair>): boolean {
+  #mayTargetsBeIdentical(pair: MapPair, a: JsonMap, b: JsonMap, pending: Set<MapPair>): boolean {
     const old = targetOf(this.#old, { value: a, place: pair.old.place });
     const now = targetOf(this.#new, { value: b, place: pair.new.place });
     if (!old || !now) return false;
@@ -124,6 +125,7 @@ function targetOf(
   located: { readonly value: JsonMap; readonly place: ContractPlace },
 ): Located | undefined {
   try {
+    // Throws if the `$ref`s that follow the first one are broken or circular.
     documents.resolve(located);
     return documents.follow(located);
   } catch (error) {

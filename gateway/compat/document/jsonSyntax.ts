@@ -106,9 +106,9 @@ export function endOfString(text: string, start: number): number {
 
 /** A character is escaped if an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
-  let before = at - 1;
-  while (text.charCodeAt(before) === backslash) before -= 1;
-  return (at - before) % 2 === 0;
+  let backslashes = 0;
+  while (text.charCodeAt(at - 1 - backslashes) === backslash) backslashes += 1;
+  return backslashes % 2 === 1;
 }
 
 /** The value of a quoted JSON string. */

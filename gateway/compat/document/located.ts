@@ -38,8 +38,8 @@ export function placeBelow(parent: ContractPlace, key: string | number): Contrac
 
 /** The value at a key or index; `value` is undefined if the key or index does not exist. */
 export function below({ value, place }: Located, key: string | number): Located {
-  const inner = isList(value) ? value[Number(key)] : isMap(value) ? ownValue(value, String(key)) : undefined;
-  return { value: inner, place: placeBelow(place, key) };
+  const child = isList(value) ? value[Number(key)] : isMap(value) ? ownValue(value, String(key)) : undefined;
+  return { value: child, place: placeBelow(place, key) };
 }
 
 /** The entries of a map; empty for other values. */

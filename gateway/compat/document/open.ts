@@ -56,7 +56,7 @@ export async function openContract(reference: string, options: OpenOptions): Pro
   const file = files.add(main.file, parseFile(name, main.text));
   assertOpenApi(file);
   await files.fetchFrom(file);
-  return new Documents(file, (other, from, place) => files.open(other, from, place));
+  return new Documents(file, (ref, from, place) => files.open(ref, from, place));
 }
 
 function readMain(reference: string, cwd: string, maxBytes: number): MainDocument {

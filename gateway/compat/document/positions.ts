@@ -7,7 +7,7 @@ import { type ContractFile, type ContractPlace, keysTo } from './located.ts';
 /** Columns count UTF-16 code units. */
 export interface TextPosition extends Position {
   /** The offset of the first character of the line. */
-  readonly start: number;
+  readonly lineStart: number;
 }
 
 /**
@@ -23,7 +23,8 @@ export function positionsOf(file: ContractFile, places: readonly ContractPlace[]
   else new JsonSearch(text).find(tree);
   const offsets = new Map([...paths].map(([place, path]) => [place, lastOffset(path)]));
   const byOffset = positionsAt(text, new Set(offsets.values()));
-  for (const [place, offset] of offsets) positions.set(place, byOffset.get(offset) ?? { line: 1, column: 1, start: 0 });
+  for (const [place, offset] of offsets)
+    positions.set(place, byOffset.get(offset) ?? { line: 1, column: 1, lineStart: 0 });
   return positions;
 }
 
@@ -32,17 +33,17 @@ function lastOffset(path: readonly SearchTree[]): number {
 }
 
 export function textPositionAt(text: string, offset: number): TextPosition {
-  const { line, start } = lineContaining(text, offset, { line: 1, start: 0 });
-  return { line, column: offset - start + 1, start };
+  const { line, lineStart } = lineContaining(text, offset, { line: 1, lineStart: 0 });
+  return { line, column: offset - lineStart + 1, lineStart };
 }
 
 /** The positions of many offsets in one pass over the text. */
 function positionsAt(text: string, offsets: Iterable<number>): Map<number, TextPosition> {
   const positions = new Map<number, TextPosition>();
-  let at = { line: 1, start: 0 };
+  let current = { line: 1, lineStart: 0 };
   for (const offset of [...offsets].sort((a, b) => a - b)) {
-    at = lineContaining(text, offset, at);
-    positions.set(offset, { ...at, column: offset - at.start + 1 });
+    current = lineContaining(text, offset, current);
+    positions.set(offset, { ...current, column: offset - current.lineStart + 1 });
   }
   return positions;
 }
@@ -51,19 +52,20 @@ function positionsAt(text: string, offsets: Iterable<number>): Map<number, TextP
 function lineContaining(
   text: string,
   offset: number,
-  from: { line: number; start: number },
-): { line: number; start: number } {
-  let { line, start } = from;
-  for (let end = text.indexOf('\n', start); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
+  from: { line: number; lineStart: number },
+): { line: number; lineStart: number } {
+  let { line, lineStart } = from;
+  for (let end = text.indexOf('\n', lineStart); end !== -1 && end < offset; end = text.indexOf('\n', lineStart)) {
     line += 1;
-    start = end + 1;
+    lineStart = end + 1;
   }
-  return { line, start };
+  return { line, lineStart };
 }
 
 /** The places to find in one file, as a tree of keys. With it, one pass over the file finds all places and skips the rest. */
 interface SearchTree {
-  readonly inner: Map<string, SearchTree>;
+  /** Key or index → the tree below it. */
+  readonly children: Map<string, SearchTree>;
   /** The offset of the place in the text; undefined until it is found. */
   offset: number | undefined;
 }
@@ -73,7 +75,7 @@ function searchTreeFor(places: readonly ContractPlace[]): {
   readonly tree: SearchTree;
   readonly paths: Map<ContractPlace, SearchTree[]>;
 } {
-  const tree: SearchTree = { inner: new Map(), offset: undefined };
+  const tree: SearchTree = { children: new Map(), offset: undefined };
   const paths = new Map(places.map((place) => [place, addPlace(tree, place)]));
   return { tree, paths };
 }
@@ -83,8 +85,8 @@ function addPlace(tree: SearchTree, place: ContractPlace): SearchTree[] {
   const path = [tree];
   let at = tree;
   for (const key of keysTo(place)) {
-    const next = at.inner.get(key) ?? { inner: new Map(), offset: undefined };
-    at.inner.set(key, next);
+    const next = at.children.get(key) ?? { children: new Map(), offset: undefined };
+    at.children.set(key, next);
     path.push(next);
     at = next;
   }
@@ -92,42 +94,42 @@ function addPlace(tree: SearchTree, place: ContractPlace): SearchTree[] {
 }
 
 /** Sets the offsets of a search tree. Places below an alias are found below its anchor. */
-function findInYaml({ root, aliases }: YamlText, wanted: SearchTree): void {
+function findInYaml({ root, aliases }: YamlText, tree: SearchTree): void {
   const targetOf = (node: Node | null): Node | null => (isAlias(node) ? (aliases.get(node) ?? null) : node);
 
-  const find = (node: Node | null, into: SearchTree): void => {
+  const findBelow = (node: Node | null, wanted: SearchTree): void => {
     const target = targetOf(node);
-    if (into.inner.size === 0) return;
-    if (isMap(target)) findKeys(pairsOf(target), into);
+    if (wanted.children.size === 0) return;
+    if (isMap(target)) findKeys(pairsOf(target), wanted);
     if (!isSeq(target)) return;
-    for (const [key, inner] of into.inner) {
+    for (const [key, child] of wanted.children) {
       const item = target.items[Number(key)] as Node | null | undefined;
       if (item === undefined) continue;
-      inner.offset = item?.range?.[0];
-      find(item, inner);
+      child.offset = item?.range?.[0];
+      findBelow(item, child);
     }
   };
 
-  const findKeys = (pairs: readonly KeyAndValue[], into: SearchTree): void => {
+  const findKeys = (pairs: readonly KeyAndValue[], wanted: SearchTree): void => {
     for (const { key, value } of pairs) {
       const name = isMergeKey(key) ? undefined : keyText(key, aliases);
-      const inner = name === undefined ? undefined : into.inner.get(name);
-      if (!inner) continue;
-      inner.offset = key?.range?.[0];
-      find(value, inner);
+      const child = name === undefined ? undefined : wanted.children.get(name);
+      if (!child) continue;
+      child.offset = key?.range?.[0];
+      findBelow(value, child);
     }
-    for (const { key, value } of pairs) if (isMergeKey(key)) findMerged(targetOf(value), into);
+    for (const { key, value } of pairs) if (isMergeKey(key)) findMerged(targetOf(value), wanted);
   };
 
   /** A merged map adds only keys that are missing in the map itself and in the maps merged before. */
-  const findMerged = (node: Node | null, into: SearchTree): void => {
-    if (isSeq(node)) for (const item of node.items) findMerged(targetOf(item as Node | null), into);
-    const missing = [...into.inner].filter(([, { offset }]) => offset === undefined);
-    if (isMap(node) && missing.length > 0) find(node, { inner: new Map(missing), offset: undefined });
+  const findMerged = (node: Node | null, wanted: SearchTree): void => {
+    if (isSeq(node)) for (const item of node.items) findMerged(targetOf(item as Node | null), wanted);
+    const notFound = [...wanted.children].filter(([, { offset }]) => offset === undefined);
+    if (isMap(node) && notFound.length > 0) findBelow(node, { children: new Map(notFound), offset: undefined });
   };
 
-  wanted.offset = root?.range?.[0] ?? 0;
-  find(root, wanted);
+  tree.offset = root?.range?.[0] ?? 0;
+  findBelow(root, tree);
 }
 
 const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93];
@@ -143,23 +145,23 @@ class JsonSearch {
     this.#text = text;
   }
 
-  /** Reads one value. */
+  /** Reads the value at the current offset, and finds the places of `tree` in it. */
   find(tree: SearchTree): void {
     this.#skipBlanks();
     tree.offset ??= this.#at;
     const first = this.#text.charCodeAt(this.#at);
-    if (tree.inner.size === 0) this.#skipValue();
+    if (tree.children.size === 0) this.#skipValue();
     else if (first === openBrace) this.#findInMap(tree);
     else if (first === openBracket) this.#findInList(tree);
     else this.#skipValue();
   }
 
-  #findInMap({ inner }: SearchTree): void {
+  #findInMap({ children }: SearchTree): void {
     this.#at += 1;
     while (this.#nextInContainer() !== closeBrace) {
       const start = this.#at;
       this.#at = endOfString(this.#text, start);
-      const wanted = inner.get(unquote(this.#text.slice(start, this.#at)));
+      const wanted = children.get(unquote(this.#text.slice(start, this.#at)));
       this.#skipBlanks();
       // Skip the colon.
       this.#at += 1;
@@ -171,10 +173,10 @@ class JsonSearch {
     this.#at += 1;
   }
 
-  #findInList({ inner }: SearchTree): void {
+  #findInList({ children }: SearchTree): void {
     this.#at += 1;
     for (let index = 0; this.#nextInContainer() !== closeBracket; index += 1) {
-      const wanted = inner.get(String(index));
+      const wanted = children.get(String(index));
       if (wanted) this.find(wanted);
       else this.#skipValue();
     }

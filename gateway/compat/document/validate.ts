@@ -103,11 +103,12 @@ function checkOperations({ operations }: ContractToCheck): ContractFault[] {
   });
 }
 
-const locations = ['path', 'query', 'header', 'cookie', 'querystring'];
+const parameterLocations = ['path', 'query', 'header', 'cookie', 'querystring'];
 
 function checkParameters({ operations }: ContractToCheck): ContractFault[] {
-  const distinct = new Map(operations.flatMap(({ parameters }) => parameters.map((one) => [one.value, one] as const)));
-  return [...[...distinct.values()].flatMap(checkParameter), ...operations.flatMap(checkPathParameters)];
+  const allParameters = operations.flatMap(({ parameters }) => parameters);
+  const distinctParameters = new Map(allParameters.map((parameter) => [parameter.value, parameter]));
+  return [...[...distinctParameters.values()].flatMap(checkParameter), ...operations.flatMap(checkPathParameters)];
 }
 
 function checkParameter(parameter: Located): ContractFault[] {
@@ -115,9 +116,9 @@ function checkParameter(parameter: Located): ContractFault[] {
   const location = below(parameter, 'in');
   const name = below(parameter, 'name');
   if (typeof name.value !== 'string') faults.push(faultAt(parameter, 'a parameter has no name', 'Add `name`.'));
-  if (typeof location.value !== 'string' || !locations.includes(location.value)) {
+  if (typeof location.value !== 'string' || !parameterLocations.includes(location.value)) {
     const message = `${JSON.stringify(location.value) ?? 'nothing'} is not a parameter location`;
-    faults.push(faultAt(location, message, `Use one of ${locations.join(', ')}.`));
+    faults.push(faultAt(location, message, `Use one of ${parameterLocations.join(', ')}.`));
   }
   const presentKeys = ['schema', 'content'].filter((key) => below(parameter, key).value !== undefined);
   if (presentKeys.length !== 1) {
@@ -137,12 +138,12 @@ function checkPathParameters({ located, path, isWebhook, parameters }: ContractO
   const declaredNames = pathParameters.map((one) => below(one, 'name').value);
   const namesInTemplate = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name);
   const undeclaredNames = [...new Set(namesInTemplate)].filter((name) => !declaredNames.includes(name));
-  const unused = pathParameters.filter((one) => !namesInTemplate.includes(String(below(one, 'name').value)));
+  const unusedParameters = pathParameters.filter((one) => !namesInTemplate.includes(String(below(one, 'name').value)));
   return [
     ...undeclaredNames.map((name) =>
       faultAt(located, `the path parameter {${name}} is not declared`, 'Add it to `parameters`.'),
     ),
-    ...unused.map((one) =>
+    ...unusedParameters.map((one) =>
       faultAt(one, `the path ${path} has no {${String(below(one, 'name').value)}}`, 'Remove the parameter.'),
     ),
   ];
@@ -164,7 +165,7 @@ function checkReferences({ parts, documents }: ContractToCheck): ContractFault[]
   });
 }
 
-const types = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+const typeNames = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
 function checkTypes({ parts }: ContractToCheck): ContractFault[] {
   return parts.flatMap(({ located, kind }) => {
@@ -172,8 +173,10 @@ function checkTypes({ parts }: ContractToCheck): ContractFault[] {
     if (kind !== 'schema' || type.value === undefined) return [];
     const names: Located[] = isList(type.value) ? itemsOf(type) : [type];
     return names
-      .filter(({ value }) => typeof value !== 'string' || !types.includes(value))
-      .map((name) => faultAt(name, `${JSON.stringify(name.value)} is not a type`, `Use one of ${types.join(', ')}.`));
+      .filter(({ value }) => typeof value !== 'string' || !typeNames.includes(value))
+      .map((name) =>
+        faultAt(name, `${JSON.stringify(name.value)} is not a type`, `Use one of ${typeNames.join(', ')}.`),
+      );
   });
 }
 

@@ -157,8 +157,8 @@ function frameAsText({ old, oldAt, new: now, newAt }: PlacedFinding): string[] {
 }
 
 /** A line of the contract with a caret below the column. A long line is cut on both sides. */
-function frameOf(site: Site, { line, column, start }: TextPosition): string[] {
-  const raw = lineAt(site.place.file.text, start);
+function frameOf(site: Site, { line, column, lineStart }: TextPosition): string[] {
+  const raw = lineAt(site.place.file.text, lineStart);
   if (raw === undefined || raw.trim() === '') return [];
   const from = column > longestLine - beforeCaret ? column - 1 - beforeCaret : 0;
   const lead = from > 0 ? '…' : '';
@@ -174,7 +174,7 @@ function safeLine(text: string): string {
   return safeText(printable(text.replaceAll('\t', ' ')), Number.POSITIVE_INFINITY);
 }
 
-function lineAt(text: string | undefined, start: number): string | undefined {
-  const end = text?.indexOf('\n', start);
-  return text?.slice(start, end === -1 ? undefined : end).replace(/\r+$/, '');
+function lineAt(text: string | undefined, lineStart: number): string | undefined {
+  const end = text?.indexOf('\n', lineStart);
+  return text?.slice(lineStart, end === -1 ? undefined : end).replace(/\r+$/, '');
 }

@@ -73,9 +73,9 @@ export class GitSource implements FileSource {
   }
 
   prefetch(keys: readonly string[]): void {
-    const unknown = [...new Set(keys)].filter((key) => !this.#loaded.has(key));
-    if (unknown.length === 0) return;
-    const results = readBlobs(this.#tree, unknown, this.#cwd, this.#maxBytes);
+    const keysToLoad = [...new Set(keys)].filter((key) => !this.#loaded.has(key));
+    if (keysToLoad.length === 0) return;
+    const results = readBlobs(this.#tree, keysToLoad, this.#cwd, this.#maxBytes);
     for (const [key, result] of results) this.#loaded.set(key, result);
   }
 

@@ -116,7 +116,7 @@ export function readDisk(path: string, maxBytes: number): Uint8Array {
   }
 }
 
-/** `path` with the links in its folder resolved, but not a link at its end. The result can be compared with the root. */
+/** `path` with the links in its folder resolved, but not a link at its end. The result can be compared with other real paths. */
 export function withRealFolder(path: string): string {
   return join(realpathSync(dirname(path)), basename(path));
 }

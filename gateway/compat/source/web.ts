@@ -46,7 +46,7 @@ export async function fetchDocument(
   } catch (error) {
     if (error instanceof SourceError) throw error;
     throw new SourceError(
-      `cannot be fetched: ${maskUserinfo(reasonOf(error, signal))}`,
+      `cannot be fetched: ${maskUserinfo(fetchErrorReason(error, signal))}`,
       'Try again, or keep a local copy.',
     );
   }
@@ -81,7 +81,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
   return Buffer.concat(chunks);
 }
 
-function reasonOf(error: unknown, signal: AbortSignal): string {
+function fetchErrorReason(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'the request timed out';
   if (!(error instanceof Error)) return 'unknown error';
   const { cause } = error;
