@@ -89,7 +89,7 @@ const retryAfterMs = { first: 2_000, longest: 30_000 };
 /** Runs an action again after a failure. The delay doubles with each failure in a row. */
 export class Retry {
   #action;
-  #delay = retryAfterMs.first;
+  #delayMs = retryAfterMs.first;
   /** @type {number|undefined} */
   #timer;
 
@@ -103,13 +103,13 @@ export class Retry {
     clearTimeout(this.#timer);
     // Other error responses are not retried: the gateway would give the same answer again.
     if (error instanceof ApiError && error.code !== 'LEDGER_UNANSWERED') return;
-    this.#timer = setTimeout(this.#action, this.#delay);
-    this.#delay = Math.min(retryAfterMs.longest, this.#delay * 2);
+    this.#timer = setTimeout(this.#action, this.#delayMs);
+    this.#delayMs = Math.min(retryAfterMs.longest, this.#delayMs * 2);
   }
 
   succeeded() {
     clearTimeout(this.#timer);
-    this.#delay = retryAfterMs.first;
+    this.#delayMs = retryAfterMs.first;
   }
 }
 
@@ -127,7 +127,7 @@ export function subscribeToStatus(listener) {
   let source;
   /** For the next event, or for the next attempt to connect. @type {number|undefined} */
   let timer;
-  let delay = reconnectAfterMs.first;
+  let delayMs = reconnectAfterMs.first;
   const disconnect = () => {
     clearTimeout(timer);
     source?.close();
@@ -136,8 +136,8 @@ export function subscribeToStatus(listener) {
   const reconnect = () => {
     disconnect();
     listener.lost();
-    timer = setTimeout(connect, delay * (0.75 + Math.random() / 2));
-    delay = Math.min(reconnectAfterMs.longest, delay * 2);
+    timer = setTimeout(connect, delayMs * (0.75 + Math.random() / 2));
+    delayMs = Math.min(reconnectAfterMs.longest, delayMs * 2);
   };
   const expectEvent = () => {
     clearTimeout(timer);
@@ -150,14 +150,14 @@ export function subscribeToStatus(listener) {
     source.addEventListener('error', reconnect);
     source.addEventListener('access', ({ data }) => listener.access(data));
     source.addEventListener('status', ({ data }) => {
-      delay = reconnectAfterMs.first;
+      delayMs = reconnectAfterMs.first;
       expectEvent();
       listener.status(JSON.parse(data));
     });
   };
   // A browser opens at most six connections to an origin, for all its tabs together. Hidden pages must not occupy them.
   const followVisibility = () => {
-    delay = reconnectAfterMs.first;
+    delayMs = reconnectAfterMs.first;
     if (document.hidden) disconnect();
     else connect();
   };

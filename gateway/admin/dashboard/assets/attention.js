@@ -3,7 +3,7 @@ import { dateTime, plural } from './format.js';
 
 /** @import { Failure, Freeze, Ledger, Status, VersionStatus } from './types.js' */
 
-/** @type {Record<string, string>} */
+/** The trigger of a reload → its words. @type {Record<string, string>} */
 export const triggers = {
   start: 'at the start',
   file: 'after an edit of the file',
@@ -37,13 +37,15 @@ export function attention({ config, usage, versions, workers, freezes = [], flee
  */
 export function attentionFacts({ config, usage, versions, workers, freezes = [], fleet }, now) {
   const waitingRows = usage?.held_rows ?? 0;
+  // The number of waiting rows changes all the time, so it is updated once a minute.
+  const minuteOfWaiting = waitingRows > 0 && Math.floor(now / 60_000);
   return [
     fleet?.refusal,
     config.last_failure,
     config.forced,
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
     freezes.map(({ version, state, reason }) => [version, state, reason]),
-    [usage?.problem ?? null, waitingRows > 0 && Math.floor(now / 60_000)],
+    [usage?.problem ?? null, minuteOfWaiting],
     versions.map(({ version, targets, stopped_before_retired: wasStopped, adapter }) => [
       version,
       wasStopped,

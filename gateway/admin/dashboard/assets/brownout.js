@@ -6,7 +6,7 @@ import { sortable } from './table.js';
 
 /** @import { BrownoutReport, RefusedClient } from './types.js' */
 
-/** The name of each class, its label, and the CSS class of its mark. */
+/** For each class of clients: its name in the report, its label, and the CSS class of its mark. */
 const classes = /** @type {const} */ ([
   ['kept retrying', 'Kept retrying', 'stayed'],
   ['both', 'Both', 'both'],

@@ -84,14 +84,14 @@ export class BrownoutWindows {
   #row(one) {
     const { version, at, until, clients, routes, state, reason } = one;
     const [words, style] = states[state] ?? [state, ''];
-    const share = `${Math.round(clients * 1000) / 10}% of the clients`;
+    const shareText = `${Math.round(clients * 1000) / 10}% of the clients`;
     const canStop = this.#isAllowed && ['planned', 'approved', 'running'].includes(state);
     const label = `Stop the brownout of ${version} at ${dateTime(Date.parse(at))}`;
     const cells = [
       version,
       el('time', { datetime: at }, dateTime(Date.parse(at))),
       el('time', { datetime: until }, dateTime(Date.parse(until))),
-      [share, routes && el('small', {}, ` on ${routes.join(', ')}`)],
+      [shareText, routes && el('small', {}, ` on ${routes.join(', ')}`)],
       [el('span', { class: `state ${style}` }, words), reason !== null && el('small', {}, ` ${reason}`)],
       canStop ? el('button', { type: 'button', 'aria-label': label, click: () => this.#open(one) }, 'Stop') : '–',
     ];
@@ -117,10 +117,10 @@ export class BrownoutWindows {
     this.#confirm.disabled = true;
     try {
       const { status, body } = await post('/api/brownouts/stop', { version, at });
-      const isStopped = status === 200 && body.stored === true;
+      const isStored = status === 200 && body.stored === true;
       const notStored =
         'The brownout is stopped here, but the decision could not be stored: other gateways may still refuse clients.';
-      if (isStopped) this.#dialog.close();
+      if (isStored) this.#dialog.close();
       else this.#outcome.replaceChildren(el('p', { class: 'problem' }, status === 200 ? notStored : body.detail));
     } catch {
       this.#outcome.replaceChildren(el('p', { class: 'problem' }, 'The gateway does not answer.'));

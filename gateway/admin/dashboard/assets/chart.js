@@ -1,7 +1,7 @@
 import { emptyMessage } from './dom.js';
 import { compact } from './format.js';
 
-/** @typedef {{ label: string, color: string, fill?: boolean, dashed?: boolean, stepped?: boolean }} Series */
+/** `color`: the name of a property of the style sheet. @typedef {{ label: string, color: string, fill?: boolean, dashed?: boolean, stepped?: boolean }} Series */
 
 /**
  * A chart over UTC time that follows the width of its container and the colours of the page.
@@ -45,7 +45,8 @@ export function chart(container, { data, series, height, hover = () => {}, incom
             grid: { stroke: color('--line'), width: 1 },
             size: 48,
             space: 36,
-            incrs: [1, 2, 5].flatMap((one) => powers.map((ten) => one * ten)).sort((a, b) => a - b),
+            // The possible distances between two labels.
+            incrs: [1, 2, 5].flatMap((one) => powersOfTen.map((ten) => one * ten)).sort((a, b) => a - b),
             values: (/** @type {unknown} */ _plot, /** @type {number[]} */ ticks) => ticks.map(compact),
           },
         ],
@@ -77,7 +78,7 @@ export function chart(container, { data, series, height, hover = () => {}, incom
   };
 }
 
-const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 /**
  * @param {Series} series
@@ -96,7 +97,7 @@ function seriesOptions({ label, color: name, fill, dashed, stepped }, uPlot) {
   };
 }
 
-/** @param {number} max */
+/** The top of the axis: a little above the highest value, and never below 4. @param {number} max */
 function niceTop(max) {
   return Math.max(4, max * 1.08);
 }
@@ -106,7 +107,7 @@ const monthFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'nu
 const hourFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /**
- * Labels as hours, days or months, depending on the distance between two labels.
+ * Labels as hours, days or months, depending on the distance between two labels. Among hours, midnight is shown as its day.
  * @param {unknown} _plot
  * @param {number[]} ticks in seconds
  */
@@ -157,10 +158,10 @@ function hatch({ ctx, bbox, valToPos, pxRatio }, { until, text }) {
   ctx.font = font.replace('12', String(12 * ratio));
   ctx.textAlign = 'center';
   ctx.textBaseline = 'middle';
-  const room = ctx.measureText(text).width + 16 * ratio;
-  if (room < width) {
+  const labelWidth = ctx.measureText(text).width + 16 * ratio;
+  if (labelWidth < width) {
     ctx.fillStyle = color('--card');
-    ctx.fillRect(bbox.left + (width - room) / 2, bbox.top + bbox.height / 2 - 12 * ratio, room, 24 * ratio);
+    ctx.fillRect(bbox.left + (width - labelWidth) / 2, bbox.top + bbox.height / 2 - 12 * ratio, labelWidth, 24 * ratio);
     ctx.fillStyle = color('--soft');
     ctx.fillText(text, bbox.left + width / 2, bbox.top + bbox.height / 2);
   }

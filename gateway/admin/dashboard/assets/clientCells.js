@@ -96,8 +96,8 @@ export function migrationLabels(version, successor) {
   };
 }
 
-// A tag has 17 characters with its #. Longer words must wrap on a small screen.
-const longestUnbroken = 24;
+// In characters. A tag has 17 with its #, and stays on one line. A longer text has to wrap on a small screen.
+const maxUnbrokenLength = 24;
 
 /**
  * The tag of a client in the ledger, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
@@ -107,7 +107,7 @@ export function clientName(client) {
   const colon = client.indexOf(':') + 1;
   return [client.slice(0, colon), client.slice(colon)].flatMap((part, index) => [
     index > 0 && colon > 0 && el('wbr'),
-    el('span', { class: part.length > longestUnbroken ? '' : 'unbroken' }, part),
+    el('span', { class: part.length > maxUnbrokenLength ? '' : 'unbroken' }, part),
   ]);
 }
 
@@ -148,7 +148,9 @@ function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
   );
 }
 
+// The size of a sparkline in pixels, and its number of points.
 const [width, height] = [96, 24];
+const dayCount = 30;
 
 /**
  * The requests of 30 days as a small line chart. It is hidden from screen readers, as the table has the total.
@@ -158,16 +160,18 @@ const [width, height] = [96, 24];
  */
 function sparkline(version, days, now) {
   const today = Math.floor(now / dayMs);
-  const counts = Array.from({ length: 30 }, () => 0);
+  const counts = Array.from({ length: dayCount }, () => 0);
   for (const { at, requests } of days) {
-    const index = 29 - (today - Math.floor(Date.parse(at) / dayMs));
+    const index = dayCount - 1 - (today - Math.floor(Date.parse(at) / dayMs));
     if (index in counts) counts[index] = requests;
   }
-  const most = Math.max(1, ...counts);
-  const points = counts.map(
-    (requests, index) =>
-      `${((index / 29) * (width - 4) + 2).toFixed(1)},${(height - 3 - (requests / most) * (height - 6)).toFixed(1)}`,
-  );
+  const maxCount = Math.max(1, ...counts);
+  // A margin of 2 px at the sides, and of 3 px above and below.
+  const points = counts.map((requests, index) => {
+    const x = 2 + (index / (dayCount - 1)) * (width - 4);
+    const y = height - 3 - (requests / maxCount) * (height - 6);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  });
   return svg(
     'svg',
     {

@@ -55,7 +55,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
   const matchCount = el('p', { class: 'soft', role: 'status' });
   const emptyNotice = el('div');
   const warnings = el('div', { class: 'warnings' });
-  const csv = usageUrl({ by: 'client', version, since: '30d' }, '/api/usage.csv');
+  const csvUrl = usageUrl({ by: 'client', version, since: '30d' }, '/api/usage.csv');
   const root = el(
     'div',
     {},
@@ -68,7 +68,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       el('label', { for: 'client-state', class: 'quiet' }, 'Clients to show'),
       stateSelect,
       matchCount,
-      el('a', { href: csv, download: `clients-of-${version}.csv` }, 'Export as CSV'),
+      el('a', { href: csvUrl, download: `clients-of-${version}.csv` }, 'Export as CSV'),
     ),
     emptyNotice,
     table.root,
@@ -88,16 +88,15 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       const { rows, total = rows.length, total_unfiltered: unfilteredTotal = total, until } = answer;
       now = Date.parse(until);
       warnings.replaceChildren(...usageWarnings(answer));
-      const share = `${grouped(total)} of ${grouped(unfilteredTotal)}`;
+      const matchText = `${grouped(total)} of ${grouped(unfilteredTotal)}`;
       // A screen reader reads the text aloud whenever it is set, even if it has not changed.
-      if (matchCount.textContent !== share) matchCount.textContent = share;
+      if (matchCount.textContent !== matchText) matchCount.textContent = matchText;
       table.root.hidden = total === 0;
-      const text =
-        unfilteredTotal > 0
-          ? isRetired && stateSelect.value === 'refused'
-            ? 'No client was refused in the last 30 days.'
-            : 'No client matches.'
-          : `No client called ${version} in the last 30 days.`;
+      const noMatchText =
+        isRetired && stateSelect.value === 'refused'
+          ? 'No client was refused in the last 30 days.'
+          : 'No client matches.';
+      const text = unfilteredTotal > 0 ? noMatchText : `No client called ${version} in the last 30 days.`;
       emptyNotice.replaceChildren(...(total > 0 ? [] : [emptyMessage(text)]));
       table.fill(rows, total);
     },

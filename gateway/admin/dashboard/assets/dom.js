@@ -17,7 +17,7 @@ export function el(name, attributes = {}, ...children) {
     if (typeof value === 'function') element.addEventListener(key, value);
     else setAttribute(element, key, value);
   }
-  element.append(...parts(children));
+  element.append(...withoutEmpty(children));
   return element;
 }
 
@@ -29,7 +29,7 @@ export function el(name, attributes = {}, ...children) {
 export function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS('http://www.w3.org/2000/svg', name);
   for (const [key, value] of Object.entries(attributes)) setAttribute(element, key, value);
-  element.append(...parts(children));
+  element.append(...withoutEmpty(children));
   return element;
 }
 
@@ -66,7 +66,7 @@ function setAttribute(element, key, value) {
  * Drops null, undefined, false and empty strings, so that `condition && element` can be a child.
  * @param {readonly Child[]} children
  */
-function parts(children) {
+function withoutEmpty(children) {
   return children.flatMap((child) => {
     if (child === null || child === undefined || child === false || child === '') return [];
     return [typeof child === 'number' ? String(child) : child];
@@ -121,7 +121,7 @@ export function swatch(version) {
 
 /**
  * The number of a version's colour, 1 to 6, or 0 for requests without a version. It depends on the version alone, so a
- * version has the same colour in every chart.
+ * version has the same colour in every chart. v7 has the same colour as v1.
  * @param {string} version
  */
 export function colorOf(version) {

@@ -40,7 +40,7 @@ export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.form
 export const plural = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
 
 /**
- * A duration in one unit: `7 days`, `90 s`.
+ * A duration in one unit: `7 days`, `90 minutes`. It is the largest unit of which there are at least two, or exactly one.
  * @param {number} ms
  */
 export function period(ms) {
@@ -76,7 +76,7 @@ export function timeLeft(instant, now) {
 }
 
 /**
- * The same as `in 586 days`, `3 days ago`.
+ * As `timeLeft`, but with `in 586 days` for `586 days left`.
  * @param {number} instant
  * @param {number} now
  */

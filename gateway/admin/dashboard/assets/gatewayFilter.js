@@ -29,7 +29,7 @@ export class GatewayFilter {
     if (!fleet && this.chosen !== '') this.#choose('');
     // The list may contain addresses from which no gateway was heard. These have no counts.
     const heard = (fleet?.gateways ?? []).filter((one) => one.heard !== null).map(({ name }) => name);
-    // A selected name stays, even if the fleet has no such gateway: then the API answers with an error and the names of its gateways.
+    // A selected name stays, even if the fleet has no such gateway: then the error of the API lists the names of its gateways.
     const gatewayNames = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
     const options = JSON.stringify([Boolean(fleet), gatewayNames]);
     if (options === this.#drawn) return;

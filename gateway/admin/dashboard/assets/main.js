@@ -12,16 +12,16 @@ import { TrafficSection } from './traffic.js';
 
 /** @import { Status } from './types.js' */
 
-const filter = new GatewayFilter((gateway) => {
+const gatewayFilter = new GatewayFilter((gateway) => {
   retirementSection.setGateway(gateway);
   trafficSection.setGateway(gateway);
 });
-const retirementSection = new RetirementSection(filter.chosen);
-const trafficSection = new TrafficSection(filter.chosen);
+const retirementSection = new RetirementSection(gatewayFilter.chosen);
+const trafficSection = new TrafficSection(gatewayFilter.chosen);
 const backendTable = backends();
 const ratesTable = rates();
-const gateways = fleetTable();
-const notifications = notificationTable();
+const gatewayTable = fleetTable();
+const notificationsTable = notificationTable();
 const brownoutWindows = new BrownoutWindows();
 const connection = byId('connection');
 /** The data that each part shows, as JSON, by the id of the part. A part is redrawn only when its data changes. @type {Map<string, string>} */
@@ -111,16 +111,16 @@ function show(status) {
   draw('attention', attentionFacts(status, now), () => attention(status));
   draw('rates', '', () => [ratesTable.root]);
   ratesTable.fill(status.traffic);
-  filter.setFleet(status.fleet);
+  gatewayFilter.setFleet(status.fleet);
   byId('fleet-section').hidden = !status.fleet;
-  draw('fleet', '', () => [gateways.root]);
-  if (status.fleet) gateways.fill(status.fleet);
+  draw('fleet', '', () => [gatewayTable.root]);
+  if (status.fleet) gatewayTable.fill(status.fleet);
   byId('windows-section').hidden = !status.brownouts?.length;
   draw('windows', '', () => [brownoutWindows.root]);
   brownoutWindows.fill(status.brownouts ?? []);
   byId('notify-section').hidden = !status.notify;
-  draw('notify', '', () => [notifications.root]);
-  if (status.notify) notifications.fill(status.notify, now);
+  draw('notify', '', () => [notificationsTable.root]);
+  if (status.notify) notificationsTable.fill(status.notify, now);
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (lastGeneration !== 0 && lastGeneration !== config.generation) refresh();
   lastGeneration = config.generation;
@@ -129,7 +129,7 @@ function show(status) {
 
 /**
  * @param {string} id
- * @param {unknown} data the data that the part shows
+ * @param {unknown} data the data that the part shows; '' for a part that is drawn once and updates itself
  * @param {() => readonly Node[]} make
  */
 function draw(id, data, make) {

@@ -101,7 +101,7 @@ export class RetirementSection {
       if (request.isOutdated) return;
       await this.#listClients();
       if (!request.isOutdated) await this.#listRoutes(retirement);
-      if (!request.isOutdated && retirement.facts.stage !== 'retired') await this.#plan(version);
+      if (!request.isOutdated && retirement.facts.stage !== 'retired') await this.#drawPlan(version);
       if (!request.isOutdated) await this.#brownouts.refresh(version);
       for (const card of this.#comparisons) if (!request.isOutdated) await card.refresh(version);
     } catch (error) {
@@ -210,7 +210,7 @@ export class RetirementSection {
   }
 
   /** @param {string} version */
-  async #plan(version) {
+  async #drawPlan(version) {
     const request = this.#planRequest.start();
     try {
       const { status, body } = await post('/api/plan', { retire: version }, request.signal);

@@ -5,7 +5,7 @@ import { sortable } from './table.js';
 
 /** @import { DifferenceReport, DriftReport, ResponseDifference, UndeclaredProperty } from './types.js' */
 
-/** The name of each class, its label, and the CSS class of its mark; the most important first. */
+/** For each class of differences: its name in the report, its label, and the CSS class of its mark; the most important first. */
 const classes = /** @type {const} */ ([
   ['undeclared', 'Undeclared', 'went-back'],
   ['declared', 'Declared', 'moved'],
@@ -66,7 +66,8 @@ class ComparisonCard {
 
   /** @param {Report} report */
   #draw(report) {
-    // The table shows times relative to `asked_at`. If nothing else changes, it is redrawn once a minute.
+    // The table shows times relative to `asked_at`. If nothing else changes, it is redrawn once a minute. `used_since` is left out,
+    // because it changes with `asked_at`.
     const minute = Math.floor(Date.parse(report.asked_at) / 60_000);
     const json = JSON.stringify({ ...report, asked_at: minute, used_since: '' });
     const isShown = this.#hasEvidence(report);
@@ -223,9 +224,10 @@ function findingTable(now) {
 }
 
 /**
- * The place of a difference.
+ * The place of a difference. `status`: of the response; 0: the difference is in the status itself.
  * @param {{ path: string, status: number }} one
  */
 function placeOf({ path, status }) {
-  return path === '' ? (status === 0 ? 'status' : 'body') : path;
+  if (path !== '') return path;
+  return status === 0 ? 'status' : 'body';
 }

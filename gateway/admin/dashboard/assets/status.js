@@ -71,8 +71,8 @@ function health({ health: state, reachable, ejected_until: until }, now) {
   if (reachable === false) return el('span', { class: 'state went-back' }, 'Unreachable');
   if (state === 'healthy') return el('span', { class: 'state moved' }, 'Healthy');
   if (state === 'unhealthy') return el('span', { class: 'state went-back' }, 'Unhealthy');
-  const left = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
-  return el('span', { class: 'state both' }, left > 0 ? `Ejected for ${left} s` : 'Ejected');
+  const secondsLeft = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
+  return el('span', { class: 'state both' }, secondsLeft > 0 ? `Ejected for ${secondsLeft} s` : 'Ejected');
 }
 
 /** The table of requests per second, error shares and latencies by version. */

@@ -57,29 +57,30 @@ export function row(key, cells) {
  * Replaces the rows of a table, and keeps elements that have not changed: the focus, the selection and open details
  * must survive an update.
  * @param {HTMLElement} body
- * @param {readonly HTMLTableRowElement[]} fresh each with a `data-key`
+ * @param {readonly HTMLTableRowElement[]} newRows each with a `data-key`
  */
-export function updateRows(body, fresh) {
-  const old = new Map([...body.querySelectorAll('tr')].map((row) => [row.dataset['key'], row]));
-  fresh.forEach((row, index) => {
-    const kept = old.get(row.dataset['key']);
+export function updateRows(body, newRows) {
+  /** The key of a row → the row that is shown. */
+  const shownRows = new Map([...body.querySelectorAll('tr')].map((row) => [row.dataset['key'], row]));
+  newRows.forEach((row, index) => {
+    const kept = shownRows.get(row.dataset['key']);
     if (kept) updateCells(kept, row);
     const next = kept ?? row;
     // Inserting a row again removes its focus, even at the same place.
     if (body.children[index] !== next) body.insertBefore(next, body.children[index] ?? null);
-    old.delete(row.dataset['key']);
+    shownRows.delete(row.dataset['key']);
   });
-  for (const row of old.values()) row.remove();
+  for (const row of shownRows.values()) row.remove();
 }
 
 /**
  * @param {HTMLTableRowElement} kept
- * @param {HTMLTableRowElement} fresh
+ * @param {HTMLTableRowElement} newRow
  */
-function updateCells(kept, fresh) {
-  const cells = [...fresh.children];
+function updateCells(kept, newRow) {
+  const newCells = [...newRow.children];
   [...kept.children].forEach((cell, index) => {
-    const next = cells[index];
+    const next = newCells[index];
     if (next && !cell.isEqualNode(next)) cell.replaceWith(next);
   });
 }
@@ -102,7 +103,7 @@ const rowsPerPage = 50;
  * @param {() => void} [onQueryChange] if given, the table does not sort; the caller fills in the rows of the new `query`
  */
 export function sortable(caption, columns, sortedBy, key, onQueryChange) {
-  let [sortIndex, ascending, rowLimit] = [sortedBy, false, rowsPerPage];
+  let [sortIndex, isAscending, rowLimit] = [sortedBy, false, rowsPerPage];
   /** @type {readonly Row[]} */
   let rows = [];
   let total = 0;
@@ -122,7 +123,7 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
   };
   /** @param {number} index */
   const sortBy = (index) => {
-    ascending = sortIndex === index ? !ascending : columns[index]?.number !== true;
+    isAscending = sortIndex === index ? !isAscending : columns[index]?.number !== true;
     sortIndex = index;
     redraw();
   };
@@ -132,13 +133,13 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
   };
   const draw = () => {
     heads.forEach((one, index) => {
-      if (index === sortIndex) one.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
+      if (index === sortIndex) one.setAttribute('aria-sort', isAscending ? 'ascending' : 'descending');
       else one.removeAttribute('aria-sort');
     });
     const sortValue = columns[sortIndex]?.sort ?? (() => 0);
     const sorted = onQueryChange
       ? rows
-      : rows.toSorted((a, b) => (ascending ? 1 : -1) * compare(sortValue(a), sortValue(b)));
+      : rows.toSorted((a, b) => (isAscending ? 1 : -1) * compare(sortValue(a), sortValue(b)));
     updateRows(
       body,
       sorted.slice(0, rowLimit).map((one) =>
@@ -156,7 +157,7 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
     draw,
     /** The order and number of rows to show, for a caller that sorts. */
     get query() {
-      return { sort: `${ascending ? '' : '-'}${columns[sortIndex]?.name ?? ''}`, limit: rowLimit };
+      return { sort: `${isAscending ? '' : '-'}${columns[sortIndex]?.name ?? ''}`, limit: rowLimit };
     },
     showFirstPage() {
       rowLimit = rowsPerPage;

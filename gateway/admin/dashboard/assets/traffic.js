@@ -99,6 +99,7 @@ function drawTraffic(container, usage, step) {
   }
   const { times, counts } = countsByStep(usage, versionNames, step);
   const firstRecorded = firstRecordedStep(usage, times);
+  // Without the last value, which only repeats the last step.
   const totals = counts.map((row) => row.slice(0, -1).reduce((sum, one) => sum + one, 0));
   const grandTotal = totals.reduce((sum, one) => sum + one, 0);
   const valueElements = versionNames.map((_name, index) =>
@@ -168,7 +169,7 @@ function countsByStep({ rows, since, until }, versionNames, step) {
   const stepMs = step === 'hour' ? 3_600_000 : 86_400_000;
   const start = Math.floor(Date.parse(since) / stepMs);
   const stepCount = Math.floor(Date.parse(until) / stepMs) - start + 1;
-  // One more: the end of the last step.
+  // One more time than there are steps: the end of the last step. Its value repeats the last step, which is drawn up to there.
   const times = Array.from({ length: stepCount + 1 }, (_nothing, index) => ((start + index) * stepMs) / 1_000);
   const counts = versionNames.map(() => Array.from({ length: stepCount + 1 }, () => 0));
   for (const { version, at, requests } of rows) {
@@ -181,6 +182,7 @@ function countsByStep({ rows, since, until }, versionNames, step) {
 }
 
 /**
+ * `1,200 · 40%`.
  * @param {number} requests
  * @param {number} total
  */
@@ -194,11 +196,12 @@ function amount(requests, total) {
  * @param {'hour'|'day'} step
  */
 function summary({ since, covered_since: covered }, total, step) {
-  const beganLater = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${grouped(total)} requests since ${dateTime(Date.parse(beganLater ? covered : since))}${beganLater ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
+  const isPartlyRecorded = covered !== null && Date.parse(covered) > Date.parse(since);
+  return `${grouped(total)} requests since ${dateTime(Date.parse(isPartlyRecorded ? covered : since))}${isPartlyRecorded ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
 
 /**
+ * Sorts versions by number; '', for requests without a version, comes first.
  * @param {string} a
  * @param {string} b
  */
@@ -213,10 +216,10 @@ function byMajor(a, b) {
  * @returns {(readonly [number, number])[]}
  */
 function incompleteSpans({ since, until, covered_since: covered }, times) {
-  const from = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
+  const recordedFrom = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
   return times.slice(1).flatMap((end, index) => {
     const start = times[index] ?? end;
-    const isIncomplete = (start < from && from < end) || Date.parse(until) / 1_000 < end;
+    const isIncomplete = (start < recordedFrom && recordedFrom < end) || Date.parse(until) / 1_000 < end;
     return isIncomplete ? [/** @type {const} */ ([start, end])] : [];
   });
 }

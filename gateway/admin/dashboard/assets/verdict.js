@@ -135,7 +135,8 @@ export function drawTrend(container, version, trend) {
   );
   const recordedTimes = days.map(({ at }) => Date.parse(at));
   const [start, edge] = projection(trend, recordedTimes);
-  // Times, recorded requests, projected requests. The projection begins at the last recorded day.
+  // Times, recorded requests, projected requests. The projection begins at the last recorded day. Without a projection, `flat`
+  // removes the empty list, so no point is added.
   const data = [
     [...recordedTimes, edge?.at ?? []].flat().map((at) => at / 1_000),
     [...days.map(({ requests }) => requests), edge ? null : []].flat(),
@@ -200,11 +201,12 @@ function daysCanvas(title, days) {
  * @param {readonly number[]} recordedTimes
  */
 function projection({ zero, per_day: perDay }, recordedTimes) {
-  const from = recordedTimes.at(-1) ?? 0;
-  const to = zero === null ? 0 : Date.parse(zero);
-  if (to <= from || perDay === null) return [];
-  const edge = Math.min(to, from + maxProjectionRatio * Math.max(7 * dayMs, from - (recordedTimes[0] ?? from)));
-  return [from, edge].map((at) => ({ at, requests: (-perDay * (to - at)) / dayMs }));
+  const lastDay = recordedTimes.at(-1) ?? 0;
+  const zeroAt = zero === null ? 0 : Date.parse(zero);
+  if (zeroAt <= lastDay || perDay === null) return [];
+  const recordedMs = Math.max(7 * dayMs, lastDay - (recordedTimes[0] ?? lastDay));
+  const visibleEnd = Math.min(zeroAt, lastDay + maxProjectionRatio * recordedMs);
+  return [lastDay, visibleEnd].map((at) => ({ at, requests: (-perDay * (zeroAt - at)) / dayMs }));
 }
 
 /** @param {Trend} trend */
