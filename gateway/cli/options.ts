@@ -99,10 +99,10 @@ export function adminTargetOf(
   }
   if (address === undefined)
     return { origin, name: `${origin} (the default, because ${shownFile} has no gateway.admin)`, token };
-  const found = originOf(`${hostOf(address.host)}:${address.port}`);
+  const configuredOrigin = originOf(`${hostOf(address.host)}:${address.port}`);
   return {
-    origin: found,
-    name: `${found} (gateway.admin of ${shownFile})`,
+    origin: configuredOrigin,
+    name: `${configuredOrigin} (gateway.admin of ${shownFile})`,
     token: token === '' ? address.token : token,
   };
 }

@@ -53,6 +53,7 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
 
 /** The spaces before the keys of a version in a routes.yaml. */
 function indentationIn(text: string, version: string): string {
-  const key = new RegExp(`^ *["']?/${version}["']?:[^\\S\\n]*(?:#.*)?\\n(?:\\s*#.*\\n)*( +)\\S`, 'm');
-  return key.exec(text)?.[1] ?? '    ';
+  // The line of the version, comment lines, and the spaces before the first key.
+  const firstKey = new RegExp(`^ *["']?/${version}["']?:[^\\S\\n]*(?:#.*)?\\n(?:\\s*#.*\\n)*( +)\\S`, 'm');
+  return firstKey.exec(text)?.[1] ?? '    ';
 }

@@ -62,7 +62,7 @@ export async function compareFiles(
   return { report: { pairs: [judged], stale, off: rulesOff(settings.levels), notes: [] }, folder: io.cwd };
 }
 
-/** Imported on demand: a comparison of two files without --config does not need the schema of routes.yaml. */
+/** Reads a routes.yaml. The code for it is imported on demand, because a comparison of two files without --config does not need it. */
 async function settingsFrom(file: string, io: Io): Promise<Snapshot> {
   const { snapshotOf } = await import('../options.ts');
   return snapshotOf(file, io);
@@ -76,11 +76,11 @@ export function rulesOff(levels: JudgeSettings['levels']): string[] {
 /** The rules and exemptions of a routes.yaml. Levels of the command line override those of the file. */
 export function judgeSettings(
   snapshot: Snapshot | undefined,
-  { rule = new Map() }: Pick<ComparisonOptions, 'rule'>,
+  { rule: givenLevels = new Map() }: Pick<ComparisonOptions, 'rule'>,
 ): JudgeSettings {
   const { rules, exempt } = snapshot?.compat ?? { rules: new Map<string, never>(), exempt: [] };
   return {
-    levels: new Map([...rules, ...rule]),
+    levels: new Map([...rules, ...givenLevels]),
     exemptions: new Exemptions(exempt, systemClock.now()),
     callsOf: () => undefined,
   };

@@ -36,9 +36,9 @@ export async function compareRoutes(
   progress: Progress,
 ): Promise<ComparisonResult> {
   const snapshot = snapshotOf(file, io);
-  const settings = options.config === undefined ? snapshot : snapshotOf(options.config, io);
+  const rulesSnapshot = options.config === undefined ? snapshot : snapshotOf(options.config, io);
   const { callsOf, problem } = await callsIn(snapshot);
-  const judging = { ...judgeSettings(settings, options), callsOf };
+  const settings = { ...judgeSettings(rulesSnapshot, options), callsOf };
   const versions = [...snapshot.byMajor].sort((a, b) => a.major - b.major);
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
@@ -51,7 +51,7 @@ export async function compareRoutes(
   const pairs: PairReport[] = [];
   const compare = (pair: ComparedContracts): void => {
     progress.show(`comparing ${pair.title}`);
-    pairs.push(compareAndJudge(pair, judging));
+    pairs.push(compareAndJudge(pair, settings));
   };
   let previousMajor: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
   for (const { name, contract } of versions) {
@@ -69,7 +69,7 @@ export async function compareRoutes(
     previousMajor = { name, contract: current };
   }
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
-  const { exemptions, levels } = judging;
+  const { exemptions, levels } = settings;
   return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
 }
 
@@ -86,19 +86,19 @@ function referenceTo(file: string, base: string): string {
 
 /** A note for each contract that cannot be compared, because it would otherwise seem unchanged. */
 function notesOn(versions: readonly Version[], past: EarlierContracts, file: string, ref: string): string[] {
-  const gone = past.versions.filter((name) => !versions.some((version) => version.name === name));
+  const removedVersions = past.versions.filter((name) => !versions.some((version) => version.name === name));
   return [
     ...versions.flatMap(({ name, contract }, index) => {
       if (contract) {
         const isNew = past.contractOf(name, contract.file) === undefined;
         return isNew ? [`the contract of /${name} is not in ${ref}: there is nothing to compare it with`] : [];
       }
-      const had = past.versions.includes(name) ? `, but had one in ${ref}` : '';
+      const earlierNote = past.versions.includes(name) ? `, but had one in ${ref}` : '';
       const next = versions[index + 1];
-      const also = next ? `, and /${next.name} cannot be compared with it` : '';
-      return [`/${name} has no contract in ${file}${had}: it is not compared${also}`];
+      const nextNote = next ? `, and /${next.name} cannot be compared with it` : '';
+      return [`/${name} has no contract in ${file}${earlierNote}: it is not compared${nextNote}`];
     }),
-    ...gone.map((name) => `/${name} had a contract in ${ref} and is no longer in ${file}`),
+    ...removedVersions.map((name) => `/${name} had a contract in ${ref} and is no longer in ${file}`),
   ];
 }
 
@@ -125,8 +125,8 @@ class EarlierContracts {
   }
 
   /**
-   * `HEAD:./services/v1/contract/openapi.yaml`; undefined if the commit has no such contract. `currentFile`: where the contract is
-   * now, in case the routes.yaml of the commit names no contract that the commit has.
+   * `HEAD:./services/v1/contract/openapi.yaml`; undefined if the commit has no such contract. `currentFile`: the present path of
+   * the contract. It is tried if the commit does not have the contract that its routes.yaml names.
    */
   contractOf(version: string, currentFile: string): string | undefined {
     const paths = [this.#files.get(version), currentFile].flatMap((one) =>
@@ -159,6 +159,7 @@ function mapIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
+// The period up to now whose calls are reported.
 const callWindowMs = 30 * 86_400_000;
 // Short, because a CI job may have no access to the store of the fleet.
 const storeTimeoutMs = 10_000;
@@ -216,8 +217,8 @@ async function readCalls(
   since: number,
 ): Promise<Map<string, Calls>> {
   const calls = new Map<string, Calls>();
-  const covered = await ledger.coveredSince();
-  for (const version of covered === undefined ? [] : versions) {
+  const coveredSince = await ledger.coveredSince();
+  for (const version of coveredSince === undefined ? [] : versions) {
     const routes = await ledger.byRoute(version, since);
     const byRoute = new Map<string, number>();
     // A parameter may have been renamed since the call.
@@ -225,7 +226,7 @@ async function readCalls(
       const key = withoutNames(route);
       byRoute.set(key, requests + (byRoute.get(key) ?? 0));
     }
-    const isComplete = Number(covered) <= since && !routes.some(({ route }) => route === otherRoute);
+    const isComplete = Number(coveredSince) <= since && !routes.some(({ route }) => route === otherRoute);
     if (ledger.problem === undefined) calls.set(version, { byRoute, isComplete });
   }
   return calls;

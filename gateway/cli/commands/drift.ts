@@ -75,8 +75,8 @@ function asText(report: DriftReport, paint: Paint, width: number): string {
     if (route.findings.length > 0) lines.push(...table(rowsOf(route), width));
     lines.push(...remarks(route).map((line) => `  ${line}`));
   }
-  const unlisted = report.route_count - report.routes.length;
-  if (unlisted > 0) lines.push('', `and ${plural(unlisted, 'more route')}`);
+  const hiddenRoutes = report.route_count - report.routes.length;
+  if (hiddenRoutes > 0) lines.push('', `and ${plural(hiddenRoutes, 'more route')}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -90,8 +90,8 @@ function asMarkdown(report: DriftReport): string {
     const routeRemarks = remarks(route);
     if (routeRemarks.length > 0) lines.push('', ...routeRemarks.map((line) => `- ${escaped(line)}`));
   }
-  const unlisted = report.route_count - report.routes.length;
-  if (unlisted > 0) lines.push('', `and ${plural(unlisted, 'more route')}`);
+  const hiddenRoutes = report.route_count - report.routes.length;
+  if (hiddenRoutes > 0) lines.push('', `and ${plural(hiddenRoutes, 'more route')}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -112,9 +112,9 @@ function rowsOf({ findings }: DriftRoute): string[][] {
 }
 
 function remarks({ findings, finding_count: count, has_more_paths: isCut }: DriftRoute): string[] {
-  const unlisted = count - findings.length;
+  const hiddenCount = count - findings.length;
   return [
-    ...(unlisted > 0 ? [`and ${grouped(unlisted)} more`] : []),
+    ...(hiddenCount > 0 ? [`and ${grouped(hiddenCount)} more`] : []),
     ...(isCut ? ['Some bodies have more than 500 different paths. Paths beyond these are not compared.'] : []),
   ];
 }

@@ -32,19 +32,19 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
     io.stderr.write(`not ready: ${reason}\n`);
     return 1;
   };
-  let admin = '';
+  let adminName = '';
   try {
     const { origin, name } = adminTargetOf(options, io);
-    admin = name;
+    adminName = name;
     const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
     if (response.status === 503) return notReady(await reasonIn(response));
     await response.body?.cancel();
-    if (response.status !== 200) return notReady(`${admin}/readyz answers ${response.status}`);
+    if (response.status !== 200) return notReady(`${adminName}/readyz answers ${response.status}`);
     io.stdout.write('ready\n');
     return 0;
   } catch (error) {
     if (error instanceof AdminError || error instanceof UnreadableFileError) return notReady(error.message);
-    return notReady(`${admin} does not answer (${fetchFailure(error, timeout.ms)})`);
+    return notReady(`${adminName} does not answer (${fetchFailure(error, timeout.ms)})`);
   }
 }
 

@@ -71,7 +71,7 @@ interface ComparisonCommands {
   /** The descriptions of both commands. */
   readonly status: string;
   readonly stop: string;
-  /** Undefined: the answer is not from a gateway. */
+  /** The rows of the table of `status`, with the headings first. Undefined: the answer is not from a gateway. */
   readonly table: (statuses: unknown) => string[][] | undefined;
 }
 
@@ -98,6 +98,7 @@ export function addComparisonControl(
 async function status({ kind, table: tableOf }: ComparisonCommands, options: StatusOptions, io: Io): Promise<ExitCode> {
   const target = adminTargetOf(options, io);
   const found = await adminClient(target).get(`/api/${kind}`);
+  // The field is `shadows` or `drifts`.
   const rows = tableOf(found[`${kind}s`]);
   if (rows === undefined) throw notAGateway(target.name);
   if (options.format === 'json') io.stdout.write(printedJson(found));

@@ -58,9 +58,9 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
   const target = adminTargetOf(options, io);
   const admin = adminClient(target);
-  const read = (timeoutMs?: number) => readStatus(admin, target.name, timeoutMs);
-  if (wait !== undefined) return waitUntilSafe(wait, timeout, read, format, io);
-  const found = await read();
+  const pollStatus = (timeoutMs?: number) => readStatus(admin, target.name, timeoutMs);
+  if (wait !== undefined) return waitUntilSafe(wait, timeout, pollStatus, format, io);
+  const found = await pollStatus();
   const text =
     format === 'json'
       ? `${JSON.stringify(found, null, 2)}\n`
@@ -71,13 +71,13 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
 
 const pollIntervalMs = 250;
 // The last poll gets at least a second, even if less time is left.
-const [shortestTimeoutMs, longestTimeoutMs] = [1000, 10_000];
+const [shortestPollMs, longestPollMs] = [1000, 10_000];
 
 /** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError */
 async function waitUntilSafe(
   name: string,
   timeout: TimeArgument,
-  read: (timeoutMs: number) => Promise<RunningStatus>,
+  pollStatus: (timeoutMs: number) => Promise<RunningStatus>,
   format: 'text' | 'json',
   io: Io,
 ): Promise<ExitCode> {
@@ -91,7 +91,7 @@ async function waitUntilSafe(
   let lastLine: string | undefined;
   for (;;) {
     const leftMs = until - systemClock.now();
-    const status = await read(Math.min(longestTimeoutMs, Math.max(shortestTimeoutMs, leftMs)));
+    const status = await pollStatus(Math.min(longestPollMs, Math.max(shortestPollMs, leftMs)));
     const version = status.versions.find((one) => one.version === name);
     if (!version) return end(1, unknownVersion(name, status.versions));
     const hasEnded = version.stage === 'retired' || version.stage === 'removed';

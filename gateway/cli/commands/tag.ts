@@ -59,13 +59,14 @@ async function tag(entry: Identifier, writtenEntry: string, { config, store }: T
   const value = await valueFrom(io, writtenEntry);
   const client = clientWith(value, entry, salt);
   if (client === unknownClient) {
-    throw new UsageError(`This value does not identify a client: ${reasons[entry.by]}.`);
+    throw new UsageError(`This value does not identify a client: ${reasonsByKind[entry.by]}.`);
   }
   io.stdout.write(`${client}\n`);
   return 0;
 }
 
-const reasons: Readonly<Record<Identifier['by'], string>> = {
+/** The kind of an entry → why a value does not identify a client. */
+const reasonsByKind: Readonly<Record<Identifier['by'], string>> = {
   header: 'it is blank',
   jwt: 'it is not a JWT, or its payload does not have this claim',
   'user-agent': 'it does not start with a product name',

@@ -6,7 +6,7 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../plan/plan.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { plural, printable } from '../../shared/text.ts';
-import { date, type Paint, table } from './terminal.ts';
+import { dateText, type Paint, table } from './terminal.ts';
 
 export interface CheckReport {
   readonly file: string;
@@ -56,13 +56,17 @@ export function composeCheckAsText(
   paint: Paint,
 ): string {
   const { snapshot, faults, warnings } = result;
-  const show =
+  const blockOf =
     (style: FindingStyle) =>
     (fault: Fault): string => {
       const faultyText = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
       return faultBlock(fault, faultyText, paint, style).join('\n');
     };
-  const blocks = [...faults.map(show('red')), ...warnings.map(show('yellow')), ...facts.notes.map(show('dim'))];
+  const blocks = [
+    ...faults.map(blockOf('red')),
+    ...warnings.map(blockOf('yellow')),
+    ...facts.notes.map(blockOf('dim')),
+  ];
   const files = `${file} and ${facts.files.join(', ')}`;
   const counts = [
     faults.length > 0 ? plural(faults.length, 'fault') : '',
@@ -78,6 +82,7 @@ export function composeCheckAsText(
 /** Empty if the line may contain a secret. `maskLine` would not hide a secret in a list item such as `- ADMIN_TOKEN=…`. */
 function withoutSecrets(text: string, line = 1): string {
   const lines = text.split(/\r\n?|\n/);
+  // `isSecret` takes a text with a slash for a path, and not for a key.
   return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
 }
 
@@ -171,8 +176,8 @@ function summaries(snapshot: Snapshot, now: number): Summary[] {
     return {
       version: `/${version.name}`,
       stage: stageOf(version, now),
-      ...(version.deprecation === undefined ? {} : { deprecation: date(version.deprecation) }),
-      ...(version.sunset === undefined ? {} : { sunset: date(version.sunset) }),
+      ...(version.deprecation === undefined ? {} : { deprecation: dateText(version.deprecation) }),
+      ...(version.sunset === undefined ? {} : { sunset: dateText(version.sunset) }),
       targets: version.targets.length,
       ...(version.adapter?.mode === 'serve' ? { served_from: `/${version.adapter.from}` } : {}),
       ...(successor ? { successor: `/${successor.name}` } : {}),
@@ -195,6 +200,7 @@ function overview(snapshot: Snapshot, now: number): string[] {
   );
 }
 
+// The most characters of a line of code that are shown.
 const longestLine = 160;
 
 /**
@@ -207,10 +213,10 @@ export function codeFrame(text: string, line: number, column: number): string[] 
   if (raw === undefined || raw.trim() === '') return [];
   const shown = continuesSecret(lines, line - 1) ? '***' : printableLine(maskLine(raw, isBelowNotify(lines, line - 1)));
   const before = raw.slice(0, column - 1);
-  const number = String(line);
-  const top = `  ${number} | ${shown.length > longestLine ? `${shown.slice(0, longestLine - 1)}…` : shown}`;
-  if (!shown.startsWith(printableLine(before)) || column > longestLine) return [top];
-  return [top, `  ${' '.repeat(number.length)} | ${' '.repeat(printableLine(before).length)}^`];
+  const lineNumber = String(line);
+  const codeLine = `  ${lineNumber} | ${shown.length > longestLine ? `${shown.slice(0, longestLine - 1)}…` : shown}`;
+  if (!shown.startsWith(printableLine(before)) || column > longestLine) return [codeLine];
+  return [codeLine, `  ${' '.repeat(lineNumber.length)} | ${' '.repeat(printableLine(before).length)}^`];
 }
 
 function printableLine(line: string): string {

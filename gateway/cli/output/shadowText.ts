@@ -4,10 +4,10 @@ import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/
 import { type Paint, table } from './terminal.ts';
 import { escaped, markdownTable } from './verdictText.ts';
 
-// How many are shown. The JSON format lists more.
-const differencesShown = 20;
-const unseenShown = 10;
-const routesShown = 20;
+// The text and Markdown formats show at most this many of one list. The JSON format lists more.
+const mostDifferencesShown = 20;
+const mostUnseenShown = 10;
+const mostRoutesShown = 20;
 
 export function shadowAsText(report: DifferenceReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [paint('bold', printable(report.summary))];
@@ -22,8 +22,8 @@ export function shadowAsText(report: DifferenceReport, paint: Paint, width = Num
   }
   if (report.route_count > report.routes.length)
     lines.push('', `and ${grouped(report.route_count - report.routes.length)} more routes`);
-  const others = notCompared(report);
-  if (others !== undefined) lines.push('', printable(others));
+  const notComparedLine = notCompared(report);
+  if (notComparedLine !== undefined) lines.push('', printable(notComparedLine));
   return `${lines.join('\n')}\n`;
 }
 
@@ -62,8 +62,8 @@ export function shadowAsMarkdown(report: DifferenceReport): string {
     const notes = remarks(route);
     if (notes.length > 0) lines.push('', ...notes.map((line) => `- ${escaped(line)}`));
   }
-  const others = notCompared(report);
-  if (others !== undefined) lines.push('', escaped(others));
+  const notComparedLine = notCompared(report);
+  if (notComparedLine !== undefined) lines.push('', escaped(notComparedLine));
   return `${lines.join('\n')}\n`;
 }
 
@@ -82,7 +82,7 @@ function routeLine(
 
 function differenceRows({ differences }: Pick<ShadowRoute, 'differences'>): string[][] {
   return differences
-    .slice(0, differencesShown)
+    .slice(0, mostDifferencesShown)
     .map((one) => [
       one.class,
       one.status === 0 ? '' : String(one.status),
@@ -100,14 +100,14 @@ function remarks({
   unseen_count: unseenCount,
 }: Omit<ShadowRoute, 'requests'>): string[] {
   const lines: string[] = [];
-  const shownCount = Math.min(differences.length, differencesShown);
+  const shownCount = Math.min(differences.length, mostDifferencesShown);
   if (count > shownCount) lines.push(`and ${plural(count - shownCount, 'more difference')}`);
   if (skipped.length > 0) {
     const reasons = skipped.map(({ reason, pairs }) => `${reason} ${grouped(pairs)}`);
     lines.push(`Bodies not compared: ${reasons.join(', ')}.`);
   }
   if (unseenCount > 0) {
-    const named = unseen.slice(0, unseenShown).map(({ path, why }) => `${path} (${why})`);
+    const named = unseen.slice(0, mostUnseenShown).map(({ path, why }) => `${path} (${why})`);
     const more = unseenCount > named.length ? ` and ${grouped(unseenCount - named.length)} more` : '';
     lines.push(`No evidence on: ${named.join(', ')}${more}.`);
   }
@@ -116,7 +116,7 @@ function remarks({
 
 function notCompared({ not_compared: routes }: DifferenceReport): string | undefined {
   if (routes.length === 0) return undefined;
-  const named = routes.slice(0, routesShown).map((route) => printableExcerpt(route));
+  const named = routes.slice(0, mostRoutesShown).map((route) => printableExcerpt(route));
   const more = routes.length > named.length ? ` and ${grouped(routes.length - named.length)} more` : '';
   return `In use and never compared: ${named.join(', ')}${more}.`;
 }

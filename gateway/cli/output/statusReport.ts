@@ -3,7 +3,7 @@ import { waiverWords } from '../../lifecycle/stage.ts';
 import { ago, plural, printable } from '../../shared/text.ts';
 import { type AdminClient, isRecord, type JsonObject, notAGateway } from '../adminClient.ts';
 import { fleetSummary } from './fleetText.ts';
-import { date, type Paint, table } from './terminal.ts';
+import { dateText, type Paint, table } from './terminal.ts';
 
 /** The response of `/api/status`. Times are RFC 3339 or null. */
 export interface RunningStatus {
@@ -209,8 +209,8 @@ function versionLines(versions: readonly RunningVersion[], now: number, width: n
   const rows = versions.map((one) => [
     printable(`/${one.version}`),
     printable(one.stage),
-    one.deprecation === null ? '-' : date(Date.parse(one.deprecation)),
-    one.sunset === null ? '-' : date(Date.parse(one.sunset)),
+    one.deprecation === null ? '-' : dateText(Date.parse(one.deprecation)),
+    one.sunset === null ? '-' : dateText(Date.parse(one.sunset)),
     String(one.in_flight),
     String(one.waiting),
     one.last_served === null ? 'not since start' : ago(Date.parse(one.last_served), now),

@@ -32,6 +32,7 @@ function escapeOf(unit: number): string {
 
 // Text columns are not truncated below this width: client names would no longer differ.
 const narrowestColumn = 12;
+// Spaces before the first column and between columns.
 const gap = 2;
 
 /**
@@ -39,8 +40,10 @@ const gap = 2;
  * widest of its columns with letters are truncated with an ellipsis. Numbers, days and charts have no letters.
  */
 export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
-  const natural = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const widths = narrowedWidths(natural, rows, width);
+  const naturalWidths = (rows[0] ?? []).map((_cell, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const widths = narrowedWidths(naturalWidths, rows, width);
   return rows.map((row) => {
     const cells = row.map((cell, column) => truncated(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
     const line = cells.filter((_cell, column) => widths[column] !== 0).join(' '.repeat(gap));
@@ -48,9 +51,13 @@ export function table(rows: readonly (readonly string[])[], width = Number.POSIT
   });
 }
 
-function narrowedWidths(natural: readonly number[], rows: readonly (readonly string[])[], width: number): number[] {
-  const widths = [...natural];
-  const hasWords = natural.map((_width, column) =>
+function narrowedWidths(
+  naturalWidths: readonly number[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): number[] {
+  const widths = [...naturalWidths];
+  const hasWords = naturalWidths.map((_width, column) =>
     rows.some((row) => (row[column]?.length ?? 0) > narrowestColumn && /\p{L}/u.test(row[column] ?? '')),
   );
   let excess = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + gap), 0) - width;
@@ -68,7 +75,7 @@ function truncated(cell: string, width: number): string {
 }
 
 /** As in routes.yaml: `2026-06-30` for midnight UTC, `2026-06-30T23:59:59Z` for any other time. */
-export function date(instant: number): string {
+export function dateText(instant: number): string {
   return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
 }
 

@@ -78,21 +78,21 @@ const daysColumn = column('by day', ({ days: counts }, { since, until, covered_s
 const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   version: [
     versionColumn,
-    numbers('requests'),
-    numbers('errors'),
-    unlessZero('failing'),
-    unlessZero('refused'),
-    numbers('clients'),
+    numberColumn('requests'),
+    numberColumn('errors'),
+    numberColumnUnlessZero('failing'),
+    numberColumnUnlessZero('refused'),
+    numberColumn('clients'),
     lastCallColumn,
     daysColumn,
   ],
   client: [
     versionColumn,
     clientColumn,
-    numbers('requests'),
-    numbers('errors'),
-    unlessZero('failing'),
-    unlessZero('refused'),
+    numberColumn('requests'),
+    numberColumn('errors'),
+    numberColumnUnlessZero('failing'),
+    numberColumnUnlessZero('refused'),
     column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
     column('first call', (row) => textOf(row['first']).slice(0, 10)),
     lastCallColumn,
@@ -101,26 +101,26 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   route: [
     versionColumn,
     column('route', (row) => printableExcerpt(textOf(row['route']), 100)),
-    numbers('requests'),
-    numbers('errors'),
-    unlessZero('failing'),
-    numbers('clients'),
+    numberColumn('requests'),
+    numberColumn('errors'),
+    numberColumnUnlessZero('failing'),
+    numberColumn('clients'),
     lastCallColumn,
   ],
   day: [
     versionColumn,
     column('day', (row, { step }) => (step === 'hour' ? minuteOf(textOf(row['at'])) : textOf(row['at']).slice(0, 10))),
-    numbers('requests'),
+    numberColumn('requests'),
     column('', ({ requests }, { rows }) => bar(numberOf(requests), rows)),
   ],
   migration: [
     versionColumn,
     clientColumn,
     column('state', stateOf),
-    numbers('requests'),
+    numberColumn('requests'),
     lastCallColumn,
     column('successor', (row) => printable(`/${textOf(row['successor'])}`)),
-    numbers('requests', 'successor_requests'),
+    numberColumn('requests', 'successor_requests'),
     column('last call', (row, { until }) => agoOf(row['successor_last'], until)),
   ],
 };
@@ -129,12 +129,12 @@ function column(heading: string, cell: Column['cell']): Column {
   return { heading, cell };
 }
 
-function numbers(heading: string, field = heading): Column {
+function numberColumn(heading: string, field = heading): Column {
   return column(heading, (row) => (row[field] === null ? '-' : grouped(numberOf(row[field]))));
 }
 
-function unlessZero(field: string): Column {
-  return { ...numbers(field), omittedIfZero: field };
+function numberColumnUnlessZero(field: string): Column {
+  return { ...numberColumn(field), omittedIfZero: field };
 }
 
 function bar(requests: number, rows: readonly ReportRow[]): string {

@@ -1,11 +1,11 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { routesInWords, shareInWords, theLast } from '../../retirement/words.ts';
 import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
-import { date, type Paint, sparkline, table } from './terminal.ts';
+import { dateText, type Paint, sparkline, table } from './terminal.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 /** The clients with the most requests are shown; the JSON format lists more. */
-const clientsShown = 20;
+const mostClientsShown = 20;
 
 export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { answer, reasons, notes } = verdict;
@@ -57,8 +57,8 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
   return [
     ['stage', printable(stage)],
-    ['deprecation', deprecation === null ? '-' : date(Date.parse(deprecation))],
-    ['sunset', sunset === null ? '-' : date(Date.parse(sunset))],
+    ['deprecation', deprecation === null ? '-' : dateText(Date.parse(deprecation))],
+    ['sunset', sunset === null ? '-' : dateText(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
     ['clients', `${isLowerBound ? 'at least ' : ''}${grouped(facts.client_count)}`],
     ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
@@ -76,12 +76,12 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
   const lastCall = (last: string): string => ago(Date.parse(last), Date.parse(now));
   if (facts.stage === 'retired') {
     const rows = facts.refused_clients
-      .slice(0, clientsShown)
+      .slice(0, mostClientsShown)
       .map(({ client, name, refused, last }) => [printableExcerpt(name ?? client), grouped(refused), lastCall(last)]);
     return { headings: ['client', 'refused', 'last call'], rows, more: facts.refused_count - rows.length };
   }
   const rows = facts.clients
-    .slice(0, clientsShown)
+    .slice(0, mostClientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       printableExcerpt(name ?? client),
       grouped(requests),

@@ -27,12 +27,12 @@ function authority({ host, port }: HostPort): string {
 
 function dashboardLine({ gateway }: Snapshot, admin: HostPort): string {
   const hasToken = gateway.adminToken !== undefined;
-  const remarks = [wildcards[admin.host], hasToken && 'log in with gateway.admin_token'].filter(Boolean);
+  const remarks = [wildcardWords[admin.host], hasToken && 'log in with gateway.admin_token'].filter(Boolean);
   const url = `http://${authority(reachableAddress(admin))}/${hasToken ? 'login' : ''}`;
   return `Dashboard: ${url}${remarks.length === 0 ? '' : ` (${remarks.join('; ')})`}`;
 }
 
-const wildcards: Readonly<Record<string, string>> = {
+const wildcardWords: Readonly<Record<string, string>> = {
   '0.0.0.0': 'on every IPv4 address of this machine',
   '::': 'on every address of this machine',
 };
