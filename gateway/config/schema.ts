@@ -130,6 +130,7 @@ function rows(path: string, properties: Readonly<Record<string, SchemaNode>>, fo
             'The level of a rule: error, warn, info or off. [compat.md](compat.md#the-rules) lists the rules and their defaults.',
         }),
       ];
+    // A key that can only be a map has no row of its own: its members have rows.
     const ownRows = members && node.anyOf === undefined ? [] : [row(key, node)];
     return members ? [...ownRows, ...rows(`${key}.`, members, folded)] : ownRows;
   });

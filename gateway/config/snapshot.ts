@@ -10,7 +10,7 @@ export interface Snapshot {
   readonly fingerprint: string;
   /** When routes.yaml or a file that it names was last changed; without files, when it was loaded. Epoch ms, not in the future. */
   readonly revised: number;
-  /** By path segment, `v1`. */
+  /** Path segment (`v1`) → the version. */
   readonly versions: ReadonlyMap<string, Version>;
   /** The same versions, lowest major first. */
   readonly byMajor: readonly Version[];
@@ -197,7 +197,7 @@ export interface GuardSettings {
   readonly quiet: number;
   /** 0 means off. */
   readonly notice: number;
-  /** Reasons by path segment, `v1`. The version may no longer be in the file. */
+  /** Path segment (`v1`) → the reason. The version may no longer be in the file. */
   readonly force: ReadonlyMap<string, string>;
 }
 
@@ -230,7 +230,7 @@ export interface RetireSettings {
 }
 
 export interface CompatSettings {
-  /** The configured levels, by rule id. They replace the built-in ones. */
+  /** Rule id → the configured level, which replaces the built-in level. */
   readonly rules: ReadonlyMap<string, 'error' | 'warn' | 'info' | 'off'>;
   readonly exempt: readonly CompatExemption[];
 }
@@ -295,6 +295,6 @@ export function withVersions(snapshot: Snapshot, changed: ReadonlyMap<string, Ve
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const inner of value instanceof Map ? value.values() : Object.values(value)) deepFreeze(inner);
+  for (const member of value instanceof Map ? value.values() : Object.values(value)) deepFreeze(member);
   return value;
 }

@@ -31,12 +31,13 @@ export function placeKey(path: Path): string {
 
 /** The raw value at `path`, or undefined. */
 export function valueAt(tree: unknown, path: Path): unknown {
-  let at = tree;
+  let value = tree;
   for (const key of path) {
-    if (typeof at !== 'object' || at === null || at instanceof Expanded || !Object.hasOwn(at, key)) return undefined;
-    at = (at as Record<string | number, unknown>)[key];
+    const isMapOrList = typeof value === 'object' && value !== null && !(value instanceof Expanded);
+    if (!isMapOrList || !Object.hasOwn(value as object, key)) return undefined;
+    value = (value as Record<string | number, unknown>)[key];
   }
-  return at;
+  return value;
 }
 
 /** Whether the document has a value at `path`, of whatever type. */

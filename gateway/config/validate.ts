@@ -61,9 +61,9 @@ export function validate(
   const furtherFaults = [...typeCheck.faults, ...ruleFaults].filter(({ path }) => !reportedPaths.has(path));
   const allFaults = [...faults, ...furtherFaults];
   if (allFaults.length > 0) return refusal(allFaults);
-  const referenced = context.files.digests().map(([name]) => name);
+  const referencedFiles = context.files.digests().map(([name]) => name);
   const changeTimes =
-    file === undefined ? [] : [file, ...referenced].map(lastChangeOf).filter((at) => at !== undefined);
+    file === undefined ? [] : [file, ...referencedFiles].map(lastChangeOf).filter((at) => at !== undefined);
   const revised = changeTimes.length === 0 ? now : Math.min(now, Math.max(...changeTimes));
   const snapshot = buildSnapshot(context, revised);
   return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
@@ -120,8 +120,8 @@ function checkTypes(source: Source): TypeCheck {
     if (result.success) return { draft: result.data, faults, isAccepted: round === 0 };
     const issues = result.error.issues.flatMap((issue) => flattenUnion(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));
-    const wrong = issues.flatMap((issue) => wrongPaths(tree, issue));
-    tree = wrong.reduce<unknown>(withoutValueAt, tree);
+    const pathsToRemove = issues.flatMap((issue) => wrongPaths(tree, issue));
+    tree = pathsToRemove.reduce<unknown>(withoutValueAt, tree);
   }
   throw new Error('The schema rejects the document even after all wrong values were removed.');
 }
@@ -184,12 +184,12 @@ function wrongPaths(tree: unknown, issue: Issue): Path[] {
 
 /** A copy without the value at `path`. A list is left out as a whole, so that the indices of its entries do not change. */
 function withoutValueAt(tree: unknown, path: Path): unknown {
-  const [key, ...rest] = path;
+  const [key, ...restOfPath] = path;
   if (key === undefined || typeof key === 'number') return undefined;
   if (typeof tree !== 'object' || tree === null || tree instanceof Expanded || Array.isArray(tree)) return undefined;
   if (!Object.hasOwn(tree, key)) return tree;
   const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
-  const remaining = rest.length === 0 ? undefined : withoutValueAt(copy[key], rest);
+  const remaining = restOfPath.length === 0 ? undefined : withoutValueAt(copy[key], restOfPath);
   if (remaining === undefined) delete copy[key];
   else copy[key] = remaining;
   return copy;

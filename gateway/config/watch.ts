@@ -15,7 +15,7 @@ const pollMs = 1000;
 const fileClockTickMs = 2100;
 // A file that is missing for this long is reported. A shorter absence may be a part of a save.
 const goneAfterMs = 5000;
-// If a file has kept changing for this long, an earlier content is reported: one that was complete, because it was replaced.
+// After a file has kept changing for this long, an earlier content is reported, if another content has replaced it.
 const unsettledReportMs = 1000;
 // A file that keeps changing is not read before this time: most edits are complete by then.
 const firstReadAfterMs = 300;
@@ -23,14 +23,14 @@ const firstReadAfterMs = 300;
 const requiredReplacements = 12;
 // After a large file was read, the next read waits ten times as long as that read took, but at most this long.
 const longestPauseMs = 1500;
-const largeBytes = 256 * 1024;
+const largeFileBytes = 256 * 1024;
 
 export interface Watch {
   close(): void;
 }
 
 export interface WatchOptions {
-  /** The digest of the content that was read last: a value at the start, or a function for a file that is also read elsewhere. */
+  /** The digest of the content that the caller read last. A function if the caller may read the file at any time. */
   readonly lastRead?: string | undefined | (() => string | undefined);
   /** Whether `onChange` gets the content. For a file that keeps changing, it gets an earlier content. */
   readonly takesContent?: boolean;
@@ -74,7 +74,7 @@ class FileWatch implements Watch {
   /** The digest of the content that was reported last. */
   #reported: string | undefined;
   /** `lastRead` at the time of that report. */
-  #reportedAfter: string | undefined;
+  #lastReadAtReport: string | undefined;
   #poll: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   #nextCheckAt = Number.POSITIVE_INFINITY;
@@ -130,7 +130,7 @@ class FileWatch implements Watch {
     if (path === this.#path) return;
     this.#path = path;
     // Forget the last report: a content that was rejected at another path may be accepted at this one.
-    this.#reportedAfter = '';
+    this.#lastReadAtReport = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, watcher] of this.#folders) {
       if (folders.has(folder)) continue;
@@ -228,7 +228,7 @@ class FileWatch implements Watch {
     const path = this.#path;
     const content = await contentOf(path, this.#mostBytes, this.#takesContent);
     const endedAt = performance.now();
-    if (content.size > largeBytes) this.#mayReadAt = endedAt + Math.min(longestPauseMs, 10 * (endedAt - startedAt));
+    if (content.size > largeFileBytes) this.#mayReadAt = endedAt + Math.min(longestPauseMs, 10 * (endedAt - startedAt));
     return (await signatureOf(path)) === signature ? content : undefined;
   }
 
@@ -240,15 +240,15 @@ class FileWatch implements Watch {
       this.#digest = digest;
     }
     if (!this.#isNew(digest)) return;
-    this.#reportedAfter = this.#lastRead();
+    this.#lastReadAtReport = this.#lastRead();
     this.#reported = digest;
     this.#onChange(content);
   }
 
-  /** False for the content that was read last, and for a reported content that has not been read yet. */
+  /** False for the content that the caller read last, and for a reported content that the caller has not read yet. */
   #isNew(digest: string | undefined): boolean {
     const lastRead = this.#lastRead();
-    return digest !== lastRead && !(digest === this.#reported && lastRead === this.#reportedAfter);
+    return digest !== lastRead && !(digest === this.#reported && lastRead === this.#lastReadAtReport);
   }
 }
 

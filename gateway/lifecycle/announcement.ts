@@ -101,12 +101,13 @@ export function linksFor(
   { toSuccessor, fromSuccessorToLatest: toLatest, documentationLinks }: Announcement,
   basePath: string,
 ): readonly string[] {
-  const next = toSuccessor && followPath(toSuccessor, path);
-  if (toSuccessor === undefined || next === undefined || isRefused(next, toSuccessor.end)) return documentationLinks;
-  const links = [`<${basePath}/${toSuccessor.end.name}${escapeLinkTarget(next)}>; rel="successor-version"`];
-  const latest = toLatest && followPath(toLatest, next);
-  if (toLatest && latest !== undefined && !isRefused(latest, toLatest.end)) {
-    links.push(`<${basePath}/${toLatest.end.name}${escapeLinkTarget(latest)}>; rel="latest-version"`);
+  const pathInSuccessor = toSuccessor && followPath(toSuccessor, path);
+  if (toSuccessor === undefined || pathInSuccessor === undefined || isRefused(pathInSuccessor, toSuccessor.end))
+    return documentationLinks;
+  const links = [`<${basePath}/${toSuccessor.end.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`];
+  const pathInLatest = toLatest && followPath(toLatest, pathInSuccessor);
+  if (toLatest && pathInLatest !== undefined && !isRefused(pathInLatest, toLatest.end)) {
+    links.push(`<${basePath}/${toLatest.end.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`);
   }
   return documentationLinks.length === 0 ? links : links.concat(documentationLinks);
 }

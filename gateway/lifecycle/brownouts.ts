@@ -9,12 +9,12 @@ export function brownoutKey(version: string, { at }: Pick<BrownoutWindow, 'at'>)
   return `${version} ${rfc3339(at)}`;
 }
 
-/** When brownouts of the current configuration were skipped or stopped, by key, epoch ms. */
+/** The `brownoutKey` of a skipped or stopped brownout of the current configuration → when that was decided, epoch ms. */
 export type CancelledBrownouts = ReadonlyMap<string, number>;
 
 type PlannedBrownouts = Pick<AcceptedVersion, 'name' | 'brownouts'>;
 
-/** `recordOf`: what was decided about a brownout, by key. */
+/** `recordOf`: returns what was decided about the brownout with a key. */
 export function cancelledBrownouts(
   versions: readonly PlannedBrownouts[],
   recordOf: (key: string) => BrownoutRecord | undefined,
@@ -68,7 +68,7 @@ export interface BrownoutStatus {
   readonly state: BrownoutState;
   /** Why it was skipped or stopped. */
   readonly reason: string | null;
-  /** When the successor was last checked. If it fails, the brownout ends. Null: not checked yet. */
+  /** When the successor was last checked. If the check fails, the brownout ends. Null: not checked yet. */
   readonly successor_checked: string | null;
 }
 
@@ -135,7 +135,7 @@ export function brownoutMessages(
       return [
         `${describe(window)} becomes longer: it ends at ${rfc3339(window.end)} instead of ${rfc3339(sameBefore.end)}.`,
       ];
-    // A brownout that was moved looks like one removed and one added. They are paired in order: the first with the first, and so on.
+    // A brownout that was moved looks like one removed and one added. Removed and added brownouts are paired in order: the first with the first, and so on.
     const movedFrom = sameBefore ? undefined : removed[added.indexOf(window)];
     if (movedFrom && window.at < movedFrom.at)
       return [`${describe(movedFrom)} moves to ${rfc3339(window.at)}, which is earlier.`];
@@ -173,7 +173,7 @@ export function sparedMessages(
   });
 }
 
-/** Whether `window` refuses nothing that `other` does not refuse. */
+/** Whether `other` refuses everything that `window` refuses. */
 function isWithin(window: BrownoutWindow, other: BrownoutWindow): boolean {
   const areRoutesWithin =
     other.routes === undefined ||

@@ -45,9 +45,10 @@ export function movedTo(path: string, tables: readonly PathTable<string | null>[
   let current = path;
   for (const table of tables) {
     const row = table.find(current);
-    const next = row && (row.value === null ? undefined : translatePath(current, row.template, row.value));
-    if (row && next === undefined) return null;
-    current = next ?? current;
+    if (!row) continue;
+    const next = row.value === null ? undefined : translatePath(current, row.template, row.value);
+    if (next === undefined) return null;
+    current = next;
   }
   return current;
 }

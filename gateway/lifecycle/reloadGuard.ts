@@ -202,10 +202,10 @@ function uncoveredMessages(
   after: AcceptedVersion['waivers'],
 ): string[] {
   const uncovered = before.flatMap(({ client, clients = [], until }) => {
-    const kept = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
+    const stillCovered = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
     // A tag with a second prefix, `user-agent:x-api-key:#4f2a`, is not a client.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
-    return clients.filter((one) => !kept.has(one) && isClient(one));
+    return clients.filter((one) => !stillCovered.has(one) && isClient(one));
   });
   const [first] = uncovered;
   if (first === undefined) return [];

@@ -35,7 +35,7 @@ export function servedStage(version: Dated & Pick<Version, 'waivers'>, now: numb
   return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);
 }
 
-const maxNamed = 5;
+const maxNamedClients = 5;
 
 /** `1 waived client: acme until 2027-09-01`. Undefined without waivers. */
 export function waiverWords(
@@ -43,7 +43,7 @@ export function waiverWords(
 ): string | undefined {
   if (waivers.length === 0) return undefined;
   const named = waivers
-    .slice(-maxNamed)
+    .slice(-maxNamedClients)
     .map(({ client, until }) => `${printableExcerpt(client)} until ${dateText(until)}`);
   const more = waivers.length > named.length ? `${named.length} of them: ` : '';
   return `${plural(waivers.length, 'waived client')}: ${more}${named.join(', ')}`;
@@ -122,9 +122,9 @@ export function prependStep(from: Version, to: Version, rest: SuccessorPath): Su
 }
 
 export function joinPaths(first: SuccessorPath, second: SuccessorPath): SuccessorPath {
-  const joined = (step: Step | undefined): Step | undefined =>
-    step ? { ...step, next: joined(step.next) } : second.firstStep;
-  return { end: second.end, firstStep: joined(first.firstStep) };
+  const withSecondPath = (step: Step | undefined): Step | undefined =>
+    step ? { ...step, next: withSecondPath(step.next) } : second.firstStep;
+  return { end: second.end, firstStep: withSecondPath(first.firstStep) };
 }
 
 /** The path of the resource `path` in the last version; undefined if a step has no counterpart for it. */

@@ -12,7 +12,7 @@ interface RequestTarget {
 
 // A path that needs no further check: no dot, no percent sign.
 const ordinaryPath = /^\/(?!\/)[\w~!$&'()*+,;=:@/-]*$/;
-const visible = /^[\x21-\x7e]*$/;
+const visibleAscii = /^[\x21-\x7e]*$/;
 // More layers of escapes than real clients use. Each costs a pass over the path.
 const maxEscapeLayers = 8;
 // A percent sign and its two digits. A percent sign without them is matched alone.
@@ -35,7 +35,7 @@ function readOriginForm(originForm: string, authority: string | undefined): Requ
   const queryStart = originForm.indexOf('?');
   const pathEnd = queryStart === -1 ? originForm.length : queryStart;
   const path = queryStart === -1 ? originForm : originForm.slice(0, queryStart);
-  if (queryStart !== -1 && !visible.test(originForm.slice(queryStart)))
+  if (queryStart !== -1 && !visibleAscii.test(originForm.slice(queryStart)))
     return 'a byte in the query that is not allowed in a URL';
   const ambiguity = ordinaryPath.test(path) ? undefined : ambiguityOf(path);
   return ambiguity ?? { originForm, pathEnd, authority };
@@ -44,7 +44,7 @@ function readOriginForm(originForm: string, authority: string | undefined): Requ
 /** Why another server might interpret the path differently; undefined if no server would. */
 function ambiguityOf(path: string): string | undefined {
   if (path.startsWith('//')) return 'the path begins with //';
-  if (!visible.test(path)) return 'a byte in the path that is not allowed in a URL';
+  if (!visibleAscii.test(path)) return 'a byte in the path that is not allowed in a URL';
   if (/[\\#]/.test(path)) return 'a \\ or # in the path';
   for (const [escaped, digits] of path.matchAll(escapes)) {
     if (digits === undefined) return 'a % in the path that is not part of an escape';
@@ -86,6 +86,7 @@ export function pathBelow(path: string, basePath: string): string | undefined {
 export function firstSegment(target: string): string {
   for (let at = 1; at < target.length; at += 1) {
     const code = target.charCodeAt(at);
+    // A slash or a question mark.
     if (code === 0x2f || code === 0x3f) return target.slice(1, at);
   }
   return target.slice(1);

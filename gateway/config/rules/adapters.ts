@@ -38,6 +38,7 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
   return { from: from.slice(1), mode, body, pairs, routes, prepared: undefined };
 }
 
+/** Makes the place of each operation absolute. `base`: the path of the list in routes.yaml. */
 function withPlaces(list: readonly Operation[] = [], base: Path): readonly Operation[] {
   return list.map((operation) => {
     const place = [...base, ...operation.place];
@@ -130,8 +131,8 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
         const remedy = `Write GET ${route.path}: its row also answers HEAD.`;
         return [faultAt(source, [...at, name], 'HEAD has no row of its own.', remedy, 'key')];
       }
-      const unknown = unknownRoute(name, key, contracts);
-      if (unknown) return [faultAt(source, [...at, name], ...unknown, 'key')];
+      const problem = problemOfUnknownRoute(name, key, contracts);
+      if (problem) return [faultAt(source, [...at, name], ...problem, 'key')];
       return rowFaults(row, name, [...at, name], adapter, { source, contracts });
     });
   });
@@ -168,8 +169,8 @@ function rowFaults(
   }
   if (route.method === 'GET' && hasValue(source, [...at, 'request', 'body']))
     return [faultAt(source, [...at, 'request', 'body'], 'A GET has no body.', 'Remove it.', 'key')];
-  const unknown = from === undefined ? undefined : unknownRoute(row.to, from, contracts);
-  if (unknown) return [faultAt(source, [...at, 'to'], ...unknown)];
+  const problem = from === undefined ? undefined : problemOfUnknownRoute(row.to, from, contracts);
+  if (problem) return [faultAt(source, [...at, 'to'], ...problem)];
   return Object.keys(row.response ?? {})
     .filter((status) => !/^(?:[1-5](?:\d\d|XX)|default)$/i.test(status))
     .map((status) => {
@@ -183,7 +184,8 @@ function notARoute(source: RuleContext['source'], at: Path, name: string, where?
   return faultAt(source, at, `${name} is not a route.`, remedy, where);
 }
 
-function unknownRoute(
+/** Message and remedy for a route that the contract does not have. Undefined: it has the route, or there is no contract. */
+function problemOfUnknownRoute(
   name: string,
   version: string,
   contracts: RuleContext['contracts'],
@@ -193,8 +195,8 @@ function unknownRoute(
   const { method, path } = splitRoute(name);
   const contractRoutes = contract.paths
     .entries()
-    .flatMap(([template, methods]) => methods.split(' ').map((one) => `${one} ${template}`));
-  if (contractRoutes.some((one) => shapeOf(splitRoute(one)) === shapeOf({ method, path }))) return undefined;
+    .flatMap(([template, methods]) => methods.split(' ').map((verb) => `${verb} ${template}`));
+  if (contractRoutes.some((route) => shapeOf(splitRoute(route)) === shapeOf({ method, path }))) return undefined;
   const best = nearest(name, contractRoutes);
   const remedy = best === undefined ? `Write a route of that contract, without ${version}.` : `Did you mean ${best}?`;
   return [`The contract of ${version} has no route ${name}.`, remedy];

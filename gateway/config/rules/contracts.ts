@@ -48,6 +48,7 @@ export const namesAreReadable: ConfigRule = ({ source, draft, files }) => {
 export const guideNeedsSuccessor: ConfigRule = (context) =>
   entriesWithGuide(context)
     .filter((entry) => successorIgnoringSunsets(entry, context) === undefined)
+    // Another rule reports a `successor` that does not exist.
     .filter(({ route }) => route.successor === undefined)
     .map(({ key }) => {
       const message = `${key} has no successor, but a guide describes the migration to one.`;

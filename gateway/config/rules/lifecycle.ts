@@ -54,7 +54,7 @@ export const successorIsHigher: ConfigRule = (context) =>
 
 /**
  * The versions whose configured successor is not a higher major, each with the chain of its successors until it ends or
- * repeats. Every cycle contains at least one of them.
+ * repeats. If the chain leads back to the version, it also ends with its key. Every cycle contains at least one such version.
  */
 function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
@@ -108,8 +108,8 @@ function endsOfContract(
   contract: Contract | UnusableContract | undefined,
 ): readonly ContractEnd[] {
   if (contract === undefined || isUnusable(contract)) return [];
-  const replaced = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(splitRoute(key))));
-  return contract.ends.filter((end) => !replaced.has(shapeOf(end)));
+  const replacedShapes = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(splitRoute(key))));
+  return contract.ends.filter((end) => !replacedShapes.has(shapeOf(end)));
 }
 
 /** Splits `GET /drinks/{id}` into method and path. */

@@ -27,8 +27,8 @@ export function clientFinder({ draft, source, files }: RuleContext): (word: stri
   const namesOrProblem = content && 'text' in content ? parseNames(content.text()) : '';
   const entriesByName = Map.groupBy(typeof namesOrProblem === 'string' ? [] : namesOrProblem, ([, name]) => name);
   return (word) => {
-    const named = (entriesByName.get(word) ?? []).map(([client]) => client);
-    return [...new Set([word, ...kinds.map((kind) => `${kind}:${word}`), ...named])];
+    const clientsWithName = (entriesByName.get(word) ?? []).map(([client]) => client);
+    return [...new Set([word, ...kinds.map((kind) => `${kind}:${word}`), ...clientsWithName])];
   };
 }
 
@@ -92,9 +92,11 @@ export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
 /** The ledger deletes the counts from before the freeze while the version is still served. */
 export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, now) =>
   entries.flatMap(({ key, route: { freeze, sunset = now } }) => {
-    const since = (freeze?.from ?? Number.NaN) - draft.retire.quiet;
-    if (Number.isNaN(since) || Math.max(sunset, now) - since <= draft.usage.retention) return [];
-    const message = `The freeze of ${key} becomes inactive before ${key} ends: usage.retention is shorter than the time from ${dateText(since)} to the end.`;
+    if (freeze?.from === undefined) return [];
+    // The freeze is active only while the ledger covers the quiet period before `from`.
+    const neededSince = freeze.from - draft.retire.quiet;
+    if (Math.max(sunset, now) - neededSince <= draft.usage.retention) return [];
+    const message = `The freeze of ${key} becomes inactive before ${key} ends: usage.retention is shorter than the time from ${dateText(neededSince)} to the end.`;
     return [faultAt(source, ['routes', key, 'freeze', 'from'], message, 'Make usage.retention longer.')];
   });
 
@@ -113,7 +115,7 @@ export function windowsOf({ brownouts }: RouteEntry['route']): BrownoutWindow[] 
 
 type Window = RouteEntry['route']['brownouts'][number];
 
-/** A rule for each window. `check` returns a key of the window, a message and a remedy; undefined: the window is correct. */
+/** Makes a rule that checks each brownout of each version. `check` returns a key of the window, a message and a remedy, or undefined. */
 function windowRule(
   check: (window: Window, entry: RouteEntry, index: number) => readonly [key: keyof Window, string, string] | undefined,
 ): ConfigRule {
@@ -148,7 +150,9 @@ export const brownoutsInDeprecation = windowRule(({ at, for: length }, { key, ro
 });
 
 export const brownoutsOverlap = windowRule(({ at, for: length }, { route }, index) => {
-  const other = route.brownouts.slice(0, index).find((one) => at < one.at + one.for && one.at < at + length);
+  const other = route.brownouts
+    .slice(0, index)
+    .find((earlier) => at < earlier.at + earlier.for && earlier.at < at + length);
   if (other === undefined) return undefined;
   const message = `The brownout overlaps the one that begins at ${dateText(other.at)}.`;
   return ['at', message, 'Move one of the two, or make it shorter.'];
@@ -207,8 +211,9 @@ export const rulesNeedTagKey: WarningRule = (context, now) => {
   const sparesTags = spared.some((client) => tagPattern.test(client));
   return entries.flatMap(({ key, route }) => {
     const hasBrownout = sparesTags && windowsOf(route).some(({ end }) => now < end);
-    const ruleKey = route.waivers.length > 0 ? 'waivers' : route.freeze ? 'freeze' : hasBrownout && 'brownouts';
-    if (!ruleKey) return [];
+    const ruleKey =
+      route.waivers.length > 0 ? 'waivers' : route.freeze ? 'freeze' : hasBrownout ? 'brownouts' : undefined;
+    if (ruleKey === undefined) return [];
     const message =
       'Without usage.tag_key, the tags of clients change with a new ledger, and these rules no longer recognize the clients.';
     const remedy = `Write tag_key: \${TAG_KEY}, and set the variable to at least 16 characters.`;

@@ -13,10 +13,10 @@ export const needsRoute: ConfigRule = ({ source }) => {
   ];
 };
 
-const prefix = /^\/v(?:0|[1-9]\d*)$/;
+const prefixPattern = /^\/v(?:0|[1-9]\d*)$/;
 
 export function isPrefix(key: string): boolean {
-  return prefix.test(key) && Number.isSafeInteger(Number(key.slice(2)));
+  return prefixPattern.test(key) && Number.isSafeInteger(Number(key.slice(2)));
 }
 
 /** The prefix of a route is `/v` and an integer; only these are matched. */

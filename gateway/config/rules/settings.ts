@@ -87,7 +87,7 @@ export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
 
 /** An entry whose `url` is an empty variable is off. An entry without `url` is a mistake. */
 export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
-  notify.flatMap((_one, index) => {
+  notify.flatMap((_receiver, index) => {
     if (hasValue(source, ['notify', index, 'url'])) return [];
     const remedy = `Write url: \${HOOK}, or remove the entry.`;
     return [faultAt(source, ['notify', index], 'The entry has no `url`.', remedy)];

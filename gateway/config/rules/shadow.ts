@@ -30,6 +30,7 @@ export function driftOf({ drift }: RouteEntry['route']): DriftSettings | undefin
   return drift?.until === undefined ? undefined : { ...drift, until: drift.until };
 }
 
+/** The fault that `check` finds in the shadow of each version; undefined: the shadow is correct. */
 function shadowFaults(
   { source, entries }: RuleContext,
   check: (shadow: DraftShadow, entry: RouteEntry) => ShadowFault | undefined,
@@ -127,25 +128,26 @@ export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
     const latest = dateText(Math.floor((now + yearMs) / 86_400_000) * 86_400_000);
     const endRemedy = `Write a date of the next months, at most ${latest}.`;
     const faults: Fault[] = [];
-    const add = (name: string, message: string, remedy: string): void => {
-      faults.push(
-        faultAt(source, name !== '' && hasValue(source, [...at, name]) ? [...at, name] : at, message, remedy),
-      );
+    // `driftKey`: '' for a fault of the whole section.
+    const addFault = (driftKey: string, message: string, remedy: string): void => {
+      const hasKey = driftKey !== '' && hasValue(source, [...at, driftKey]);
+      faults.push(faultAt(source, hasKey ? [...at, driftKey] : at, message, remedy));
     };
     if (route.upstream === undefined)
-      add('', `${key} has no upstream, so there are no responses to compare.`, 'Remove drift.');
+      addFault('', `${key} has no upstream, so there are no responses to compare.`, 'Remove drift.');
     if (route.contract === undefined)
-      add('', `${key} has no contract to compare its responses with.`, 'Add contract, or remove drift.');
+      addFault('', `${key} has no contract to compare its responses with.`, 'Add contract, or remove drift.');
     // A value of a wrong type is a fault of its own.
     if (drift.until === undefined && !hasValue(source, [...at, 'until']))
-      add('', `The drift of ${key} has no end.`, endRemedy);
+      addFault('', `The drift of ${key} has no end.`, endRemedy);
     if (drift.until !== undefined && drift.until > now + yearMs)
-      add('until', `${dateText(drift.until)} is more than a year ahead.`, endRemedy);
+      addFault('until', `${dateText(drift.until)} is more than a year ahead.`, endRemedy);
     if (drift.body > largestBodyBytes)
-      add('body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.');
+      addFault('body', 'The largest compared body is more than 8MiB.', 'Write 8MiB or less.');
     if (drift.rate > highestRatePerSecond)
-      add('rate', `The rate is more than ${highestRatePerSecond}/s.`, `Write ${highestRatePerSecond}/s or less.`);
-    if (drift.rate <= 0) add('rate', 'A rate of 0 compares nothing.', 'Write a rate such as 5/s, or remove drift.');
+      addFault('rate', `The rate is more than ${highestRatePerSecond}/s.`, `Write ${highestRatePerSecond}/s or less.`);
+    if (drift.rate <= 0)
+      addFault('rate', 'A rate of 0 compares nothing.', 'Write a rate such as 5/s, or remove drift.');
     return faults;
   });
 

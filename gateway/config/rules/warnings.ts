@@ -111,7 +111,7 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
       .map(([path]) => path)
       .filter((path) => moved.find(path) === undefined && nextContract.paths.find(path) === undefined);
     if (missing.length === 0) return [];
-    const message = `The contract of ${next.key} has no ${list(missing)}, so clients of ${missing.length === 1 ? 'it' : 'them'} get no successor-version link.`;
+    const message = `The contract of ${next.key} has no ${listInWords(missing)}, so clients of ${missing.length === 1 ? 'it' : 'them'} get no successor-version link.`;
     const remedy = `Write under moved where ${missing.length === 1 ? 'it is' : 'they are'} now (version-gateway moved ${key} ${next.key}), or write null.`;
     return [faultAt(context.source, ['routes', key, 'contract'], message, remedy)];
   });
@@ -137,7 +137,7 @@ function contractOf({ contracts }: RuleContext, key: string): Contract | undefin
   return isUnusable(contract) ? undefined : contract;
 }
 
-function list(paths: readonly string[]): string {
+function listInWords(paths: readonly string[]): string {
   const shown = paths.slice(0, maxListed).map(printable);
   const more = paths.length - shown.length;
   if (more > 0) return `${shown.join(', ')} and ${more} more`;

@@ -29,7 +29,7 @@ const operations = z
   .unknown()
   .transform((input, context): readonly Operation[] => {
     const reader = new OperationReader();
-    const list = reader.list(input, []);
+    const list = reader.readOperations(input, []);
     for (const { path, predicate, remedy } of reader.problems) {
       const params: ScalarIssue = { predicate, remedy, mismatch: false };
       context.issues.push({ code: 'custom', input, message: predicate, path: [...path], params: { ...params } });
@@ -102,35 +102,35 @@ interface Problem {
 class OperationReader {
   readonly problems: Problem[] = [];
 
-  list(input: unknown, path: Path, depth = 0): Operation[] {
+  readOperations(input: unknown, path: Path, depth = 0): Operation[] {
     const value = withoutExpansion(input);
     if (value === null || value === undefined) return [];
-    if (!Array.isArray(value)) return this.#wrong(path, `is ${nameOfType(value)}`, 'Write a list of operations.');
+    if (!Array.isArray(value)) return this.#addProblem(path, `is ${nameOfType(value)}`, 'Write a list of operations.');
     if (depth > deepestNesting)
-      return this.#wrong(path, `is nested deeper than ${deepestNesting} levels`, 'Flatten it.');
+      return this.#addProblem(path, `is nested deeper than ${deepestNesting} levels`, 'Flatten it.');
     return value.flatMap((item: unknown, index) => this.#operation(item, [...path, index], depth));
   }
 
   #operation(input: unknown, path: Path, depth: number): Operation[] {
     const example = 'Write a map with one key, such as { rename: { name: title } }.';
-    if (!isMap(input)) return this.#wrong(path, `is ${nameOfType(input)}`, example);
+    if (!isMap(input)) return this.#addProblem(path, `is ${nameOfType(input)}`, example);
     const [name, ...others] = Object.keys(input);
-    if (name === undefined) return this.#wrong(path, 'has no key', example);
+    if (name === undefined) return this.#addProblem(path, 'has no key', example);
     if (others.length > 0) {
       const remedy = 'Write each as an item of its own: operations run in the order of the list.';
-      return this.#wrong(path, `has several operations: ${[name, ...others].join(', ')}`, remedy);
+      return this.#addProblem(path, `has several operations: ${[name, ...others].join(', ')}`, remedy);
     }
     const kind = kinds.find((one) => one === name);
     if (kind === undefined) {
       const best = nearest(name.toLowerCase(), kinds);
       const remedy = best === undefined ? `Write one of ${kinds.join(', ')}.` : `Did you mean ${best}?`;
-      return this.#wrong(path, `has the unknown operation ${name}`, remedy);
+      return this.#addProblem(path, `has the unknown operation ${name}`, remedy);
     }
     const value = withoutExpansion(input[name]);
     const place = [...path, kind];
-    if (kind === 'drop' || kind === 'wrap' || kind === 'head') return this.#fields(kind, value, place);
+    if (kind === 'drop' || kind === 'wrap' || kind === 'head') return this.#operationsOnFields(kind, value, place);
     if (!isMap(value) || Object.keys(value).length === 0)
-      return this.#wrong(
+      return this.#addProblem(
         place,
         isMap(value) ? 'is empty' : `is ${nameOfType(value)}`,
         `Write a map. ${meanings[kind]}`,
@@ -141,13 +141,14 @@ class OperationReader {
     });
   }
 
-  #fields(kind: 'drop' | 'wrap' | 'head', value: unknown, place: Path): Operation[] {
+  #operationsOnFields(kind: 'drop' | 'wrap' | 'head', value: unknown, place: Path): Operation[] {
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-    if (list.length === 0) return this.#wrong(place, 'is empty', `Write a field. ${meanings[kind]}`);
+    if (list.length === 0) return this.#addProblem(place, 'is empty', `Write a field. ${meanings[kind]}`);
     return list.flatMap((item, index) => {
       const itemPlace = Array.isArray(value) ? [...place, index] : place;
       const keys = this.#keys(item, itemPlace);
-      if (keys?.length === 0 && kind === 'drop') return this.#wrong(itemPlace, 'is the whole value', 'Name a field.');
+      if (keys?.length === 0 && kind === 'drop')
+        return this.#addProblem(itemPlace, 'is the whole value', 'Name a field.');
       return keys ? [{ kind, at: keys, place: itemPlace }] : [];
     });
   }
@@ -159,37 +160,42 @@ class OperationReader {
     place: Path,
     depth: number,
   ): Operation[] {
-    if (kind === 'each') return [{ kind, at, place, operations: this.list(argument, place, depth + 1) }];
+    if (kind === 'each') return [{ kind, at, place, operations: this.readOperations(argument, place, depth + 1) }];
     if (kind === 'convert') return this.#conversion(at, argument, place);
     if (kind === 'map') return this.#mapping(at, argument, place);
-    if (kind === 'rename' || kind === 'move') return this.#target(kind, at, argument, place);
+    if (kind === 'rename' || kind === 'move') return this.#renameOrMove(kind, at, argument, place);
     const value = this.#json(argument, place);
     return value === undefined ? [] : [{ kind, at, place, value }];
   }
 
-  #target(kind: 'rename' | 'move', at: Keys, argument: unknown, place: Path): Operation[] {
+  #renameOrMove(kind: 'rename' | 'move', at: Keys, argument: unknown, place: Path): Operation[] {
     const to = this.#keys(argument, place);
     if (!to) return [];
-    if (at.length === 0 || to.length === 0) return this.#wrong(place, 'moves the whole value', 'Name a field.');
+    if (at.length === 0 || to.length === 0) return this.#addProblem(place, 'moves the whole value', 'Name a field.');
     if (kind === 'rename' && (to.length > 1 || String(withoutExpansion(argument)).startsWith('/')))
-      return this.#wrong(place, 'is not the name of a field', 'Write a name without /, or use move.');
+      return this.#addProblem(place, 'is not the name of a field', 'Write a name without /, or use move.');
     const target = kind === 'rename' ? [...at.slice(0, -1), ...to] : to;
     const [targetText, sourceText] = [target.join('\0'), at.join('\0')];
-    if (targetText === sourceText) return this.#wrong(place, 'is the same field', 'Write another name, or remove it.');
+    if (targetText === sourceText)
+      return this.#addProblem(place, 'is the same field', 'Write another name, or remove it.');
     if (`${targetText}\0`.startsWith(`${sourceText}\0`))
-      return this.#wrong(place, 'is within the moved field', 'Move it to another object.');
+      return this.#addProblem(place, 'is within the moved field', 'Move it to another object.');
     return [{ kind, at, place, to: target }];
   }
 
   #mapping(at: Keys, argument: unknown, place: Path): Operation[] {
     const map = withoutExpansion(argument);
     if (!isMap(map) || Object.keys(map).length === 0)
-      return this.#wrong(place, `is ${isMap(map) ? 'empty' : nameOfType(map)}`, 'Write a map of values: { old: new }.');
+      return this.#addProblem(
+        place,
+        `is ${isMap(map) ? 'empty' : nameOfType(map)}`,
+        'Write a map of values: { old: new }.',
+      );
     const values = new Map<string, JsonValue>();
     for (const [from, to] of Object.entries(map)) {
       const value = this.#json(to, [...place, from]);
       if (typeof value === 'object' && value !== null)
-        this.#wrong([...place, from], `is ${nameOfType(to)}`, 'Write a single value.');
+        this.#addProblem([...place, from], `is ${nameOfType(to)}`, 'Write a single value.');
       else if (value !== undefined) values.set(from, value);
     }
     return [{ kind: 'map', at, place, values }];
@@ -201,9 +207,9 @@ class OperationReader {
     const [, name = '', , digits] = /^([a-z_]+)(\((\d{1,2})\))?$/.exec(typeof text === 'string' ? text : '') ?? [];
     const to = conversions.find((one) => one === name);
     if (to === undefined || (to === 'decimal_string') !== (digits !== undefined))
-      return this.#wrong(place, 'is not a conversion', `Write ${conversionForms}.`);
+      return this.#addProblem(place, 'is not a conversion', `Write ${conversionForms}.`);
     if (Number(digits ?? 0) > 15)
-      return this.#wrong(place, 'has more than 15 digits', 'Write decimal_string(15) or less.');
+      return this.#addProblem(place, 'has more than 15 digits', 'Write decimal_string(15) or less.');
     return [{ kind: 'convert', at, place, to, digits: Number(digits ?? 0) }];
   }
 
@@ -211,7 +217,7 @@ class OperationReader {
   #keys(input: unknown, path: Path): Keys | undefined {
     const text = withoutExpansion(input);
     if (typeof text !== 'string') {
-      this.#wrong(
+      this.#addProblem(
         path,
         `is ${nameOfType(text)}`,
         'Write the name of a field, or a JSON Pointer such as /address/city.',
@@ -221,7 +227,7 @@ class OperationReader {
     if (text === '') return [];
     if (!text.startsWith('/')) return [text];
     if (/~(?![01])/.test(text)) {
-      this.#wrong(path, 'is not a JSON Pointer', 'Write ~0 for ~ and ~1 for /.');
+      this.#addProblem(path, 'is not a JSON Pointer', 'Write ~0 for ~ and ~1 for /.');
       return undefined;
     }
     return text
@@ -236,7 +242,7 @@ class OperationReader {
     if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
     if (typeof value === 'number') {
       if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return value;
-      this.#wrong(path, 'is a number that cannot be represented exactly', 'Write a smaller number, or a text.');
+      this.#addProblem(path, 'is a number that cannot be represented exactly', 'Write a smaller number, or a text.');
       return undefined;
     }
     if (Array.isArray(value)) {
@@ -250,7 +256,8 @@ class OperationReader {
       : (Object.fromEntries(entries) as Record<string, JsonValue>);
   }
 
-  #wrong(path: Path, predicate: string, remedy: string): [] {
+  /** Adds a problem. Returns no operations, so that callers can return the result. */
+  #addProblem(path: Path, predicate: string, remedy: string): [] {
     this.problems.push({ path, predicate, remedy });
     return [];
   }

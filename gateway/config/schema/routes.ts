@@ -108,12 +108,12 @@ export const balance = oneOf(['round_robin', 'least_requests', 'random']).descri
 );
 
 const verify = flag.describe('Whether the certificate of a target must be valid.');
-const tlsNames = {
+const optionalTlsKeys = {
   ca: filePath.optional().describe('A PEM file with the certificate authorities for targets.'),
   servername: hostName.optional().describe('The host name for SNI, which the certificate must contain.'),
 };
-export const tls = section({ ...tlsNames, verify: verify.prefault(true) });
-const routeTls = section({ ...tlsNames, verify: verify.optional() });
+export const tls = section({ ...optionalTlsKeys, verify: verify.prefault(true) });
+const routeTls = section({ ...optionalTlsKeys, verify: verify.optional() });
 
 export const defaults = section({
   timeouts: timeouts
@@ -287,13 +287,11 @@ export type DraftRoute = z.output<typeof route>;
 const emptyRoute: DraftRoute = route.parse({});
 const shortRoute = oneTarget.transform((target): DraftRoute => ({ ...emptyRoute, upstream: [target] }));
 
-/** All routes, by their keys as written. */
+// Not `route` itself, because it would accept a key without a value as an empty map.
+const longRoute = z.preprocess(withoutExpansion, z.strictObject(route.out.shape));
+
+/** The key of a route as written → the route. */
 export const routes = z.preprocess(
   (input) => (input === null ? {} : input),
-  z.record(
-    z.string(),
-    z.union([shortRoute, z.preprocess(withoutExpansion, z.strictObject(route.out.shape))], {
-      error: 'a URL, or a map with an upstream',
-    }),
-  ),
+  z.record(z.string(), z.union([shortRoute, longRoute], { error: 'a URL, or a map with an upstream' })),
 );
