@@ -9,7 +9,8 @@ import { sendAnswer } from './operatorRoutes.ts';
 const oneGatewayNote =
   'Each gateway of the fleet compares its own samples: this is the evidence of the gateway that was asked.';
 
-const nothingToStop = { shadow: 'NO_SHADOW', drift: 'NO_DRIFT' } as const;
+/** The problem code if the version has no such comparison. */
+const noComparisonCodes = { shadow: 'NO_SHADOW', drift: 'NO_DRIFT' } as const;
 
 /**
  * `GET /api/shadow`: the shadows of the configuration. `GET /api/shadow/{version}`: how the responses of a version differ from
@@ -29,7 +30,7 @@ export function shadowRoutes({ source, operations }: AdminContext): Router {
         return sendProblem(res, 'BAD_REQUEST', '`version` must be a version such as v1.');
       const stop = await control()?.stop(kind, version);
       if (stop?.kind === 'stopped') res.json({ [kind]: stop.status, stored: stop.isStored });
-      else sendProblem(res, nothingToStop[kind], stop?.reason ?? `No version has a ${comparisonNames[kind]}.`);
+      else sendProblem(res, noComparisonCodes[kind], stop?.reason ?? `No version has a ${comparisonNames[kind]}.`);
     });
     router.get(`/api/${kind}/:version`, ({ params: { version = '' } }, res) =>
       sendAnswer(res, async () => {

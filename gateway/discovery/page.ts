@@ -99,13 +99,13 @@ function withSuccessor(words: string, { successor }: VersionOverview): string {
 }
 
 function facts({ version, brownouts, stage, successor }: VersionOverview, now: number): Html | undefined {
-  const next = stage === 'active' ? undefined : successor;
+  const shownSuccessor = stage === 'active' ? undefined : successor;
   const brownout = brownouts.find((one) => isAhead(one, now));
   const rows = [
     version.deprecation !== undefined && fact('Deprecation', date(version.deprecation, now)),
     version.sunset !== undefined && fact('Sunset', date(version.sunset, now)),
     brownout && fact(brownout.at > now ? 'Next brownout' : 'Brownout since', date(brownout.at, now)),
-    next && fact('Successor', html`<a href="#about-${next.name}">${next.name}</a>`),
+    shownSuccessor && fact('Successor', html`<a href="#about-${shownSuccessor.name}">${shownSuccessor.name}</a>`),
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;
 }
@@ -116,8 +116,8 @@ const maxRoutesShown = 20;
 function adapterNote({ version, adaptation }: VersionOverview): Html | undefined {
   if (adaptation === undefined) return undefined;
   const { from, unavailable } = adaptation;
-  const served = html`${version.name} is served from ${from.name} through an adapter.`;
-  if (unavailable.length === 0) return html`<p class="extra">${served}</p>`;
+  const servedNote = html`${version.name} is served from ${from.name} through an adapter.`;
+  if (unavailable.length === 0) return html`<p class="extra">${servedNote}</p>`;
   const rows = unavailable.slice(0, maxRoutesShown).map(({ route, reason }) => {
     return html`<li><code>${route}</code>${reason && html`<small>${reason}</small>`}</li>`;
   });
@@ -126,7 +126,7 @@ function adapterNote({ version, adaptation }: VersionOverview): Html | undefined
     hiddenCount > 0
       ? html`<li>${wholeNumber.format(hiddenCount)} more, which the JSON form of this page lists</li>`
       : undefined;
-  return html`<p class="extra">${served} These routes are no longer available, and are answered with 410 Gone:</p>
+  return html`<p class="extra">${servedNote} These routes are no longer available, and are answered with 410 Gone:</p>
 <ul class="gone">${rows}${more}</ul>`;
 }
 
@@ -154,9 +154,10 @@ export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
   const dates = versions.flatMap(({ version }) => [version.deprecation ?? [], version.sunset ?? []].flat());
   if (dates.length === 0) return undefined;
   const first = Math.min(now, ...dates);
-  const span = Math.max(now, ...dates) - first || 1;
+  // Not 0, by which the distance of an instant could not be divided.
+  const spanMs = Math.max(now, ...dates) - first || 1;
   return (instant) => {
-    const position = firstPosition + ((instant - first) / span) * (lastPosition - firstPosition);
+    const position = firstPosition + ((instant - first) / spanMs) * (lastPosition - firstPosition);
     return Math.min(100, Math.round(100 * position) / 100);
   };
 }

@@ -15,7 +15,7 @@ export class GatewayFilter {
   #select = /** @type {HTMLSelectElement} */ (byId('gateway-filter'));
   #onChange;
   /** The options of the select, as JSON: an open list must not be rebuilt every five seconds. */
-  #drawn = '';
+  #drawnOptions = '';
 
   /** @param {(gateway: string) => void} onChange */
   constructor(onChange) {
@@ -32,8 +32,8 @@ export class GatewayFilter {
     // A selected name stays, even if the fleet has no such gateway: then the error of the API lists the names of its gateways.
     const gatewayNames = [...new Set([...heard, this.chosen])].filter((name) => name !== '').sort();
     const options = JSON.stringify([Boolean(fleet), gatewayNames]);
-    if (options === this.#drawn) return;
-    this.#drawn = options;
+    if (options === this.#drawnOptions) return;
+    this.#drawnOptions = options;
     this.#select.replaceChildren(
       el('option', { value: '' }, 'All gateways'),
       ...gatewayNames.map((name) => el('option', { value: name }, name)),

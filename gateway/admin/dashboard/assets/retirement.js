@@ -27,6 +27,7 @@ export class RetirementSection {
   #comparisons = [shadowCard(), driftCard()];
   #nameDialog = new NameDialog(() => void this.#listClients());
   #version = '';
+  /** The stage of the version when `#clients` was created. */
   #stage = '';
   /** The gateway of a fleet whose requests per day are shown; '': all. */
   #gateway;

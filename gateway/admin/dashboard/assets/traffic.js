@@ -135,17 +135,17 @@ function drawTraffic(container, usage, step) {
   container.replaceChildren(legend, when, canvas);
   show(null);
   // The highest sums first: each lower area is painted over the higher ones.
-  const order = versionNames.map((_name, index) => index).reverse();
+  const paintOrder = versionNames.map((_name, index) => index).reverse();
   return chart(canvas, {
     data: [
       times,
-      ...order.map((upTo) =>
+      ...paintOrder.map((upTo) =>
         times.map((_time, index) =>
           index < firstRecorded ? null : counts.slice(0, upTo + 1).reduce((sum, row) => sum + (row[index] ?? 0), 0),
         ),
       ),
     ],
-    series: order.map((index) => ({
+    series: paintOrder.map((index) => ({
       label: versionNames[index] ?? '',
       color: `--version-${colorOf(versionNames[index] ?? '')}`,
       fill: true,
