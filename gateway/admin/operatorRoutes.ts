@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/problem.ts';
-import { largestFile } from '../shared/fileSystem.ts';
+import { largestFileBytes } from '../shared/fileSystem.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext } from './operations.ts';
 import {
@@ -48,8 +48,8 @@ const reloadStatuses: Readonly<Record<string, number>> = {
   refused: 409,
 };
 
-// For a file of `largestFile` bytes as a JSON text: an escaped character such as a line break takes two bytes.
-const maxBodyBytes = 2 * largestFile + 1024;
+// For a file of `largestFileBytes` bytes as a JSON text: an escaped character such as a line break takes two bytes.
+const maxBodyBytes = 2 * largestFileBytes + 1024;
 const tooLargeDetail = '`routes_yaml` is larger than a file that a reload reads.';
 
 function addReload(router: Router, { operations }: AdminContext): void {
@@ -64,7 +64,7 @@ function addReload(router: Router, { operations }: AdminContext): void {
       sendProblem(res, 'BAD_REQUEST', detail);
       return;
     }
-    if (text !== undefined && Buffer.byteLength(text) > largestFile) {
+    if (text !== undefined && Buffer.byteLength(text) > largestFileBytes) {
       sendProblem(res, 'BODY_TOO_LARGE', tooLargeDetail);
       return;
     }
@@ -159,7 +159,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
     await sendAnswer(res, async () => {
       const asked = parsePlanQuery(req.body, clock.now());
       if (usage === undefined) return undefined;
-      if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFile)
+      if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFileBytes)
         return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
       const loaded = 'retire' in asked ? undefined : await operations.candidate(asked.routesYaml);
       const hasFaults = loaded !== undefined && !('fingerprint' in loaded);

@@ -1,4 +1,4 @@
-import { largestContract } from '../shared/fileSystem.ts';
+import { largestContractBytes } from '../shared/fileSystem.ts';
 import { PathTable, withoutVersion } from '../shared/pathTable.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 import type { ReferencedFiles } from './referencedFiles.ts';
@@ -63,7 +63,7 @@ export function readContract(
   files: ReferencedFiles,
   parsed = new ParsedContracts(),
 ): Contract | UnusableContract {
-  const content = files.read(file, largestContract);
+  const content = files.read(file, largestContractBytes);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
   const contract = parsed.findOrParse(file, version, content);
   if (isUnusable(contract)) return contract;

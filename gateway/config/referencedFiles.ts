@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { largestFile, readRegularFile, UnsuitableFileError } from '../shared/fileSystem.ts';
+import { largestFileBytes, readRegularFile, UnsuitableFileError } from '../shared/fileSystem.ts';
 import { reasonOf } from './fault.ts';
 
 /** The content of a file, or why it cannot be read. */
@@ -11,7 +11,7 @@ export type Content =
 export class ReferencedFiles {
   readonly #contents = new Map<string, Content>();
 
-  read(file: string, mostBytes = largestFile): Content {
+  read(file: string, mostBytes = largestFileBytes): Content {
     const cached = this.#contents.get(file);
     if (cached) return cached;
     const content = readContent(file, mostBytes);

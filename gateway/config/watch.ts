@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { largestFile, piecesOfRegularFile } from '../shared/fileSystem.ts';
+import { largestFileBytes, piecesOfRegularFile } from '../shared/fileSystem.ts';
 import { digestOfFailure } from './referencedFiles.ts';
 
 // A file that has not changed for this long is complete: an editor may empty a file before it writes it.
@@ -99,7 +99,7 @@ class FileWatch implements Watch {
   #replacements = 0;
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
-    const { lastRead, takesContent = false, restMs = defaultRestMs, mostBytes = largestFile } = options;
+    const { lastRead, takesContent = false, restMs = defaultRestMs, mostBytes = largestFileBytes } = options;
     this.#realPathOf = options.realPathOf ?? ((path) => path);
     this.#file = file;
     this.#onChange = onChange;

@@ -1,4 +1,4 @@
-import { largestContract } from '../shared/fileSystem.ts';
+import { largestContractBytes } from '../shared/fileSystem.ts';
 import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
@@ -40,7 +40,7 @@ export class WatchedFiles {
     }
     for (const [file, lastRead] of otherFiles) {
       if (this.#watches.has(file)) continue;
-      const options = { lastRead, mostBytes: largestContract };
+      const options = { lastRead, mostBytes: largestContractBytes };
       this.#watches.set(
         file,
         watchFile(file, () => this.#onChange(), options),

@@ -11,7 +11,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
-import { largestContract } from '../shared/fileSystem.ts';
+import { largestContractBytes } from '../shared/fileSystem.ts';
 import { guideHandler } from './guides.ts';
 import { indexPolicy } from './html.ts';
 import { calendarText, feedText } from './lifecycleFeeds.ts';
@@ -143,7 +143,7 @@ function contractHandler(snapshot: Snapshot): RequestHandler {
       sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
     // Opening a pipe would block a thread of libuv's pool until a writer opens it too.
     stat(contract.file, (statError, stats) => {
-      if (statError || !stats.isFile() || stats.size > largestContract) return onUnreadable();
+      if (statError || !stats.isFile() || stats.size > largestContractBytes) return onUnreadable();
       // The path comes from routes.yaml, not from the request, so a folder such as `.deploy` in it is allowed.
       const options = { dotfiles: 'allow', cacheControl: false, acceptRanges: false } as const;
       res.sendFile(contract.file, options, (error: Error | undefined) => {

@@ -21,7 +21,7 @@ export class ClientResponse {
   idleTimeout = 0;
   readonly #outbound: Outbound;
   readonly #events: ResponseEvents;
-  #unsent = false;
+  #hasUnsentBytes = false;
   /** Set by the first `write`. Most responses are sent whole and need no listener. */
   #onWritten: WriteListener | undefined;
 
@@ -75,8 +75,8 @@ export class ClientResponse {
     observer?.onBody(chunk);
     this.#onWritten ??= (error) => this.#written(error);
     res.write(chunk, this.#onWritten);
-    this.#unsent = res.writableLength > 0;
-    return !this.#unsent;
+    this.#hasUnsentBytes = res.writableLength > 0;
+    return !this.#hasUnsentBytes;
   }
 
   end(trailers: readonly string[]): void {
@@ -115,8 +115,8 @@ export class ClientResponse {
   }
 
   #written(error: Parameters<WriteListener>[0]): void {
-    if (error || !this.#unsent || this.#outbound.res.writableLength > 0) return;
-    this.#unsent = false;
+    if (error || !this.#hasUnsentBytes || this.#outbound.res.writableLength > 0) return;
+    this.#hasUnsentBytes = false;
     this.#events.onDrain();
   }
 

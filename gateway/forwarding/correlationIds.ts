@@ -14,7 +14,7 @@ export function requestIdFrom(received: string): string {
 }
 
 // W3C Trace Context §3.2.2: a version other than ff, and ids that are not all zeros.
-const wellFormed = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
+const validTraceparent = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 const lengthOfVersion00 = 55;
 const sampledFlag = 1;
 /**
@@ -25,9 +25,9 @@ const randomFlag = 2;
 
 // The `traceparent` values of 128 new traces are made at once, because a call for each would be the slowest part of this file. All
 // of them are one text, and each is a slice of it. V8 would keep a text that is joined from pieces as a tree, and copy it slowly.
-const sampledTrace = `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`;
+const emptyTraceparent = `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`;
 const tracesAtOnce = 128;
-const traceBytes = Buffer.from(sampledTrace.repeat(tracesAtOnce), 'latin1');
+const traceparentBytes = Buffer.from(emptyTraceparent.repeat(tracesAtOnce), 'latin1');
 const randomIds = Buffer.alloc(tracesAtOnce * 24);
 const hexDigits = Buffer.from('0123456789abcdef', 'latin1');
 let traceparents = '';
@@ -49,13 +49,13 @@ export interface ServerSpan {
 export function traceparentFrom(received: string | undefined, sample = 1): string {
   if (
     received !== undefined &&
-    wellFormed.test(received) &&
+    validTraceparent.test(received) &&
     (!received.startsWith('00') || received.length === lengthOfVersion00)
   ) {
     return received;
   }
-  const sampled = newTrace();
-  return sample >= 1 || isSampled(traceIdOf(sampled), sample) ? sampled : `${sampled.slice(0, -2)}00`;
+  const traceparent = newTraceparent();
+  return sample >= 1 || isSampled(traceIdOf(traceparent), sample) ? traceparent : `${traceparent.slice(0, -2)}00`;
 }
 
 /** The trace that a valid `traceparent` belongs to. */
@@ -77,7 +77,7 @@ export function serverSpanOf(traceparent: string, received: string | undefined):
   if ((flags & sampledFlag) === 0) return undefined;
   const id = spanIdOf(traceparent);
   if (traceparent !== received) return { id, parentId: undefined, flags: '01' };
-  return { id: spanIdOf(newTrace()), parentId: id, flags: `0${flags & (sampledFlag | randomFlag)}` };
+  return { id: spanIdOf(newTraceparent()), parentId: id, flags: `0${flags & (sampledFlag | randomFlag)}` };
 }
 
 /** The id of the span of an attempt, counted from 1. It follows from the server span, so it need not be stored. */
@@ -97,29 +97,29 @@ function isSampled(traceId: string, sample: number): boolean {
 }
 
 /** The `traceparent` of a new trace that is sampled. */
-function newTrace(): string {
-  if (usedLength === traceparents.length) makeTraces();
-  usedLength += sampledTrace.length;
-  return traceparents.slice(usedLength - sampledTrace.length, usedLength);
+function newTraceparent(): string {
+  if (usedLength === traceparents.length) makeTraceparents();
+  usedLength += emptyTraceparent.length;
+  return traceparents.slice(usedLength - emptyTraceparent.length, usedLength);
 }
 
-function makeTraces(): void {
+function makeTraceparents(): void {
   randomFillSync(randomIds);
   let randomAt = 0;
-  for (let traceAt = 0; traceAt < traceBytes.length; traceAt += sampledTrace.length) {
+  for (let traceAt = 0; traceAt < traceparentBytes.length; traceAt += emptyTraceparent.length) {
     writeHex(randomAt, 16, traceAt + 3);
     writeHex(randomAt + 16, 8, traceAt + 36);
     randomAt += 24;
   }
-  traceparents = traceBytes.toString('latin1');
+  traceparents = traceparentBytes.toString('latin1');
   usedLength = 0;
 }
 
-/** Writes `count` bytes of `randomIds`, beginning with index `from`, as hexadecimal digits to index `to` of `traceBytes`. */
+/** Writes `count` bytes of `randomIds`, beginning with index `from`, as hexadecimal digits to index `to` of `traceparentBytes`. */
 function writeHex(from: number, count: number, to: number): void {
   for (let at = 0; at < count; at += 1) {
     const byte = randomIds[from + at] as number;
-    traceBytes[to + at * 2] = hexDigits[byte >> 4] as number;
-    traceBytes[to + at * 2 + 1] = hexDigits[byte & 15] as number;
+    traceparentBytes[to + at * 2] = hexDigits[byte >> 4] as number;
+    traceparentBytes[to + at * 2 + 1] = hexDigits[byte & 15] as number;
   }
 }

@@ -16,8 +16,8 @@ export class Forwarding implements ResponseHandler {
   readonly #response: ClientResponse | AdaptingResponse;
   readonly #attempts: Attempts;
   #body: RequestBody | undefined;
-  /** The body of a request that is adapted, until it is complete. */
-  #upload: WholeBody | undefined;
+  /** Set if the request body is read as a whole and changed before the request is sent. */
+  #adaptedBody: WholeBody | undefined;
   // The side that has to act next: a timeout is its fault.
   #awaited: AwaitedParty = 'target';
   #ended = false;
@@ -37,11 +37,11 @@ export class Forwarding implements ResponseHandler {
     const { adaptation } = this.#outbound;
     if (!adaptation?.readsBody) this.#attempts.start();
     else {
-      this.#upload = new WholeBody(this.#outbound, adaptation, (failure) => {
+      this.#adaptedBody = new WholeBody(this.#outbound, adaptation, (failure) => {
         if (failure) this.#fail(failure);
         else this.#attempts.start();
       });
-      this.#upload.start();
+      this.#adaptedBody.start();
     }
   }
 
@@ -109,7 +109,7 @@ export class Forwarding implements ResponseHandler {
   onHead(head: ResponseHead): void {
     if (this.#ended) return;
     this.#attempts.onAnswered(head.status);
-    if (head.status !== 101) this.#begin(head);
+    if (head.status !== 101) this.#beginResponse(head);
     else if (!this.#outbound.upgrade?.accepts(head))
       this.onFailure({ kind: 'malformed', cause: 'a 101 that does not match the request' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
@@ -147,7 +147,7 @@ export class Forwarding implements ResponseHandler {
     this.#attempts.connection.setIdleTimeout(ms);
   }
 
-  #begin(head: ResponseHead): void {
+  #beginResponse(head: ResponseHead): void {
     this.#response.start(head, this.#body?.done === false);
     this.#waitFor('target', this.#response.idleTimeout);
   }
@@ -161,7 +161,7 @@ export class Forwarding implements ResponseHandler {
 
   #finish(): void {
     this.#body?.stop();
-    this.#upload?.stop();
+    this.#adaptedBody?.stop();
     this.#ended = true;
     this.#attempts.finish();
   }

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 const lingerMs = 2000;
 
 /**
- * Closes the connection of a response after the response, although the client is still sending. Closing a socket with unread bytes resets it,
- * and the client may lose the answer (RFC 9112 §9.6): so the sending side is closed first, and what still arrives is
+ * Closes a connection after its response, although the client is still sending its body. Closing a socket with unread bytes
+ * resets it, and the client may lose the answer (RFC 9112 §9.6): so the sending side is closed first, and what still arrives is
  * discarded for a while. The caller sends `Connection: close`.
  */
 export function lingerAfter({ socket }: { readonly socket: Socket | null }): void {

@@ -59,7 +59,7 @@ export class RequestBody {
   readonly #events: BodyEvents;
   readonly #stats: ExchangeStats;
   readonly #pauseLimit: PauseLimit;
-  #unsent = false;
+  #hasUnsentBytes = false;
 
   constructor(
     { req, hasChunkedBody, bodyLimit, bodyIdle, stats }: Outbound,
@@ -94,8 +94,8 @@ export class RequestBody {
     }
     this.#pauseLimit.onBytes(chunk.length);
     this.#send(chunk);
-    this.#unsent = this.#socket.writableLength > 0;
-    if (this.#unsent) {
+    this.#hasUnsentBytes = this.#socket.writableLength > 0;
+    if (this.#hasUnsentBytes) {
       // Not read until `chunk` is sent, because the next read would overwrite it.
       this.#req.pause();
       this.#events.onBodyWaitsForTarget();
@@ -103,8 +103,8 @@ export class RequestBody {
   };
 
   readonly #onWritten: WriteListener = (error) => {
-    if (error || !this.#unsent || this.done || this.#socket.writableLength > 0) return;
-    this.#unsent = false;
+    if (error || !this.#hasUnsentBytes || this.done || this.#socket.writableLength > 0) return;
+    this.#hasUnsentBytes = false;
     this.#waitForClient();
     this.#req.resume();
   };
@@ -187,6 +187,7 @@ export class WholeBody implements Timed {
   readonly #onData = (chunk: Buffer): void => {
     this.#size += chunk.length;
     const outcome = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.reserveMemory(chunk.length);
+    // `pass` is only for responses: a request body that is changed is always kept.
     const failure = outcome === 'pass' ? undefined : outcome;
     if (failure) {
       this.#fail(failure);

@@ -35,7 +35,9 @@ export function rewriteReference(reference: string, rewriting: Rewriting, author
     (ours) => ours !== '' && normalized === withoutDefaultPort(ours, scheme),
   );
   const isTarget = normalized === withoutDefaultPort(authorities.target, scheme);
-  if (origin === '' ? !afterOrigin.startsWith('/') : !isOurs && !isTarget) return reference;
+  const isAbsolutePath = origin === '' && afterOrigin.startsWith('/');
+  // Unchanged: the URL of another host, and a relative path, which clients resolve against the URL of their request.
+  if (!isAbsolutePath && !isOurs && !isTarget) return reference;
   const path = afterOrigin.startsWith('/') ? afterOrigin : `/${afterOrigin}`;
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
   const keptOrigin = isOurs ? origin : '';
@@ -69,7 +71,7 @@ export function rewriteLink(value: string, rewriting: Rewriting, authorities: Ap
   return rewritten + value.slice(copiedTo);
 }
 
-/** The index of the quote that closes the one at `start`, or the end. */
+/** The index of the quote that closes the one at `start`, or the end of `value`. */
 function endOfQuoted(value: string, start: number): number {
   let at = start + 1;
   while (at < value.length && value.charAt(at) !== '"') at += value.charAt(at) === '\\' ? 2 : 1;
@@ -91,6 +93,7 @@ export function rewriteCookie(value: string, rewriting: Rewriting): string {
   const { prefix, basePath, isVersion } = rewriting;
   if (/^\s*__host-/i.test(value)) return value;
   return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (_whole, start: string, path: string) => {
+    // `/` becomes `/v1` and not `/v1/`, because a cookie for `/v1/` is not sent with a request to `/v1`.
     const isRoot = prefix !== '' && path.trimEnd() === '/';
     const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + (isRoot ? '' : path);
     return start + (rewriting.mapCookiePath ? rewriting.mapCookiePath(restored) : restored);

@@ -12,10 +12,12 @@ export class FrameFollower {
   /** A Close frame has passed or is passing: it is the last of its direction (RFC 6455 §5.5.1). */
   closing = false;
   #next: 'opcode' | 'length' | 'longLength' | 'rest' = 'opcode';
+  // While a long length is read: how many of its bytes are still to come, and its value so far.
   #lengthBytesLeft = 0;
+  #longLength = 0;
   #maskBytes = 0;
-  // While reading a long length: its value so far. Later: the bytes of masking key and payload still to come.
-  #size = 0;
+  // How many bytes of masking key and payload are still to come.
+  #bytesLeft = 0;
 
   get isAtBoundary(): boolean {
     return this.#next === 'opcode';
@@ -29,9 +31,9 @@ export class FrameFollower {
     let at = 0;
     while (at < chunk.length && !(toBoundary && this.#next === 'opcode')) {
       if (this.#next === 'rest') {
-        const passed = Math.min(this.#size, chunk.length - at);
+        const passed = Math.min(this.#bytesLeft, chunk.length - at);
         at += passed;
-        this.#expectRest(this.#size - passed);
+        this.#expectRest(this.#bytesLeft - passed);
       } else {
         this.#readHeaderByte(chunk[at] as number);
         at += 1;
@@ -52,19 +54,19 @@ export class FrameFollower {
         return;
       }
       this.#lengthBytesLeft = length === 126 ? 2 : 8;
-      this.#size = 0;
+      this.#longLength = 0;
       this.#next = 'longLength';
     } else {
       // No shifts, which are limited to 32 bits. Lengths above 2^53 never arrive in practice.
-      this.#size = this.#size * 256 + byte;
+      this.#longLength = this.#longLength * 256 + byte;
       this.#lengthBytesLeft -= 1;
-      if (this.#lengthBytesLeft === 0) this.#expectRest(this.#size + this.#maskBytes);
+      if (this.#lengthBytesLeft === 0) this.#expectRest(this.#longLength + this.#maskBytes);
     }
   }
 
-  #expectRest(size: number): void {
-    this.#size = size;
-    this.#next = size === 0 ? 'opcode' : 'rest';
+  #expectRest(bytesLeft: number): void {
+    this.#bytesLeft = bytesLeft;
+    this.#next = bytesLeft === 0 ? 'opcode' : 'rest';
   }
 }
 

@@ -13,7 +13,7 @@ type Expecting = 'size' | 'data' | 'data-end' | 'trailers' | 'nothing';
 export class ChunkedDecoder {
   #expecting: Expecting = 'size';
   #line = '';
-  #remaining = 0;
+  #remainingBytes = 0;
   /** Set once the body is complete. */
   trailers: string[] | undefined;
 
@@ -26,11 +26,11 @@ export class ChunkedDecoder {
     let at = start;
     while (at < end && this.#expecting !== 'nothing') {
       if (this.#expecting === 'data') {
-        const length = Math.min(this.#remaining, end - at);
+        const length = Math.min(this.#remainingBytes, end - at);
         emit(at, at + length);
         at += length;
-        this.#remaining -= length;
-        if (this.#remaining === 0) this.#expecting = 'data-end';
+        this.#remainingBytes -= length;
+        if (this.#remainingBytes === 0) this.#expecting = 'data-end';
       } else {
         at = this.#readLine(buffer, at, end);
       }
@@ -56,8 +56,8 @@ export class ChunkedDecoder {
       case 'size': {
         const size = sizeLine.exec(line.slice(0, -2))?.[1];
         if (size === undefined) throw new MalformedResponse('an invalid chunk size');
-        this.#remaining = Number.parseInt(size, 16);
-        this.#expecting = this.#remaining === 0 ? 'trailers' : 'data';
+        this.#remainingBytes = Number.parseInt(size, 16);
+        this.#expecting = this.#remainingBytes === 0 ? 'trailers' : 'data';
         break;
       }
       case 'data-end':

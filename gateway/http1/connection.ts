@@ -25,10 +25,11 @@ export class Connection implements Timed, SocketEvents {
   readonly #owner: ConnectionOwner;
   readonly #reader: ResponseReader;
   readonly #readBuffer = new ReadBuffer();
+  /** What kind of failure it is if the connection closes now. */
   #failureOnClose: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #idleTimeout = 0;
-  #cause = 'closed';
+  #closeCause = 'closed';
 
   constructor(endpoint: Endpoint, connectTimeout: number, owner: ConnectionOwner) {
     this.#owner = owner;
@@ -40,6 +41,11 @@ export class Connection implements Timed, SocketEvents {
 
   get responseBegun(): boolean {
     return this.#reader.responseBegun;
+  }
+
+  /** TLS included. */
+  get #isConnected(): boolean {
+    return this.#failureOnClose === 'lost';
   }
 
   get closed(): boolean {
@@ -56,7 +62,7 @@ export class Connection implements Timed, SocketEvents {
     this.#requestSent = bodiless;
     this.#reader.begin(handler, expectBody);
     writeText(this.socket, head);
-    if (this.#failureOnClose !== 'lost') return;
+    if (!this.#isConnected) return;
     this.setIdleTimeout(firstByte);
     if (!bodiless) handler.onConnected();
   }
@@ -84,7 +90,7 @@ export class Connection implements Timed, SocketEvents {
   }
 
   onDeadline(): void {
-    if (this.#reader.handler) this.#fail(this.#failureOnClose === 'lost' ? 'timeout' : 'connect-timeout', 'timed out');
+    if (this.#reader.handler) this.#fail(this.#isConnected ? 'timeout' : 'connect-timeout', 'timed out');
     else this.destroy();
   }
 
@@ -139,7 +145,7 @@ export class Connection implements Timed, SocketEvents {
   }
 
   onError(error: NodeJS.ErrnoException): void {
-    this.#cause = error.message;
+    this.#closeCause = error.message;
     if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#failureOnClose = 'exhausted';
   }
 
@@ -147,7 +153,7 @@ export class Connection implements Timed, SocketEvents {
     unwatchDeadline(this);
     this.#readBuffer.release();
     this.#owner.onClose(this);
-    if (this.#reader.handler) this.#fail(this.#failureOnClose, this.#cause);
+    if (this.#reader.handler) this.#fail(this.#failureOnClose, this.#closeCause);
   }
 
   #fail(kind: WireFailureKind, cause: string): void {

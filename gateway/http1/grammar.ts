@@ -5,6 +5,7 @@ export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 // Stricter than the grammar: no escaped control characters.
 const registeredName = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%(?!7f)[2-9A-Fa-f][0-9A-Fa-f])+$/i;
+// IPvFuture of RFC 3986 §3.2.2.
 const futureAddress = /^v[0-9A-Fa-f]+\.[A-Za-z0-9\-._~!$&'()*+,;=:]+$/i;
 const port = /^[0-9]{0,5}$/;
 

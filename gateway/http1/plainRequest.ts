@@ -46,10 +46,10 @@ export function parsePlainRequest(buffer: Buffer, length: number): PlainRequest 
     const lower = checkedLowerCased(name);
     if (lower === undefined) return undefined;
     const valueStart = head.charCodeAt(colon + 1) === space ? colon + 2 : colon + 1;
-    // White space around a value is removed by every parser, but not by every parser in the same way.
-    if (head.charCodeAt(valueStart) === space || head.charCodeAt(lineEnd - 1) === space) {
-      if (valueStart < lineEnd) return undefined;
-    }
+    // One space before a value is usual. Parsers remove other white space around a value in different ways.
+    const hasOtherSpace = head.charCodeAt(valueStart) === space || head.charCodeAt(lineEnd - 1) === space;
+    const isEmpty = valueStart >= lineEnd;
+    if (hasOtherSpace && !isEmpty) return undefined;
     const value = head.slice(valueStart, lineEnd);
     switch (lower) {
       case 'host':

@@ -6,10 +6,10 @@ const sharedBuffer = Buffer.allocUnsafeSlow(bufferBytes);
 // A body is sent from the buffer that it was read into, and the kernel may not accept all of it at once. So a socket that
 // carries a large body gets a buffer of its own. These numbers limit the memory of a thread: 32 MiB in use, 4 MiB in reserve.
 // A body without such a buffer is copied.
-const maxInUse = 512;
-const maxInReserve = 64;
-const reserve: Buffer[] = [];
-let inUse = 0;
+const maxBuffersInUse = 512;
+const maxBuffersInReserve = 64;
+const reserveBuffers: Buffer[] = [];
+let buffersInUse = 0;
 
 // A read of at least `largeReadBytes` announces a large body. Reads below `smallReadBytes` show that the body arrives slowly, so
 // that copying costs little.
@@ -29,9 +29,9 @@ export class ReadBuffer {
 
   /** For the option `onread` of node:net, which asks for the next buffer after each read. */
   readonly next = (): Buffer => {
-    if (this.#needsOwn && inUse < maxInUse) {
-      this.#own = reserve.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
-      inUse += 1;
+    if (this.#needsOwn && buffersInUse < maxBuffersInUse) {
+      this.#own = reserveBuffers.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
+      buffersInUse += 1;
     }
     this.#needsOwn = false;
     return this.#own ?? sharedBuffer;
@@ -44,14 +44,14 @@ export class ReadBuffer {
   chooseNext(length: number, inBody: boolean, unsent: boolean): void {
     if (!this.#own) this.#needsOwn = inBody && length >= largeReadBytes;
     else if (!inBody || (length < smallReadBytes && !unsent)) {
-      if (!unsent && reserve.length < maxInReserve) reserve.push(this.#own);
+      if (!unsent && reserveBuffers.length < maxBuffersInReserve) reserveBuffers.push(this.#own);
       this.release();
     }
   }
 
   /** The socket reads no more bodies. Its own buffer may still be needed for sending, so the garbage collector frees it. */
   release(): void {
-    if (this.#own) inUse -= 1;
+    if (this.#own) buffersInUse -= 1;
     this.#own = undefined;
     this.#needsOwn = false;
   }

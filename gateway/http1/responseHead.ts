@@ -211,8 +211,8 @@ export function fieldOf({ names, fields }: ResponseHead, name: string): string |
 const framingFields = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer']);
 
 /**
- * The head for another body. `body`: the length of this body. `unknown`: the response has no body, for example to HEAD, but a body
- * would be changed. `same`: the body is passed on. `change` returns the new value of a field; undefined: the field is removed.
+ * The head for another body. `body` is the length of this body; or `unknown` if the response has no body, for example to HEAD, but a
+ * body would be changed; or `same` if the body is passed on. `change` returns the new value of a field; undefined: the field is removed.
  */
 export function headForBody(
   head: ResponseHead,

@@ -79,7 +79,7 @@ export class ResponseReader {
   #partialHead = '';
   #interimCount = 0;
   #bodyKind: BodyKind = 'length';
-  #remaining = 0;
+  #remainingBytes = 0;
   #chunkedDecoder: ChunkedDecoder | undefined;
   #wholeResponse: { head: ResponseHead; body: string } | undefined;
 
@@ -160,7 +160,9 @@ export class ResponseReader {
     this.keepAlive = head.keepAlive;
     const size = this.#bodySize(head);
     const available = length - bodyStart;
-    if (size >= 0 && size <= available && text.length - headEnd - 4 >= size) {
+    // `text` ends at `maxHeadBytes`, so a larger body is not in it as a whole.
+    const textHasBody = size <= text.length - headEnd - 4;
+    if (size >= 0 && size <= available && textHasBody) {
       this.#wholeResponse = { head, body: text.slice(headEnd + 4, headEnd + 4 + size) };
       this.reusable = head.persistent && available === size;
       return 'done';
@@ -185,7 +187,7 @@ export class ResponseReader {
 
   #startBody(kind: BodyKind, size: number): number {
     this.#bodyKind = kind;
-    this.#remaining = size;
+    this.#remainingBytes = size;
     return size;
   }
 
@@ -196,10 +198,10 @@ export class ResponseReader {
       bodyEnd = this.#chunkedDecoder.read(buffer, start, length, (from, to) => this.#emit(buffer, from, to));
       done = this.#chunkedDecoder.trailers !== undefined;
     } else if (this.#bodyKind === 'length') {
-      bodyEnd = Math.min(length, start + this.#remaining);
-      this.#remaining -= bodyEnd - start;
+      bodyEnd = Math.min(length, start + this.#remainingBytes);
+      this.#remainingBytes -= bodyEnd - start;
       if (bodyEnd > start) this.#emit(buffer, start, bodyEnd);
-      done = this.#remaining === 0;
+      done = this.#remainingBytes === 0;
     } else {
       this.#emit(buffer, start, length);
     }

@@ -36,10 +36,10 @@ export class ClockWatch {
     const elapsed = monotonic - (this.#monotonic ?? monotonic);
     const offset = this.#clock.now() - monotonic;
     const moved = offset - this.#offset;
-    const isSet = Math.abs(moved) > jumpToleranceMs;
-    const slew = elapsed * slewPerMs;
+    const wasSet = Math.abs(moved) > jumpToleranceMs;
+    const maxSlew = elapsed * slewPerMs;
     this.#monotonic = monotonic;
-    this.#offset = isSet ? offset : this.#offset + Math.min(slew, Math.max(-slew, moved));
-    return { jump: isSet ? moved : 0, elapsed };
+    this.#offset = wasSet ? offset : this.#offset + Math.min(maxSlew, Math.max(-maxSlew, moved));
+    return { jump: wasSet ? moved : 0, elapsed };
   }
 }

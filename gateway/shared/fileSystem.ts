@@ -5,9 +5,9 @@ import { dirname } from 'node:path';
 const mebibyte = 1024 * 1024;
 
 /** The largest routes.yaml, certificate, file of names and the like. */
-export const largestFile = 8 * mebibyte;
+export const largestFileBytes = 8 * mebibyte;
 /** The largest OpenAPI document: several times the size of the largest published ones. */
-export const largestContract = 64 * mebibyte;
+export const largestContractBytes = 64 * mebibyte;
 
 // Without O_NONBLOCK, opening a named pipe waits for a writer. Windows has neither the flag nor such files.
 const readOnly = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -27,7 +27,7 @@ export class UnsuitableFileError extends Error {
  * Reads a regular file, following symbolic links. Never blocks on a pipe or a device.
  * @throws UnsuitableFileError, or a system error
  */
-export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
+export function readRegularFile(path: string, mostBytes = largestFileBytes): Buffer {
   // Checked before opening, because opening a pipe or a device may have side effects.
   assertSuitable(statSync(path), mostBytes);
   const file = openSync(path, readOnly);
@@ -53,7 +53,7 @@ export function readRegularFile(path: string, mostBytes = largestFile): Buffer {
  * Reads a regular file in pieces, so that neither reading nor using a large one blocks the event loop.
  * @throws UnsuitableFileError, or a system error
  */
-export async function* piecesOfRegularFile(path: string, mostBytes = largestFile): AsyncGenerator<Buffer, void> {
+export async function* piecesOfRegularFile(path: string, mostBytes = largestFileBytes): AsyncGenerator<Buffer, void> {
   assertSuitable(await stat(path), mostBytes);
   const file = await open(path, readOnly);
   try {

@@ -67,10 +67,10 @@ export function pathTranslation(from: string, to: string): ((path: string) => st
   const fromNames = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);
   const toNames = [...to.matchAll(parameterPattern)].map(([, name = '']) => name);
   if (toNames.length === 0) return () => to;
-  const freeIndexes = [...fromNames.keys()].filter((index) => !toNames.includes(fromNames[index] as string));
+  const indexesWithoutSameName = [...fromNames.keys()].filter((index) => !toNames.includes(fromNames[index] as string));
   const indexByName = new Map([...fromNames.entries()].map(([index, name]) => [name, index]));
   for (const name of toNames) {
-    const index = indexByName.get(name) ?? freeIndexes.shift();
+    const index = indexByName.get(name) ?? indexesWithoutSameName.shift();
     if (index === undefined) return undefined;
     indexByName.set(name, index);
   }
@@ -189,6 +189,7 @@ function childFor<Value>(node: Node<Value>, segment: string): Node<Value> {
     return child;
   }
   const shape = pattern.literals.join('\0');
+  // A parameter without text around it has two empty literals.
   if (shape === '\0') {
     node.parameter ??= emptyNode<Value>();
     return node.parameter;

@@ -4,7 +4,7 @@ import type { TargetError } from '../observability/report.ts';
 // An operator who repairs a target should not wait longer than this for it to be used again.
 const maxEjectionMs = 5 * 60_000;
 // A failed connection attempt is a clearer sign than a slow answer. A single one may be caused by a restart.
-const ejectAfterUnreached = 2;
+const ejectAfterFailedConnects = 2;
 
 type Thresholds = Pick<HealthSettings, 'passiveFailures' | 'eject' | 'healthyAfter' | 'unhealthyAfter'>;
 
@@ -38,7 +38,7 @@ export class TargetHealth {
   #isOnly = true;
   // Failures, failed connections and ejections since the last success.
   #failures = 0;
-  #unreached = 0;
+  #failedConnects = 0;
   #recentEjections = 0;
   #timer: NodeJS.Timeout | undefined;
   #passesProbes = true;
@@ -66,23 +66,25 @@ export class TargetHealth {
     this.lastError = { message, at: Date.now() };
   }
 
-  /** A request failed because of the target. `unreached`: no connection was made. */
-  failed(unreached: boolean, cause = 'a request failed'): void {
+  /** A request failed because of the target. `neverConnected`: no connection was made. */
+  failed(neverConnected: boolean, cause = 'a request failed'): void {
     this.noteError(cause);
     this.mayRecover = true;
-    if (unreached) this.reachable = false;
+    if (neverConnected) this.reachable = false;
     // A request that fails during an ejection was sent before it, and is not counted.
     if (this.ejectedUntil !== undefined || !this.#settings) return;
     this.#failures += 1;
-    if (unreached) this.#unreached += 1;
+    if (neverConnected) this.#failedConnects += 1;
     const { passiveFailures, eject } = this.#settings;
     const isOverThreshold =
-      this.#failures >= passiveFailures || this.#unreached >= ejectAfterUnreached || this.#recentEjections > 0;
+      this.#failures >= passiveFailures ||
+      this.#failedConnects >= ejectAfterFailedConnects ||
+      this.#recentEjections > 0;
     if (isOverThreshold && !this.#isOnly) this.#eject(eject);
   }
 
   /** A probe could not connect. */
-  unreached(): void {
+  probeNotConnected(): void {
     this.mayRecover = true;
     this.reachable = false;
   }
@@ -90,7 +92,7 @@ export class TargetHealth {
   /** A connection was made. */
   connected(): void {
     this.reachable = true;
-    this.#unreached = 0;
+    this.#failedConnects = 0;
   }
 
   /** A response head arrived, with any status. */

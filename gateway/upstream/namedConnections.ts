@@ -125,11 +125,9 @@ export class NamedConnections implements Connections {
     this.#addresses = addresses;
     const formerPools = this.#pools;
     const currentAddresses = new Set(addresses.map(({ address }) => address));
-    if (
-      currentAddresses.size === formerPools.size &&
-      [...currentAddresses].every((address) => formerPools.has(address))
-    )
-      return;
+    const areUnchanged =
+      currentAddresses.size === formerPools.size && [...currentAddresses].every((address) => formerPools.has(address));
+    if (areUnchanged) return;
     this.#pools = new Map(
       [...currentAddresses].map((address) => [address, formerPools.get(address) ?? this.#poolAt(address)]),
     );

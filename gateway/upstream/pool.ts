@@ -149,8 +149,8 @@ export class RetryBudget {
 
   /** Clears the slots that have left the window. */
   #advanceTo(second: number): void {
-    const passed = Math.min(second - this.#latestSecond, budgetWindowSeconds);
-    for (let cleared = second - passed + 1; cleared <= second; cleared += 1) {
+    const passedSeconds = Math.min(second - this.#latestSecond, budgetWindowSeconds);
+    for (let cleared = second - passedSeconds + 1; cleared <= second; cleared += 1) {
       const slot = cleared % budgetWindowSeconds;
       this.#requests -= this.#requestsBySlot[slot] ?? 0;
       this.#retries -= this.#retriesBySlot[slot] ?? 0;

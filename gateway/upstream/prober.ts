@@ -44,20 +44,21 @@ export class Prober {
 
   /** Whether this prober already has these settings. */
   uses({ path, interval, timeout }: HealthSettings): boolean {
-    const ours = this.#settings;
-    return ours.path === path && ours.interval === interval && ours.timeout === timeout;
+    const used = this.#settings;
+    return used.path === path && used.interval === interval && used.timeout === timeout;
   }
 
   #onResult({ connected, failure }: ProbeResult): void {
     const { interval } = this.#settings;
     const { health } = this.#target;
     if (connected) health.connected();
-    else health.unreached();
+    else health.probeNotConnected();
     if (failure !== undefined) health.noteError(failure);
     const isUnconfirmed = health.probed(failure === undefined);
-    const waitMs =
-      (isUnconfirmed ? Math.min(interval, recheckMs) : interval) * (1 + jitterShare * (2 * this.#randomNumber() - 1));
-    this.#timer = setTimeout(() => this.start(), waitMs).unref();
+    const waitMs = isUnconfirmed ? Math.min(interval, recheckMs) : interval;
+    // Between -jitterShare and +jitterShare.
+    const jitter = jitterShare * (2 * this.#randomNumber() - 1);
+    this.#timer = setTimeout(() => this.start(), waitMs * (1 + jitter)).unref();
   }
 }
 

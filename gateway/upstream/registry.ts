@@ -7,9 +7,9 @@ import { Target, type TargetContext } from './target.ts';
 /** Keeps targets by URL over all snapshots, so that a reload keeps their connections, health and counts. */
 export class Registry {
   readonly #context: TargetContext;
-  /** From the key that `#targetFor` makes. */
+  /** From the key that `#targetFor` makes to the target. */
   #targets = new Map<string, Target>();
-  /** From the name of the version. */
+  /** From the name of a version to its budget. */
   #budgets = new Map<string, RetryBudget>();
 
   constructor({ resolve = systemResolve }: { readonly resolve?: Resolve } = {}) {
@@ -52,11 +52,13 @@ export class Registry {
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
     // The same URL with other TLS settings is another target.
     const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
-    const shared = keptTargets.get(key);
-    const target = shared ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
+    // Another version of the snapshot has this target, too.
+    const sharedTarget = keptTargets.get(key);
+    const target =
+      sharedTarget ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);
     // Versions that share a target may have different keep-alive times. The shortest one is safe for all of them.
-    target.connections.keepAlive = shared
-      ? shorter(shared.connections.keepAlive, timeouts.keepAlive)
+    target.connections.keepAlive = sharedTarget
+      ? shorter(sharedTarget.connections.keepAlive, timeouts.keepAlive)
       : timeouts.keepAlive;
     keptTargets.set(key, target);
     return target;
@@ -75,5 +77,6 @@ function activate(target: Target, versions: readonly Version[]): void {
 
 /** The shorter of two times; 0 means for ever. */
 function shorter(a: number, b: number): number {
-  return a === 0 || b === 0 ? a + b : Math.min(a, b);
+  if (a === 0) return b;
+  return b === 0 ? a : Math.min(a, b);
 }

@@ -35,15 +35,15 @@ export class Target {
   ) {
     const { protocol, hostname, port, host } = new URL(url);
     const secure = protocol === 'https:';
-    const name = hostname.replace(/^\[|\]$/g, '');
+    const bareHost = hostname.replace(/^\[|\]$/g, '');
     this.url = url;
     this.authority = host;
     this.endpoint = {
-      host: name,
+      host: bareHost,
       port: Number(port || (secure ? 443 : 80)),
-      tls: secure ? tlsOptions(name, tls, ca) : undefined,
+      tls: secure ? tlsOptions(bareHost, tls, ca) : undefined,
     };
-    this.#named = isHostName(name) ? new NamedConnections(this.endpoint, keepAlive, resolve) : undefined;
+    this.#named = isHostName(bareHost) ? new NamedConnections(this.endpoint, keepAlive, resolve) : undefined;
     this.connections = this.#named ?? new ConnectionPool(this.endpoint, keepAlive);
     this.health = new TargetHealth(changes);
   }
@@ -89,8 +89,8 @@ export class Target {
   }
 }
 
-function tlsOptions(name: string, { servername, verify }: UpstreamTls, ca: Buffer | undefined): ConnectionOptions {
-  const certificateName = servername ?? name;
+function tlsOptions(host: string, { servername, verify }: UpstreamTls, ca: Buffer | undefined): ConnectionOptions {
+  const certificateName = servername ?? host;
   // RFC 6066 §3: an IP address is not sent as server name. The certificate is still checked against the address.
   const sni = isIP(certificateName) === 0 ? { servername: certificateName } : {};
   return { ...sni, rejectUnauthorized: verify, ...(ca === undefined ? {} : { ca }) };

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { largestFile } from '../../gateway/shared/fileSystem.ts';
+import { largestFileBytes } from '../../gateway/shared/fileSystem.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
@@ -141,8 +141,8 @@ describe('check --against-running', () => {
     const { admin } = await start(folderWith(kept).file);
     // In JSON, each quotation mark takes two bytes.
     const comment = (bytes: number) => `# ${'"'.repeat(bytes)}`;
-    const largest = folderWith(kept, comment(largestFile - Buffer.byteLength(`routes:\n${kept}# `)));
-    expect(statSync(largest.file).size).toBe(largestFile);
+    const largest = folderWith(kept, comment(largestFileBytes - Buffer.byteLength(`routes:\n${kept}# `)));
+    expect(statSync(largest.file).size).toBe(largestFileBytes);
     const { code, stdout, stderr } = await check(largest.folder, admin);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('A reload of the running gateway would change nothing');
@@ -154,8 +154,8 @@ describe('check --against-running', () => {
         body: JSON.stringify({ routes_yaml: text }),
       });
     const [larger, muchLarger] = [
-      await preview('x'.repeat(largestFile + 1)),
-      await preview('"'.repeat(largestFile * 2)),
+      await preview('x'.repeat(largestFileBytes + 1)),
+      await preview('"'.repeat(largestFileBytes * 2)),
     ];
     expect([larger.status, muchLarger.status]).toEqual([413, 413]);
     expect(await larger.json()).toMatchObject({

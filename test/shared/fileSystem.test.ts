@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { largestFile, makeFolder, piecesOfRegularFile, readRegularFile } from '../../gateway/shared/fileSystem.ts';
+import { largestFileBytes, makeFolder, piecesOfRegularFile, readRegularFile } from '../../gateway/shared/fileSystem.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'regular-file-'));
@@ -17,7 +17,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'small'), 'content');
   writeFileSync(join(folder, 'large'), 'x'.repeat(700_000));
   writeFileSync(join(folder, 'huge'), '');
-  truncateSync(join(folder, 'huge'), largestFile + 1);
+  truncateSync(join(folder, 'huge'), largestFileBytes + 1);
   for (const name of ['small', 'pipe']) symlinkSync(name, join(folder, `link-to-${name}`));
   socket.listen(join(folder, 'socket'));
   await once(socket, 'listening');

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { largestContract } from '../../shared/fileSystem.ts';
+import { largestContractBytes } from '../../shared/fileSystem.ts';
 import { CompareError } from '../failure.ts';
 import { GitSource, parseGitReference } from '../source/git.ts';
 import {
@@ -45,7 +45,7 @@ interface MainDocument {
  * @throws CompareError
  */
 export async function openContract(reference: string, options: OpenOptions): Promise<Documents> {
-  const { maxBytes = largestContract, allowRemote, cwd } = options;
+  const { maxBytes = largestContractBytes, allowRemote, cwd } = options;
   const name = reference === '-' ? 'standard input' : reference;
   const input = reference === '-' ? await options.stdin() : undefined;
   const main = locatingErrors(name, () =>

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { posix } from 'node:path';
-import { largestContract } from '../../shared/fileSystem.ts';
+import { largestContractBytes } from '../../shared/fileSystem.ts';
 import { type FileSource, locatingErrors, MissingFileError, SourceError, type SourceFile, tooLarge } from './source.ts';
 
 /** `REVISION:path`. A revision may contain colons within braces, as in `HEAD@{12:00}`. */
@@ -94,7 +94,7 @@ export class Commit {
   constructor(revision: string, cwd: string) {
     this.#revision = revision;
     const name = revision === '' ? 'the commit' : revision;
-    this.#source = locatingErrors(name, () => new GitSource(revision, cwd, largestContract));
+    this.#source = locatingErrors(name, () => new GitSource(revision, cwd, largestContractBytes));
   }
 
   /** `path` begins with `./` or `../`. Undefined if the file does not exist. @throws CompareError */

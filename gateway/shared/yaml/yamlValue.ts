@@ -68,11 +68,11 @@ class ValueReader {
 
   #contentOf(node: Node): unknown {
     if (isSeq(node)) return node.items.map((item) => this.read(item as Node | null));
-    if (isMap(node)) return this.#map(pairsOf(node));
+    if (isMap(node)) return this.#mapOf(pairsOf(node));
     return isScalar(node) ? node.value : null;
   }
 
-  #map(pairs: readonly KeyAndValue[]): Record<string, unknown> {
+  #mapOf(pairs: readonly KeyAndValue[]): Record<string, unknown> {
     const map: Record<string, unknown> = {};
     const mergedMaps: Record<string, unknown>[] = [];
     for (const { key, value } of pairs) {
