@@ -56,7 +56,7 @@ export interface RouteEvidence {
   readonly last: number;
 }
 
-const classes: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 'no evidence'];
+const classOrder: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 'no evidence'];
 
 /** `rows`: of two versions, all with the same `hash`. Rows of the same route and kind differ in `propertyKeyOf`. */
 export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
@@ -85,7 +85,8 @@ function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvide
     control: sumPairs(controlRows.filter(isPairRow)),
     skipped: [...rowsByReason].map(([reason, skipped]) => ({ reason, pairs: sumPairs(skipped) })),
     differences: differences.toSorted(
-      (a, b) => classes.indexOf(a.class) - classes.indexOf(b.class) || b.count - a.count || compareText(a.path, b.path),
+      (a, b) =>
+        classOrder.indexOf(a.class) - classOrder.indexOf(b.class) || b.count - a.count || compareText(a.path, b.path),
     ),
     unseen: evidence.unseen(),
     first: Math.min(...pairRows.map(({ first }) => first)),

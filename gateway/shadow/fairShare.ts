@@ -34,7 +34,7 @@ export class FairShare {
   /** Samples that the rate allows now. */
   #allowedByRate: number;
   /** Requests that may be looked up now, at most those of a tenth of a second. */
-  #lookUps: number;
+  #lookUpsLeft: number;
   readonly #mostLookUps: number;
   /** Per second. */
   readonly #lookUpRate: number;
@@ -52,7 +52,7 @@ export class FairShare {
     this.#allowedByRate = this.#mostByRate;
     this.#lookUpRate = Math.max(fewestLookUps, rate * lookUpsPerSample);
     this.#mostLookUps = this.#lookUpRate / 10;
-    this.#lookUps = this.#mostLookUps;
+    this.#lookUpsLeft = this.#mostLookUps;
     this.#random = random;
   }
 
@@ -64,8 +64,8 @@ export class FairShare {
     this.#refill(now);
     if (this.#allowedByRate < 1) return false;
     // While at least half of the look-ups are left, every request is looked up. Below that, only a share of the requests.
-    if (this.#random() * this.#mostLookUps > 2 * this.#lookUps) return false;
-    this.#lookUps -= 1;
+    if (this.#random() * this.#mostLookUps > 2 * this.#lookUpsLeft) return false;
+    this.#lookUpsLeft -= 1;
     return true;
   }
 
@@ -106,7 +106,7 @@ export class FairShare {
     const elapsed = Number.isNaN(this.#refilledAt) ? 0 : now - this.#refilledAt;
     this.#refilledAt = now;
     this.#allowedByRate = Math.min(this.#mostByRate, this.#allowedByRate + (elapsed / 1000) * this.#rate);
-    this.#lookUps = Math.min(this.#mostLookUps, this.#lookUps + (elapsed / 1000) * this.#lookUpRate);
+    this.#lookUpsLeft = Math.min(this.#mostLookUps, this.#lookUpsLeft + (elapsed / 1000) * this.#lookUpRate);
     if (now < this.#periodEndsAt) return;
     this.#periodEndsAt = now + periodMs;
     this.#taken.clear();

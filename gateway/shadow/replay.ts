@@ -135,7 +135,7 @@ class Replay {
       for (const [request, round] of rounds) {
         if (this.silent ?? this.#gone) return;
         if (request.failures >= mostFailures) continue;
-        await this.#pace();
+        await this.#waitForRate();
         await this.#sendPair(request, round);
       }
     };
@@ -170,7 +170,7 @@ class Replay {
       for (const request of this.#planned) if (round < timesOf(request)) yield [request, round];
   }
 
-  async #pace(): Promise<void> {
+  async #waitForRate(): Promise<void> {
     const now = performance.now();
     const at = Math.max(now, this.#nextPairAt);
     this.#nextPairAt = at + 1000 / this.#options.rate;

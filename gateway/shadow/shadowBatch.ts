@@ -64,7 +64,7 @@ export function isToBeCopied(sample: ShadowSample | DriftSample): sample is Shad
   return 'to' in sample;
 }
 
-/** What a process that serves clients passes to the primary. `dropped`: by version and reason, since the last batch. */
+/** What a process that serves clients passes to the primary. `dropped`: the samples that were not compared, since the last batch. */
 export interface ShadowBatch {
   readonly samples: readonly (ShadowSample | DriftSample)[];
   readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];

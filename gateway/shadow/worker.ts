@@ -214,7 +214,7 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
-  // A shadow that ends while this function waits is included.
+  // The list is complete before the first wait, so that a shadow that ends during a wait is included.
   const collectors = [...runningShadows.values()].flatMap((shadow) => shadow.collectors);
   collectors.push(...[...drifts.values()].map(({ collector }) => collector));
   for (const collector of collectors) {
@@ -234,15 +234,15 @@ function reportSoon(): void {
 
 function report(): void {
   reportTimer = undefined;
-  const rows = [...counts].map(([key, value]) => [key.split(' '), value] as const);
+  const countsByKeyParts = [...counts].map(([key, value]) => [key.split(' '), value] as const);
   counts.clear();
   const broken = [...runningShadows].filter(([, { queue }]) => queue.isBroken).map(([name]) => name);
   post({
     kind: 'counts',
-    copies: rows.flatMap(([[group, version = '', kind, outcome], value]) =>
+    copies: countsByKeyParts.flatMap(([[group, version = '', kind, outcome], value]) =>
       group === 'copies' ? [[version, kind as 'shadow', outcome as CopyOutcome, value] as const] : [],
     ),
-    dropped: rows.flatMap(([[group, version = '', reason], value]) =>
+    dropped: countsByKeyParts.flatMap(([[group, version = '', reason], value]) =>
       group === 'dropped' ? [[version, reason as ShadowDrop, value] as const] : [],
     ),
     broken,

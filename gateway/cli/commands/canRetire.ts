@@ -31,7 +31,7 @@ export const addCanRetire: AddCommand = (program, io, finish) => {
 };
 
 // In a fleet, a gateway waits for the counts of the other gateways.
-const timeoutMs = 30_000;
+const retirementTimeoutMs = 30_000;
 
 /** @throws AdminError, UnreadableFileError */
 async function canRetire({ version, route }: NamedSubject, options: CanRetireOptions, io: Io): Promise<ExitCode> {
@@ -41,7 +41,10 @@ async function canRetire({ version, route }: NamedSubject, options: CanRetireOpt
   if (quiet !== undefined) query.set('quiet', quiet.text);
   if (route !== undefined) query.set('route', `${route.method} ${route.path}`);
   const parameters = query.size === 0 ? '' : `?${query}`;
-  const verdict = await adminClient(target).get(`/api/versions/${version}/retirement${parameters}`, timeoutMs);
+  const verdict = await adminClient(target).get(
+    `/api/versions/${version}/retirement${parameters}`,
+    retirementTimeoutMs,
+  );
   if (!isVerdict(verdict)) throw notAGateway(target.name);
   if (format === 'json') io.stdout.write(printedJson(verdict));
   else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));

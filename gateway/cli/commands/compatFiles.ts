@@ -20,7 +20,7 @@ export interface ComparisonOptions {
   /** A git reference. */
   readonly against?: string;
   readonly config?: string;
-  /** Levels set on the command line, by rule. */
+  /** Rule → the level that the command line sets. */
   readonly rule?: ReadonlyMap<string, RuleLevel>;
   readonly allowRemote?: boolean;
   readonly validate?: boolean;

@@ -210,7 +210,7 @@ function unknownCallsNote(problem: string): string {
   return `the calls of the routes are not known: ${printable(problem.replace(/\.$/, ''))}`;
 }
 
-/** The calls by version. Empty if the ledger is empty. */
+/** Version → its calls. Empty if the ledger is empty. */
 async function readCalls(
   ledger: LedgerReader,
   versions: readonly string[],
