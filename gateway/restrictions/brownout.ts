@@ -17,7 +17,7 @@ const maxRetryAfterSeconds = 120;
 export class BrownoutScope {
   readonly window: BrownoutWindow;
   readonly key: string;
-  readonly #spared: ReadonlySet<string>;
+  readonly #sparedClients: ReadonlySet<string>;
   readonly #hashSeed: number;
   /** Clients whose hash is below this number are refused. */
   readonly #hashLimit: number;
@@ -28,23 +28,25 @@ export class BrownoutScope {
   constructor(
     { name, contract }: Pick<Version, 'name' | 'contract'>,
     window: BrownoutWindow,
-    spared: readonly string[],
+    sparedClients: readonly string[],
   ) {
     const { routes, clients: share } = window;
     this.window = window;
     this.key = brownoutKey(name, window);
-    this.#spared = new Set(spared);
+    this.#sparedClients = new Set(sparedClients);
     this.#hashSeed = fnv1a(`${name} `, fnvOffset);
     this.#hashLimit = share * 2 ** 32;
     this.#contract = contract;
     const keysOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
-      (method === 'GET' ? ['GET', 'HEAD'] : [method]).map((refused) => `${refused} ${this.#templateOf(path)}`);
+      (method === 'GET' ? ['GET', 'HEAD'] : [method]).map(
+        (refusedMethod) => `${refusedMethod} ${this.#templateOf(path)}`,
+      );
     this.#routes = routes && new Set(routes.flatMap(keysOf));
   }
 
   /** `client`: as in the ledger. */
   includesClient(client: string): boolean {
-    return spreadEvenly(fnv1a(client, this.#hashSeed)) < this.#hashLimit && !this.#spared.has(client);
+    return spreadEvenly(fnv1a(client, this.#hashSeed)) < this.#hashLimit && !this.#sparedClients.has(client);
   }
 
   /** `path`: without version and query, or the path of a route in the ledger. HEAD is refused with GET. */

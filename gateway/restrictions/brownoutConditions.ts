@@ -36,7 +36,7 @@ export async function estimateBrownout(
 ): Promise<BrownoutEstimate | undefined> {
   const since = now - weekMs;
   const scope = new BrownoutScope(version, window, brownout.spared);
-  const spared = new Set(brownout.spared);
+  const sparedClients = new Set(brownout.spared);
   const clients = await queries.byClient(version.name, since);
   const routes = window.routes && (await queries.routes(version.name, since));
   const totals = await queries.requests(since);
@@ -58,7 +58,7 @@ export async function estimateBrownout(
     since,
     coveredSince,
     requests: sum(clients.map(({ requests }) => requests)),
-    unnamed: sum(clients.map((one) => (one.name === undefined && !spared.has(one.client) ? one.requests : 0))),
+    unnamed: sum(clients.map((one) => (one.name === undefined && !sparedClients.has(one.client) ? one.requests : 0))),
     refused,
     allRequests: sum(totals.map(({ requests }) => requests)),
   };
@@ -119,10 +119,11 @@ export class SuccessorWatch {
    * in the last half minute were 5xx, or it had no healthy target, and this has lasted for a minute. Undefined: it may go on.
    */
   add(at: number, counts: RequestCounts, isHealthy: boolean): string | undefined {
-    const last = this.#samples.at(-1);
+    const lastSample = this.#samples.at(-1);
     // The counters are smaller if a process did not answer this time, and the clock may be set back.
-    if (last && (counts.requests < last.requests || at < last.at)) this.#samples = [];
+    if (lastSample && (counts.requests < lastSample.requests || at < lastSample.at)) this.#samples = [];
     this.#samples.push({ at, ...counts });
+    // The first sample is the latest one that is at least as old as the period, so that the share covers the whole period.
     while ((this.#samples[1]?.at ?? at) <= at - errorPeriodMs) this.#samples.shift();
     const errorShare = this.#errorShare(counts);
     if (isHealthy && errorShare <= largestErrorShare) {
@@ -135,8 +136,8 @@ export class SuccessorWatch {
   }
 
   #errorShare({ requests, errors }: RequestCounts): number {
-    const [first] = this.#samples;
-    if (first === undefined || requests === first.requests) return 0;
-    return (errors - first.errors) / (requests - first.requests);
+    const [firstSample] = this.#samples;
+    if (firstSample === undefined || requests === firstSample.requests) return 0;
+    return (errors - firstSample.errors) / (requests - firstSample.requests);
   }
 }

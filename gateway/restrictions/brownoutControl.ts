@@ -61,18 +61,20 @@ export class BrownoutControl {
   readonly #records = new Map<string, BrownoutRecord>();
   /** The decisions of this gateway that are not stored yet, by key. */
   readonly #pending = new Map<string, BrownoutRecord>();
+  /** The watch of the successor, by the key of the brownout. */
   readonly #watches = new Map<string, SuccessorWatch>();
   /** The keys whose start was reported. */
-  readonly #begun = new Set<string>();
+  readonly #reportedStarts = new Set<string>();
   /** What the processes were told last, as JSON. */
   #published = '[[],[]]';
   #isLoaded = false;
   #isClosed = false;
   /** When decisions were last shared, by the monotonic clock. */
   #sharedAt = 0;
+  /** Since when the ledger, or the store of the fleet, does not answer, epoch ms. */
   #unreadableSince: number | undefined;
   /** The keys whose conditions are being read. */
-  readonly #reading = new Set<string>();
+  readonly #keysBeingRead = new Set<string>();
   // Decisions are shared by one call at a time, so that an older answer never replaces a newer one.
   #lastShare: Promise<unknown> = Promise.resolve();
   #checking: Promise<void> | undefined;
@@ -113,7 +115,7 @@ export class BrownoutControl {
       return { kind: 'nothing', reason: `The brownout of /${name} was ${state} before: ${reason}.` };
     const key = brownoutKey(name, window);
     this.#decide({ key, version, window }, 'stopped', `stopped by ${by}`);
-    const [, isStored] = await Promise.all([this.#publish(), this.#store()]);
+    const [, isStored] = await Promise.all([this.#publish(), this.#shareInTurn()]);
     return { kind: 'stopped', brownout: this.#statusOf(version, window, now), isStored };
   }
 
@@ -135,11 +137,11 @@ export class BrownoutControl {
     const isFirstRead = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
     const isReadDue = hasPlanned && performance.now() - this.#sharedAt >= longestReadPauseMs;
     if (nearBrownouts.length > 0 || this.#pending.size > 0 || isFirstRead || isReadDue) {
-      const isReadable = await this.#store();
-      for (const brownout of nearBrownouts) this.#advance(brownout, isReadable);
+      const isLedgerReadable = await this.#shareInTurn();
+      for (const brownout of nearBrownouts) this.#advance(brownout, isLedgerReadable);
     }
     void this.#publish();
-    if (this.#pending.size > 0) await this.#store();
+    if (this.#pending.size > 0) await this.#shareInTurn();
   }
 
   /** The brownouts that begin soon, run, or have just ended. */
@@ -147,27 +149,27 @@ export class BrownoutControl {
     return this.#options.source.current.byMajor.flatMap((version) =>
       version.brownouts.flatMap((window): NearBrownout[] => {
         const key = brownoutKey(version.name, window);
-        const isOpen = now < window.end || this.#records.get(key)?.state === 'approved';
-        return window.at - leadMs <= now && isOpen ? [{ key, version, window }] : [];
+        const isToAdvance = now < window.end || this.#records.get(key)?.state === 'approved';
+        return window.at - leadMs <= now && isToAdvance ? [{ key, version, window }] : [];
       }),
     );
   }
 
   /** Starts, watches, stops or ends a brownout, if it is time. */
-  #advance(brownout: NearBrownout, isReadable: boolean): void {
+  #advance(brownout: NearBrownout, isLedgerReadable: boolean): void {
     const { key, version, window } = brownout;
     const now = this.#options.clock.now();
     const record = this.#recordOf(key);
     if (record === undefined) {
-      if (isReadable) this.#inBackground(key, () => this.#decideStart(brownout));
+      if (isLedgerReadable) this.#inBackground(key, () => this.#decideStart(brownout));
       else if (now >= window.at) this.#decide(brownout, 'skipped', unreadable);
     } else if (record.state === 'approved') {
       if (now >= window.end) this.#decide(brownout, 'ended', null);
-      else if (!isReadable && now - (this.#unreadableSince ?? now) >= maxUnreadableMs)
+      else if (!isLedgerReadable && now - (this.#unreadableSince ?? now) >= maxUnreadableMs)
         this.#decide(brownout, 'stopped', unreadable);
       else {
-        if (now >= window.at && !this.#begun.has(key)) this.#options.notice(beginLine(version.name, window));
-        if (now >= window.at) this.#begun.add(key);
+        if (now >= window.at && !this.#reportedStarts.has(key)) this.#options.notice(beginLine(version.name, window));
+        if (now >= window.at) this.#reportedStarts.add(key);
         const sampledAt = this.#watches.get(key)?.sampledAt;
         const isDue = sampledAt === undefined || now < sampledAt || now - sampledAt >= sampleIntervalMs;
         if (isDue) this.#inBackground(key, () => this.#watchSuccessor(brownout));
@@ -177,13 +179,12 @@ export class BrownoutControl {
 
   /** Runs beside the checks, so that a slow worker or ledger does not delay the end of a brownout. */
   #inBackground(key: string, work: () => Promise<void>): void {
-    if (this.#reading.has(key)) return;
-    this.#reading.add(key);
-    // A report fails only while the gateway is stopping.
+    if (this.#keysBeingRead.has(key)) return;
+    this.#keysBeingRead.add(key);
     void work()
       .then(() => void this.#publish())
       .catch(() => {})
-      .finally(() => this.#reading.delete(key));
+      .finally(() => this.#keysBeingRead.delete(key));
   }
 
   async #decideStart(brownout: NearBrownout): Promise<void> {
@@ -217,28 +218,27 @@ export class BrownoutControl {
     }
     const watch = this.#watches.get(key) ?? new SuccessorWatch();
     this.#watches.set(key, watch);
-    const current = await report(true);
-    const problem = watch.add(now, requestsIn(current, successor.name), hasHealthyTarget(current, successor.name));
+    const serving = await report(true);
+    const problem = watch.add(now, requestsIn(serving, successor.name), hasHealthyTarget(serving, successor.name));
     if (problem !== undefined) this.#decide(brownout, 'stopped', `its successor /${successor.name} ${problem}`);
   }
 
   /** Takes effect here at once, except for an approval: in a fleet, another gateway may have decided before. */
   #decide({ key, version, window }: NearBrownout, state: BrownoutRecord['state'], reason: string | null): void {
-    const current = this.#recordOf(key);
-    if (this.#isClosed || (current !== undefined && current.state !== 'approved')) return;
-    const changed = this.#options.clock.now();
-    this.#pending.set(key, { version: version.name, at: window.at, state, reason, changed });
+    const currentRecord = this.#recordOf(key);
+    if (this.#isClosed || (currentRecord !== undefined && currentRecord.state !== 'approved')) return;
+    this.#pending.set(key, { version: version.name, at: window.at, state, reason, changed: this.#options.clock.now() });
     if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
   }
 
   /** Shares the pending decisions after earlier calls. @returns false if the ledger, or the store of the fleet, does not answer */
-  #store(): Promise<boolean> {
-    const shared = this.#lastShare.then(() => this.#share());
-    this.#lastShare = shared;
-    return shared;
+  #shareInTurn(): Promise<boolean> {
+    const isShared = this.#lastShare.then(() => this.#shareNow());
+    this.#lastShare = isShared;
+    return isShared;
   }
 
-  async #share(): Promise<boolean> {
+  async #shareNow(): Promise<boolean> {
     if (this.#isClosed) return false;
     const { share, source, clock, notice } = this.#options;
     const sent = [...this.#pending];
@@ -253,13 +253,13 @@ export class BrownoutControl {
     this.#isLoaded = true;
     for (const record of stored) {
       const key = brownoutKey(record.version, record);
-      const current = this.#recordOf(key);
+      const currentRecord = this.#recordOf(key);
       // A store that was restored from a backup may have lost the end of a brownout.
-      if (current !== undefined && current.state !== 'approved') continue;
+      if (currentRecord !== undefined && currentRecord.state !== 'approved') continue;
       this.#records.set(key, record);
       const version = source.current.versions.get(record.version);
       const window = version?.brownouts.find(({ at }) => at === record.at);
-      if (version && window && current?.state === 'approved' && record.state !== 'approved')
+      if (version && window && currentRecord?.state === 'approved' && record.state !== 'approved')
         notice(endLine(record.version, window, record.state, record.reason));
     }
     for (const [key, record] of sent) {

@@ -20,7 +20,8 @@ type FreezeSettings = NonNullable<Version['freeze']>;
 const tickMs = 1_000;
 // How often the ledger is asked for new clients.
 const newClientsIntervalMs = 30_000;
-// A request from before the freeze may be counted up to this long after the freeze began. Then the known clients are read again.
+// A request from before the freeze may be counted up to this long after the freeze began. After this time, the known clients are
+// read again.
 const settledMs = 20_000;
 // An inactive freeze is tried again, at growing intervals: the ledger may become readable.
 const firstRetryMs = 10_000;
@@ -67,6 +68,7 @@ interface WatchedFreeze {
 export class FreezeWatch {
   readonly #options: FreezeWatchOptions;
   #snapshot: Snapshot;
+  /** The freezes of the snapshot, by the settings that decide which clients are known. If these change, the freeze is read again. */
   #watched = new Map<string, WatchedFreeze>();
   #timer: NodeJS.Timeout | undefined;
   #isBusy = false;
@@ -95,7 +97,7 @@ export class FreezeWatch {
     this.#timer = undefined;
     if (this.#watched.size > 0 && !this.#isClosed)
       this.#timer = setInterval(() => void this.readDueFreezes(), tickMs).unref();
-    if (this.#watched.size + watchedBefore.size > 0) await this.#restrict();
+    if (this.#watched.size + watchedBefore.size > 0) await this.#sendKnownClients();
     await this.readDueFreezes();
   }
 
@@ -125,7 +127,7 @@ export class FreezeWatch {
         else if (now < freeze.nextReadAt) continue;
         else if (freeze.state === 'active' && freeze.readAt >= freeze.settings.from + settledMs)
           await this.#findNewClients(freeze);
-        else await this.#read(freeze);
+        else await this.#readClients(freeze);
       }
     } finally {
       this.#isBusy = false;
@@ -139,16 +141,16 @@ export class FreezeWatch {
   async #awaitBegin(freeze: WatchedFreeze): Promise<void> {
     const wasActive = freeze.state === 'active';
     Object.assign(freeze, newWatched(freeze.version, freeze.settings));
-    if (wasActive) await this.#restrict();
+    if (wasActive) await this.#sendKnownClients();
   }
 
-  async #read(freeze: WatchedFreeze): Promise<void> {
+  async #readClients(freeze: WatchedFreeze): Promise<void> {
     const { awaitCounts, findClients } = this.#options;
     if (freeze.state === 'scheduled') freeze.state = 'reading';
-    const { from } = freeze.settings;
-    const periodMs = this.#options.now() - from + this.#snapshot.retire.quiet;
-    const missing = findClients && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
-    const found = missing === undefined ? await this.#find(freeze) : { kind: 'unknown' as const, reason: missing };
+    const periodMs = this.#options.now() - freeze.settings.from + this.#snapshot.retire.quiet;
+    const missingCalls = findClients && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
+    const found =
+      missingCalls === undefined ? await this.#findClients(freeze) : { kind: 'unknown' as const, reason: missingCalls };
     if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();
     const wasActive = freeze.state === 'active';
@@ -157,10 +159,10 @@ export class FreezeWatch {
       return;
     }
     if (found.kind === 'unknown') {
-      const isNew = freeze.reason !== found.reason;
+      const isNewReason = freeze.reason !== found.reason;
       Object.assign(freeze, { state: 'inactive', reason: found.reason, nextReadAt: now + freeze.retryPauseMs });
       freeze.retryPauseMs = Math.min(longestRetryMs, 2 * freeze.retryPauseMs);
-      if (isNew) this.#options.notice(freezeInWords(statusOf(freeze)));
+      if (isNewReason) this.#options.notice(freezeInWords(statusOf(freeze)));
       return;
     }
     // A freeze that only reports needs no names.
@@ -174,20 +176,24 @@ export class FreezeWatch {
       nextReadAt: now + newClientsIntervalMs,
     });
     if (!isSameCount) {
-      await this.#restrict();
+      await this.#sendKnownClients();
       this.#options.notice(freezeInWords(statusOf(freeze)));
     }
-    this.#report(freeze, found.newClients, !wasActive);
+    this.#reportNewClients(freeze, found.newClients, !wasActive);
   }
 
   async #findNewClients(freeze: WatchedFreeze): Promise<void> {
     freeze.nextReadAt = this.#options.now() + newClientsIntervalMs;
-    const found = await this.#find(freeze, true);
-    if (found.kind === 'found' && this.#isWatched(freeze)) this.#report(freeze, found.newClients, false);
+    const found = await this.#findClients(freeze, true);
+    if (found.kind === 'found' && this.#isWatched(freeze)) this.#reportNewClients(freeze, found.newClients, false);
   }
 
   /** `isFirst`: one line for all new clients, because an earlier run of the gateway may have reported them already. */
-  #report({ version, settings, reported }: WatchedFreeze, newClients: readonly NewClient[], isFirst: boolean): void {
+  #reportNewClients(
+    { version, settings, reported }: WatchedFreeze,
+    newClients: readonly NewClient[],
+    isFirst: boolean,
+  ): void {
     const unreported = newClients.filter(({ client }) => !reported.has(client));
     for (const { client } of unreported) reported.add(client);
     if (unreported.length === 0) return;
@@ -203,7 +209,7 @@ export class FreezeWatch {
     if (unlistedCount > 0) notice(`/${version} has ${plural(unlistedCount, 'more new client')} in the last seconds`);
   }
 
-  async #find({ version, settings }: WatchedFreeze, onlyNewClients = false): Promise<FreezeClients> {
+  async #findClients({ version, settings }: WatchedFreeze, onlyNewClients = false): Promise<FreezeClients> {
     const { findClients } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
@@ -215,7 +221,7 @@ export class FreezeWatch {
   }
 
   /** Sends the known clients of all freezes that refuse. Names from before a change of the naming are left out. */
-  async #restrict(): Promise<void> {
+  async #sendKnownClients(): Promise<void> {
     const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
     const naming = refusing.findLast(({ clients }) => clients)?.clients?.naming ?? '';
     const lines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {

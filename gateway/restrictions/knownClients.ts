@@ -64,7 +64,7 @@ export function freezeInWords({ version, from, mode, state, reason, known = 0 }:
 
 /** How many names of new clients a process keeps. The number is bounded, because each new client may be a forged key. */
 export const maxNewClients = 10_000;
-const maxListed = 5;
+const maxListedClients = 5;
 // The most first calls that are read from the ledger. Clients that cannot be new are removed afterwards.
 const maxFirstCalls = 50_000;
 
@@ -159,8 +159,8 @@ export async function newClientsOf(
 
 /** `3 new clients: Ann's shop (x-api-key:#4f2a91c07be05d3a), …`. Safe to print. */
 export function newClientsInWords(clients: readonly NewClient[]): string {
-  const listed = clients.slice(0, maxListed).map(newClientInWords).join(', ');
-  return `${plural(clients.length, 'new client')}: ${listed}${clients.length > maxListed ? ' and others' : ''}`;
+  const listed = clients.slice(0, maxListedClients).map(newClientInWords).join(', ');
+  return `${plural(clients.length, 'new client')}: ${listed}${clients.length > maxListedClients ? ' and others' : ''}`;
 }
 
 export function newClientInWords({ client, name }: NewClient): string {

@@ -53,7 +53,7 @@ export interface RestrictionState {
   readonly brownouts: ReadonlySet<string>;
   /** The brownouts that were skipped or stopped, so that they are no longer announced. */
   readonly cancelled: CancelledBrownouts;
-  /** The shadows and the comparisons with contracts that an operator has stopped, by the key of their settings. */
+  /** The keys of the shadows, and of the drift comparisons, that an operator has stopped. */
   readonly stoppedShadows: ReadonlySet<string>;
 }
 
