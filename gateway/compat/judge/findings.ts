@@ -199,10 +199,10 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
   if (removed.length * added.length > mostPairs) return;
   for (const removal of removed) {
     const candidates = added.filter(({ kind, direction }) => kind === removal.kind && direction === removal.direction);
-    const scored = candidates.map((one) => {
-      const label = labelOf(one);
+    const scored = candidates.map((addition) => {
+      const label = labelOf(addition);
       // The same schema makes a rename more likely.
-      const hasSameSchema = canonicalWithoutDocs(removal.old?.value) === canonicalWithoutDocs(one.new?.value);
+      const hasSameSchema = canonicalWithoutDocs(removal.old?.value) === canonicalWithoutDocs(addition.new?.value);
       const nameSimilarity = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
       return { label, score: nameSimilarity + (hasSameSchema ? 0.25 : -0.1) };
     });
@@ -220,10 +220,14 @@ function addRouteRenames(routes: readonly RouteComparison[], renames: Map<Change
     if (removal?.kind !== 'route' || removal.effect !== 'removed') continue;
     const [id, letters] = [operationIdOf(route), letterPairsIn(route.path)];
     const scored = added
-      .filter((one) => one.route.method === route.method && one.route.kind === route.kind)
-      .map((one) => ({ one, score: one.id === id && id !== undefined ? 2 : similarity(letters, one.letters) }));
+      .filter((addition) => addition.route.method === route.method && addition.route.kind === route.kind)
+      .map((addition) => {
+        const hasSameId = id !== undefined && addition.id === id;
+        // 2 is more than any similarity of paths: an equal operationId always wins.
+        return { newRoute: addition.route, score: hasSameId ? 2 : similarity(letters, addition.letters) };
+      });
     const [best] = scored.filter(({ score }) => score >= leastRouteSimilarity).sort((a, b) => b.score - a.score);
-    if (best) renames.set(removal, routeInWords(best.one.route));
+    if (best) renames.set(removal, routeInWords(best.newRoute));
   }
 }
 

@@ -56,7 +56,7 @@ export class Exemptions {
     nameOutsideRoutes = 'the document',
   ): { readonly findings: Finding[]; readonly exempted: ExemptedFinding[] } {
     const exempted: ExemptedFinding[] = [];
-    const kept = findings.flatMap((finding) => {
+    const notExempted = findings.flatMap((finding) => {
       if (finding.level === 'info') return [finding];
       const names = finding.routes.length === 0 ? [nameOutsideRoutes] : finding.routes.map(routeInWords);
       const exemptionOfEach = names.map((name) => this.#exemptionFor(finding, name));
@@ -67,7 +67,7 @@ export class Exemptions {
       exempted.push({ finding, exemption });
       return [];
     });
-    return { findings: kept, exempted };
+    return { findings: notExempted, exempted };
   }
 
   get expired(): StaleExemption[] {
@@ -76,24 +76,23 @@ export class Exemptions {
 
   /** Expired or unused exemptions. Complete only after `apply` has seen every finding. */
   get stale(): StaleExemption[] {
-    const expired = new Map(this.expired.map((one) => [one.exemption, one]));
+    const expired = new Set(this.expired.map(({ exemption }) => exemption));
     return this.#exemptions.flatMap((exemption): StaleExemption[] => {
-      const ended = expired.get(exemption);
-      if (ended) return [ended];
+      if (expired.has(exemption)) return [{ exemption, why: 'expired' }];
       return this.#used.has(exemption) ? [] : [{ exemption, why: 'unused' }];
     });
   }
 
   #exemptionFor(finding: Finding, route: string): Exemption | undefined {
-    const found = this.#exemptions.find(
+    const match = this.#exemptions.find(
       (one) =>
         one.until > this.#now &&
         one.rule === finding.rule &&
         one.route === route &&
         (one.pointer === undefined || pointersOf(finding).some((pointer) => isAtOrBelow(pointer, one.pointer ?? ''))),
     );
-    if (found) this.#used.add(found);
-    return found;
+    if (match) this.#used.add(match);
+    return match;
   }
 }
 
@@ -164,11 +163,11 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
   const changeFindings = findingsOf(comparison, levels);
   // Between majors all changes are allowed, so exemptions apply only to the finding about a needless major.
   const isMajors = between === 'majors';
-  const needless = isMajors ? needlessMajor(comparison, changeFindings, pair, levels) : undefined;
-  const { findings: kept, exempted } = isMajors
-    ? exemptions.apply(needless ? [needless] : [], `/${versions.new}`)
+  const majorFinding = isMajors ? needlessMajorFinding(comparison, changeFindings, pair, levels) : undefined;
+  const { findings: notExempted, exempted } = isMajors
+    ? exemptions.apply(majorFinding ? [majorFinding] : [], `/${versions.new}`)
     : exemptions.apply(changeFindings);
-  const findings = isMajors ? [...kept, ...changeFindings] : kept;
+  const findings = isMajors ? [...notExempted, ...changeFindings] : notExempted;
   const toPlaced = placerFor([...findings, ...exempted.map(({ finding }) => finding)], ({ routes }) =>
     sum(routes.map((route) => callsOf(versions.old, route))),
   );
@@ -191,7 +190,7 @@ export function countedFindings({ between, findings }: PairReport): readonly Pla
  * The finding about a new major without a breaking change. Undefined: a change is breaking by its configured or by its default
  * level, and justifies the major.
  */
-function needlessMajor(
+function needlessMajorFinding(
   comparison: ContractComparison,
   byConfiguredLevels: readonly Finding[],
   { versions, old, new: now }: ComparedContracts,
@@ -201,7 +200,7 @@ function needlessMajor(
   if (level === 'off' || isBreaking(byConfiguredLevels)) return undefined;
   const byDefaultLevels = levels.size === 0 ? byConfiguredLevels : findingsOf(comparison);
   if (isBreaking(byDefaultLevels)) return undefined;
-  const [before, after] = [
+  const [oldName, newName] = [
     versions.old === undefined ? 'the old major' : `/${versions.old}`,
     versions.new === undefined ? 'the new major' : `/${versions.new}`,
   ];
@@ -210,7 +209,7 @@ function needlessMajor(
   return {
     rule: majorRule,
     level,
-    sentence: needlessMajorSentence(before, after, content),
+    sentence: needlessMajorSentence(oldName, newName, content),
     subject: '',
     routes: [],
     old: { place: below(old.root, 'info').place, value: undefined },
@@ -227,15 +226,15 @@ function placerFor(
   callsOf: (finding: Finding) => number | undefined,
 ): (finding: Finding) => PlacedFinding {
   const sites = findings.flatMap((finding) => [finding.old, finding.new]).filter((site) => site !== undefined);
-  const byFile = Map.groupBy(
+  const placesByFile = Map.groupBy(
     sites.map(({ place }) => place),
     ({ file }) => file,
   );
-  const positions = new Map([...byFile].flatMap(([file, places]) => [...positionsOf(file, places)]));
+  const positionByPlace = new Map([...placesByFile].flatMap(([file, places]) => [...positionsOf(file, places)]));
   return (finding) => ({
     ...finding,
-    oldAt: finding.old && positions.get(finding.old.place),
-    newAt: finding.new && positions.get(finding.new.place),
+    oldAt: finding.old && positionByPlace.get(finding.old.place),
+    newAt: finding.new && positionByPlace.get(finding.new.place),
     calls: callsOf(finding),
   });
 }

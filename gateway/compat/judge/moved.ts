@@ -36,11 +36,13 @@ const leastScore = 0.5;
 
 /** Proposes which paths moved where: the most similar pairs first, each path once. */
 export function proposeMoved({ old, now, from, to, isListed }: MovedInput): MovedProposals {
-  const [before, after] = [pathsOf(old, from), pathsOf(now, to)];
-  const removed = [...before].filter(([key, { path }]) => !after.has(key) && !isListed(path)).map(([, one]) => one);
-  const added = [...after].filter(([key]) => !before.has(key)).map(([, one]) => one);
+  const [oldPaths, newPaths] = [summariesByPath(old, from), summariesByPath(now, to)];
+  const removed = [...oldPaths]
+    .filter(([key, { path }]) => !newPaths.has(key) && !isListed(path))
+    .map(([, summary]) => summary);
+  const added = [...newPaths].filter(([key]) => !oldPaths.has(key)).map(([, summary]) => summary);
   const pairs = removed
-    .flatMap((one) => added.map((other) => proposalFor(one, other)))
+    .flatMap((oldPath) => added.map((newPath) => proposalFor(oldPath, newPath)))
     .filter((pair) => pair !== undefined)
     .sort((a, b) => b.score - a.score);
   const proposals: MovedProposal[] = [];
@@ -48,7 +50,7 @@ export function proposeMoved({ old, now, from, to, isListed }: MovedInput): Move
     const isTaken = proposals.some((known) => known.from === pair.from || known.to === pair.to);
     if (pair.score >= leastScore && !isTaken) proposals.push(pair);
   }
-  const matched = new Set(proposals.map((one) => one.from));
+  const matched = new Set(proposals.map((proposal) => proposal.from));
   return { proposals, unmatched: removed.map(({ path }) => path).filter((path) => !matched.has(path)) };
 }
 
@@ -64,14 +66,15 @@ interface PathSummary {
   readonly fields: ReadonlySet<string>;
 }
 
-function pathsOf(documents: Documents, version: string): Map<string, PathSummary> {
-  const byPath = new Map<string, Route[]>();
+/** The path without the names of its parameters → its summary. */
+function summariesByPath(documents: Documents, version: string): Map<string, PathSummary> {
+  const routesByPath = new Map<string, Route[]>();
   for (const route of routesOf(documents, version).values()) {
     if (route.kind !== 'route') continue;
     const key = withoutNames(route.path);
-    byPath.set(key, [...(byPath.get(key) ?? []), route]);
+    routesByPath.set(key, [...(routesByPath.get(key) ?? []), route]);
   }
-  return new Map([...byPath].map(([key, routes]) => [key, summaryOf(routes[0]?.path ?? key, routes, documents)]));
+  return new Map([...routesByPath].map(([key, routes]) => [key, summaryOf(routes[0]?.path ?? key, routes, documents)]));
 }
 
 function summaryOf(path: string, routes: readonly Route[], documents: Documents): PathSummary {
@@ -116,16 +119,19 @@ function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { common: numb
 }
 
 function parametersOf({ path, operation, item }: Route, documents: Documents): string[] {
-  const written = [operation, item].flatMap((holder) => itemsOf(below(holder, 'parameters')));
-  const named = written.map((one) => documents.resolve(one).value).filter(isMap);
-  const others = named.filter((one) => one['in'] !== 'path').map((one) => `${one['in']} ${one['name']}`);
-  return [...parameterNames(path).map((_name, index) => `path ${index}`), ...others];
+  const unresolved = [operation, item].flatMap((holder) => itemsOf(below(holder, 'parameters')));
+  const parameters = unresolved.map((parameter) => documents.resolve(parameter).value).filter(isMap);
+  const outsidePath = parameters.filter((parameter) => parameter['in'] !== 'path');
+  return [
+    ...parameterNames(path).map((_name, index) => `path ${index}`),
+    ...outsidePath.map((parameter) => `${parameter['in']} ${parameter['name']}`),
+  ];
 }
 
 function fieldsOf({ method, operation }: Route, documents: Documents, schemas: Schemas): string[] {
   const request = contentFields(documents.resolve(below(operation, 'requestBody')), schemas);
   const responses = entriesOf(below(operation, 'responses')).filter(([status]) => status.startsWith('2'));
-  const response = responses.flatMap(([, one]) => contentFields(documents.resolve(one), schemas));
+  const response = responses.flatMap(([, holder]) => contentFields(documents.resolve(holder), schemas));
   return [...request.map((name) => `${method} in ${name}`), ...response.map((name) => `${method} out ${name}`)];
 }
 

@@ -26,7 +26,10 @@ export interface Rule<Id extends string = string> {
   readonly id: Id;
   /** The default; `compat.rules` of routes.yaml and `--rule` override it. */
   readonly level: Severity;
-  /** `core`: stated in the versioning rules. `extended`: follows from them. `silent`: not covered by them. */
+  /**
+   * `core`: the versioning rules state that the change is not allowed. `extended`: that follows from them. `silent`: they do not
+   * cover the change. `compatible`: they allow it.
+   */
   readonly basis: 'core' | 'extended' | 'silent' | 'compatible';
   readonly direction: 'request' | 'response' | 'either';
   /** The policy within a major, in a sentence. */
@@ -35,8 +38,8 @@ export interface Rule<Id extends string = string> {
   readonly changes: Readonly<Partial<Record<ChangeKey, Predicate>>>;
 }
 
-const [core, extended] = [rowsOf('error', 'core'), rowsOf('error', 'extended')];
-const [silent, compatible] = [rowsOf('warn', 'silent'), rowsOf('info', 'compatible')];
+const [core, extended] = [ruleFactory('error', 'core'), ruleFactory('error', 'extended')];
+const [silent, compatible] = [ruleFactory('warn', 'silent'), ruleFactory('info', 'compatible')];
 
 export const rules = [
   core('route-removed', 'either', 'A route is not removed or renamed.', {
@@ -183,7 +186,8 @@ export const rules = [
 
 export type RuleId = (typeof rules)[number]['id'];
 
-function rowsOf(level: Rule['level'], basis: Rule['basis']) {
+/** A function that makes rules with the given default level and basis. */
+function ruleFactory(level: Rule['level'], basis: Rule['basis']) {
   return <Id extends string>(
     id: Id,
     direction: Rule['direction'],
@@ -192,17 +196,19 @@ function rowsOf(level: Rule['level'], basis: Rule['basis']) {
   ): Rule<Id> => ({ id, level, basis, direction, policy, changes });
 }
 
+/** A rule, and its words for one of its changes. */
 interface Row {
   readonly rule: Rule<RuleId>;
   readonly predicate: Predicate;
 }
 
 const allRules: readonly Rule<RuleId>[] = rules;
+// `response field removed` → its row. A key that a rule states without a direction is also stored with each direction.
 const rowByChange: ReadonlyMap<string, Row> = new Map(
   allRules.flatMap((rule) =>
     Object.entries(rule.changes).flatMap(([key, predicate]) => {
       const keys = /^(?:request|response) /.test(key) ? [key] : [key, `request ${key}`, `response ${key}`];
-      return keys.map((one) => [one, { rule, predicate }] as const);
+      return keys.map((directedKey) => [directedKey, { rule, predicate }] as const);
     }),
   ),
 );

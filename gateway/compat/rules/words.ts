@@ -29,10 +29,10 @@ export function subjectOf(steps: readonly PathStep[], change?: Change): string {
     }
   };
   for (const step of steps) add(step);
-  const own = change && ownStep(change);
-  if (typeof own === 'object') add(own);
+  const lastStep = change && missingLastStep(change);
+  if (typeof lastStep === 'object') add(lastStep);
   flush();
-  return typeof own === 'string' ? [...words, own].join(' ') : words.join(' ');
+  return typeof lastStep === 'string' ? [...words, lastStep].join(' ') : words.join(' ');
 }
 
 /** Whether a step leads to a part of an operation or a schema, and not to a field or an item. */
@@ -67,8 +67,11 @@ export function stepInWords(step: PathStep): string {
   }
 }
 
-/** The last step of the subject, if the steps to the change lack it. For example, a field that only one contract has. */
-function ownStep(change: Change): PathStep | string | undefined {
+/**
+ * The last step of the subject, or its words, if the steps to the change lack it. For example, a field that only one contract
+ * has.
+ */
+function missingLastStep(change: Change): PathStep | string | undefined {
   const { kind, effect, name } = change;
   if (kind === 'body' && effect !== 'required' && effect !== 'optional') return { kind: 'request_body' };
   if (kind === 'type' && name === 'items') return { kind: 'items' };
@@ -225,7 +228,7 @@ function typeInWords(value: unknown): string {
 }
 
 function unionInWords(types: readonly unknown[]): string {
-  const words = [...new Set(types.filter((one) => one !== 'null').map(typeInWords))];
+  const words = [...new Set(types.filter((type) => type !== 'null').map(typeInWords))];
   const more = words.length > mostTypes ? [`${words.length - mostTypes} more`] : [];
   return [...words.slice(0, mostTypes), ...more].join(' or ') || 'null';
 }
