@@ -40,7 +40,7 @@ export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput):
     ),
     newNames: renamesIn(comparison),
     anchors: new Set(),
-    bases: { old: end.oldBase, new: end.newBase },
+    baseUrls: { old: end.oldBase, new: end.newBase },
   };
   const changes = collectChanges(comparison).filter(({ change }) => {
     return change.kind !== 'route' && !unlistedRules.has(ruleFor(change).id);
@@ -75,13 +75,13 @@ interface GroupTopic {
 interface RouteContext extends TopicContext {
   /** The anchors that are in use. */
   readonly anchors: Set<string>;
-  readonly bases: OldAndNew<string>;
+  readonly baseUrls: OldAndNew<string>;
 }
 
 function guideRoute(
   { route, oldRoute, comparison }: RouteComparison,
   topics: readonly GroupTopic[],
-  { anchors, contracts, bases, newNames }: RouteContext,
+  { anchors, contracts, baseUrls, newNames }: RouteContext,
 ): GuideRoute {
   const [first] = comparison.changes;
   const isRemoved = first?.kind === 'route' && first.effect === 'removed';
@@ -97,7 +97,7 @@ function guideRoute(
     summary: stringOrEmpty(below((oldRoute ?? route).operation, 'summary').value),
     renamedTo: (isRemoved && newNames.get(first)) || '',
     requestLine:
-      showsRequestLine && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, bases) : undefined,
+      showsRequestLine && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, baseUrls) : undefined,
     topics: ownTopics,
     shared: topics
       .filter(({ isShared }) => isShared)
@@ -112,9 +112,9 @@ function guideRoute(
   };
 }
 
-function stateOf(existed: boolean, changes: number): RouteState {
+function stateOf(existed: boolean, topicCount: number): RouteState {
   if (!existed) return 'new';
-  return changes > 0 ? 'changed' : 'unchanged';
+  return topicCount > 0 ? 'changed' : 'unchanged';
 }
 
 /** A lower rank means more work for clients. */
@@ -129,14 +129,14 @@ function workRank(route: GuideRoute): number {
 
 /** An anchor of lower-case letters, digits and hyphens. Adds it to `anchors`. */
 function uniqueAnchor(text: string, anchors: Set<string>): string {
-  const plain =
+  const slug =
     text
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
       .replace(/^-|-$/g, '')
       .slice(0, 80) || 'route';
-  let anchor = plain;
-  for (let count = 2; anchors.has(anchor); count += 1) anchor = `${plain}-${count}`;
+  let anchor = slug;
+  for (let suffix = 2; anchors.has(anchor); suffix += 1) anchor = `${slug}-${suffix}`;
   anchors.add(anchor);
   return anchor;
 }

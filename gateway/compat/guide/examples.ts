@@ -91,12 +91,12 @@ export class ContractExamples {
 
 /** The value at a path, in which `[]` is the first item of a list. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
-  let at = value;
+  let current = value;
   for (const key of path) {
-    if (isList(at)) at = key.startsWith('[') ? at[0] : undefined;
-    else at = isMap(at) ? ownValue(at, key) : undefined;
+    if (isList(current)) current = key.startsWith('[') ? current[0] : undefined;
+    else current = isMap(current) ? ownValue(current, key) : undefined;
   }
-  return at;
+  return current;
 }
 
 /** An example value for a migration guide, or a part of such a value: from the contract, or generated from a schema. */
@@ -106,14 +106,18 @@ export interface SampleValue {
   readonly isGenerated: boolean;
   /** The values that an object was assembled from. */
   readonly fields?: ReadonlyMap<string, SampleValue>;
+  /** The value that a list was made from, as its only item. */
   readonly item?: SampleValue;
 }
 
-/** The generated value at a key, in which `[]` is the item of a list. */
+/** The generated value at a key, in which `[]` is the item of a list. A part that has no sample of its own is generated if `whole` is. */
 export function generatedBelow(whole: SampleValue | undefined, key: string): SampleValue | undefined {
-  const part = key.startsWith('[') ? (whole?.item ?? whole?.fields?.get(key)) : whole?.fields?.get(key);
-  const value = valueAt(whole?.value, [key]);
-  return part ?? (whole && value !== undefined ? { value, isGenerated: whole.isGenerated } : undefined);
+  if (whole === undefined) return undefined;
+  const item = key.startsWith('[') ? whole.item : undefined;
+  const part = item ?? whole.fields?.get(key);
+  if (part) return part;
+  const value = valueAt(whole.value, [key]);
+  return value === undefined ? undefined : { value, isGenerated: whole.isGenerated };
 }
 
 // Enough to show the shape of a value. A schema may be recursive, or have thousands of fields.
@@ -132,22 +136,27 @@ const formatExamples: Readonly<Record<string, string>> = {
 
 /**
  * A value that fits a schema in most cases: its example, its default, its first enum value, or a value of its type. Patterns
- * and limits other than `minimum` are not considered.
+ * and limits other than `minimum` are not considered. `enclosing`: the schemas whose values contain this one, outermost first.
  */
-function generateFrom(schema: Schema, direction: Direction, above: readonly Schema[] = []): SampleValue | undefined {
-  if (above.includes(schema) || above.length > maxDepth) return undefined;
-  const given = exampleOf(schema);
-  if (given) return given;
+function generateFrom(
+  schema: Schema,
+  direction: Direction,
+  enclosing: readonly Schema[] = [],
+): SampleValue | undefined {
+  if (enclosing.includes(schema) || enclosing.length > maxDepth) return undefined;
+  const example = exampleOf(schema);
+  if (example) return example;
   const { view } = schema;
-  const [first] = view.values?.values() ?? [];
-  if (first) return { value: first.value, isGenerated: false };
-  const within = [...above, schema];
+  const [firstEnumValue] = view.values?.values() ?? [];
+  if (firstEnumValue) return { value: firstEnumValue.value, isGenerated: false };
+  const withThisSchema = [...enclosing, schema];
   const [alternative] = view.choices[0]?.alternatives ?? [];
-  const base = alternative && generateFrom(alternative.schema, direction, within);
-  if (view.types?.has('object') || view.properties.size > 0) return generateObject(schema, base, direction, within);
+  const base = alternative && generateFrom(alternative.schema, direction, withThisSchema);
+  if (view.types?.has('object') || view.properties.size > 0)
+    return generateObject(schema, base, direction, withThisSchema);
   if (base) return base;
   if (view.types?.has('array')) {
-    const item = view.items && generateFrom(view.items.schema, direction, within);
+    const item = view.items && generateFrom(view.items.schema, direction, withThisSchema);
     return { value: item ? [item.value] : [], isGenerated: item?.isGenerated ?? true, ...(item ? { item } : {}) };
   }
   return { value: generateScalar(schema), isGenerated: true };
@@ -162,24 +171,27 @@ function exampleOf({ parts }: Schema): SampleValue | undefined {
   return undefined;
 }
 
-/** `base`: the value of the first alternative of the schema, to which the fields are added. */
+/**
+ * `base`: the value of the first alternative of the schema, to which the fields are added. `enclosing`: the schemas around the
+ * fields, with this one at the end.
+ */
 function generateObject(
   { view }: Schema,
   base: SampleValue | undefined,
   direction: Direction,
-  within: readonly Schema[],
+  enclosing: readonly Schema[],
 ): SampleValue {
-  const hidden = direction === 'request' ? 'readOnly' : 'writeOnly';
+  const hidingKeyword = direction === 'request' ? 'readOnly' : 'writeOnly';
   const fields = [...view.properties].slice(0, maxFields).flatMap(([name, field]): [string, SampleValue][] => {
-    const value = field.has(hidden) ? undefined : generateFrom(field.schema, direction, within);
+    const value = field.has(hidingKeyword) ? undefined : generateFrom(field.schema, direction, enclosing);
     return value ? [[name, value]] : [];
   });
-  const own = Object.fromEntries(fields.map(([name, { value }]) => [name, value]));
-  const isGenerated =
-    fields.some(([, field]) => field.isGenerated) || base?.isGenerated === true || (fields.length === 0 && !base);
+  const fieldValues = Object.fromEntries(fields.map(([name, { value }]) => [name, value]));
+  const isPartGenerated = fields.some(([, field]) => field.isGenerated) || base?.isGenerated === true;
+  const isEmpty = fields.length === 0 && !base;
   return {
-    value: { ...(typeof base?.value === 'object' ? base.value : {}), ...own },
-    isGenerated,
+    value: { ...(typeof base?.value === 'object' ? base.value : {}), ...fieldValues },
+    isGenerated: isPartGenerated || isEmpty,
     fields: new Map([...(base?.fields ?? []), ...fields]),
   };
 }

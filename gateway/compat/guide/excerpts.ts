@@ -43,13 +43,13 @@ interface Selection {
 function selectionOf(paths: readonly (readonly string[])[]): Selection {
   const root: Selection = { keys: new Map(), isWhole: false };
   for (const path of paths) {
-    let at = root;
+    let current = root;
     for (const key of path) {
-      const next = at.keys.get(key) ?? { keys: new Map(), isWhole: false };
-      at.keys.set(key, next);
-      at = next;
+      const next = current.keys.get(key) ?? { keys: new Map(), isWhole: false };
+      current.keys.set(key, next);
+      current = next;
     }
-    at.isWhole = true;
+    current.isWhole = true;
   }
   return root;
 }
@@ -59,12 +59,13 @@ function select(value: unknown, fallback: SampleValue | undefined, selection: Se
   if (selection.isWhole || selection.keys.size === 0) return valueOrFallback(value, fallback);
   if (isList(value) || (value === undefined && isList(fallback?.value))) return selectItem(value, fallback, selection);
   if (!isMap(value) && !isMap(fallback?.value)) return valueOrFallback(value, fallback);
-  const own = isMap(value) ? value : {};
+  const exampleFields = isMap(value) ? value : {};
   // First the fields of the example in their order, then the selected fields that are missing in the example.
-  const names = [...new Set([...Object.keys(own), ...selection.keys.keys()])];
+  const names = [...new Set([...Object.keys(exampleFields), ...selection.keys.keys()])];
   const parts = names.flatMap((name): [string, SampleValue][] => {
     const innerSelection = selection.keys.get(name) ?? selection.keys.get('*');
-    const part = innerSelection && select(ownValue(own, name), generatedBelow(fallback, name), innerSelection);
+    const part =
+      innerSelection && select(ownValue(exampleFields, name), generatedBelow(fallback, name), innerSelection);
     return part ? [[name, part]] : [];
   });
   if (parts.length === 0) return undefined;
@@ -86,15 +87,18 @@ function valueOrFallback(value: unknown, fallback: SampleValue | undefined): Sam
   return value === undefined ? fallback : { value, isGenerated: false };
 }
 
-/** The request lines of a route in both contracts, with example values for path parameters and required query parameters. */
+/**
+ * The request lines of a route in both contracts, with example values for path parameters and required query parameters.
+ * `baseUrls`: in front of the paths; `/v1` if the host is not known.
+ */
 export function requestLines(
   routes: OldAndNew<Route>,
   contracts: OldAndNew<ContractExamples>,
-  bases: OldAndNew<string>,
+  baseUrls: OldAndNew<string>,
 ): BeforeAfter | undefined {
   if (routes.old.kind !== 'route') return undefined;
   const lineOf = (side: 'old' | 'new'): Excerpt => {
-    const text = `${routes[side].method} ${bases[side]}${requestTarget(routes[side], contracts[side])}`;
+    const text = `${routes[side].method} ${baseUrls[side]}${requestTarget(routes[side], contracts[side])}`;
     return { text, isGenerated: false };
   };
   return { language: 'http', before: lineOf('old'), after: lineOf('new') };

@@ -49,7 +49,7 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
       occurrences: [withoutEnd(first, steps), ...others.map((one) => withoutEnd(one, steps))],
       changes: [],
     };
-    group.changes.push({ change, steps, path: [...splitSteps(steps).path, ...ownPath(change)] });
+    group.changes.push({ change, steps, path: [...splitSteps(steps).path, ...keyOfField(change)] });
     groups.set(key, group);
   }
   return [...groups.values()];
@@ -57,9 +57,9 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
 
 /** Splits steps into the parts that lead to a body, and the path of a value within it. */
 export function splitSteps(steps: readonly PathStep[]): { readonly parts: PartStep[]; readonly path: string[] } {
-  const at = steps.findIndex((step) => !isPart(step));
-  const parts = (at === -1 ? steps : steps.slice(0, at)).filter(isPart);
-  const stepsInBody = at === -1 ? [] : steps.slice(at);
+  const bodyStart = steps.findIndex((step) => !isPart(step));
+  const parts = (bodyStart === -1 ? steps : steps.slice(0, bodyStart)).filter(isPart);
+  const stepsInBody = bodyStart === -1 ? [] : steps.slice(bodyStart);
   // A part after a field is an alternative of a choice. In an example it has no key of its own, so the path ends at the choice.
   const end = stepsInBody.findIndex(isPart);
   return { parts, path: (end === -1 ? stepsInBody : stepsInBody.slice(0, end)).map(stepInWords) };
@@ -73,10 +73,10 @@ function isInRoute(occurrence: Occurrence): occurrence is Occurrence & RouteOccu
 function componentOf({ kind, old, new: now }: Change): { name: string; steps: PathStep[] } | undefined {
   const place = (old ?? now)?.place;
   const keys = place ? keysTo(place) : [];
-  const at = keys.findIndex((key, index) => key === 'components' && keys[index + 1] === 'schemas');
-  const name = at === -1 ? undefined : keys[at + 2];
+  const componentsIndex = keys.findIndex((key, index) => key === 'components' && keys[index + 1] === 'schemas');
+  const name = componentsIndex === -1 ? undefined : keys[componentsIndex + 2];
   if (name === undefined) return undefined;
-  const steps = stepsAlong(keys.slice(at + 3));
+  const steps = stepsAlong(keys.slice(componentsIndex + 3));
   if (kind === 'field' && steps.at(-1)?.kind === 'field') steps.pop();
   return { name, steps };
 }
@@ -112,7 +112,8 @@ function isAboutParameter([first]: readonly PathStep[], { kind }: Change): boole
   return kind === 'parameter' || first?.kind === 'parameter';
 }
 
-function ownPath(change: Change): string[] {
+/** The key of a changed field in its object, because the steps to the change end at the object. Empty for other changes. */
+function keyOfField(change: Change): string[] {
   const { kind, name } = change;
   return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
 }

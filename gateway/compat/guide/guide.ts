@@ -122,7 +122,7 @@ export function hasChanges({ changes }: Topic): boolean {
   return changes.length > 0;
 }
 
-/** The routes that share each topic. */
+/** Shared topic → the routes that it is in. */
 export function routesByTopic({ routes }: Guide): ReadonlyMap<Topic, readonly GuideRoute[]> {
   const byTopic = new Map<Topic, GuideRoute[]>();
   for (const route of routes) {
@@ -163,8 +163,8 @@ export function firstItems<Item>(
   items: readonly Item[],
   most = 12,
 ): { readonly shown: readonly Item[]; readonly more: string } {
-  const left = items.length - most;
-  return left < 1 ? { shown: items, more: '' } : { shown: items.slice(0, most), more: ` and ${left} more` };
+  const omitted = items.length - most;
+  return omitted < 1 ? { shown: items, more: '' } : { shown: items.slice(0, most), more: ` and ${omitted} more` };
 }
 
 /** What every client has to do, in order. */
@@ -206,19 +206,19 @@ function isoSeconds(instant: number): string {
 
 function routesInWords(from: string, routes: readonly GuideRoute[]): string {
   const oldRoutes = routes.filter((route) => route.old !== undefined);
-  const breaking = oldRoutes.filter((route) => route.state !== 'removed' && isBreaking(route)).length;
-  const moved = oldRoutes.filter(({ state }) => state === 'moved').length;
-  const removed = oldRoutes.filter(({ state }) => state === 'removed').length;
-  const oldRouteCount = plural(oldRoutes.length, 'route');
-  if (breaking + moved + removed === 0)
-    return `Nothing else is required: none of the ${oldRouteCount} of ${from} has breaking changes.`;
+  const breakingCount = oldRoutes.filter((route) => route.state !== 'removed' && isBreaking(route)).length;
+  const movedCount = oldRoutes.filter(({ state }) => state === 'moved').length;
+  const removedCount = oldRoutes.filter(({ state }) => state === 'removed').length;
+  const oldRoutesInWords = plural(oldRoutes.length, 'route');
+  if (breakingCount + movedCount + removedCount === 0)
+    return `Nothing else is required: none of the ${oldRoutesInWords} of ${from} has breaking changes.`;
   const parts = [
-    breaking > 0 ? `${breaking} ${breaking === 1 ? 'has' : 'have'} breaking changes` : [],
-    moved > 0 ? `${moved} ${moved === 1 ? 'has' : 'have'} another path` : [],
-    removed > 0 ? `${removed} ${removed === 1 ? 'was' : 'were'} removed` : [],
+    breakingCount > 0 ? `${breakingCount} ${breakingCount === 1 ? 'has' : 'have'} breaking changes` : [],
+    movedCount > 0 ? `${movedCount} ${movedCount === 1 ? 'has' : 'have'} another path` : [],
+    removedCount > 0 ? `${removedCount} ${removedCount === 1 ? 'was' : 'were'} removed` : [],
   ].flat();
   const listed = parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
-  return `Check the routes that you call. Of the ${oldRouteCount} of ${from}, ${listed}.`;
+  return `Check the routes that you call. Of the ${oldRoutesInWords} of ${from}, ${listed}.`;
 }
 
 /** The first sentence of the section about a removed route. */
@@ -236,15 +236,18 @@ export interface Additions {
 
 /** All additions of a guide, each listed once. */
 export function additionsIn({ routes, shared }: Guide): Additions[] {
-  const ofRoutes = routes.flatMap(({ old, new: now, topics }) => {
+  const additionsOfRoutes = routes.flatMap(({ old, new: now, topics }) => {
     const name = now ?? old;
     return topics.map(({ subject, additions }) => ({
       subject: `${name ? inBackticks(routeInWords(name)) : ''}, ${subject.slice(0, 1).toLowerCase()}${subject.slice(1)}`,
       texts: additions.map(({ text }) => text),
     }));
   });
-  const ofShared = shared.map(({ subject, additions }) => ({ subject, texts: additions.map(({ text }) => text) }));
-  return [...ofShared, ...ofRoutes].filter(({ texts }) => texts.length > 0);
+  const additionsInSeveralRoutes = shared.map(({ subject, additions }) => ({
+    subject,
+    texts: additions.map(({ text }) => text),
+  }));
+  return [...additionsInSeveralRoutes, ...additionsOfRoutes].filter(({ texts }) => texts.length > 0);
 }
 
 const longDate = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });

@@ -25,7 +25,7 @@ export function guideAsMarkdown(guide: Guide): string {
   const { from, to, title, routes } = guide;
   const sections = routes.filter(hasSection);
   const shared = guide.shared.filter(hasChanges);
-  const routesOf = routesByTopic(guide);
+  const routesSharingTopic = routesByTopic(guide);
   const blocks = [
     `# ${title === '' ? 'Moving' : `${textOf(title)}: moving`} from ${from} to ${to}`,
     '## What to do',
@@ -35,7 +35,7 @@ export function guideAsMarkdown(guide: Guide): string {
     '## Routes',
     routeTable(guide),
     ...(shared.length > 0 ? ['## Changes shared by several routes'] : []),
-    ...shared.flatMap((topic) => sharedSection(topic, routesOf.get(topic) ?? [])),
+    ...shared.flatMap((topic) => sharedSection(topic, routesSharingTopic.get(topic) ?? [])),
     ...(sections.length > 0 ? ['## Changes by route'] : []),
     ...sections.flatMap(routeSection),
     ...additionsSection(guide),
@@ -87,19 +87,19 @@ function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
 function routeSection(route: GuideRoute): string[] {
   const { anchor, new: now, requestLine, topics, shared, summary } = route;
   const newName = newNameOf(route);
-  const arrow = newName === undefined ? '' : ` is now ${code(newName, unlimited)}`;
-  const mark = isBreaking(route) ? '' : ' (not breaking)';
-  const blocks = [`<a id="${anchor}"></a>\n### ${code(nameOf(route), unlimited)}${arrow}${mark}`];
+  const newNameClause = newName === undefined ? '' : ` is now ${code(newName, unlimited)}`;
+  const compatibleNote = isBreaking(route) ? '' : ' (not breaking)';
+  const blocks = [`<a id="${anchor}"></a>\n### ${code(nameOf(route), unlimited)}${newNameClause}${compatibleNote}`];
   if (summary !== '') blocks.push(`*${textOf(summary)}*`);
   if (now === undefined) blocks.push(sentence(removalInWords(route), unlimited));
   if (requestLine) blocks.push(beforeAfter(requestLine));
-  const links = shared.filter(({ topic }) => hasChanges(topic));
-  if (links.length > 0) {
-    const { shown, more } = firstItems(links);
-    const items = shown.map(({ topic, where }) => {
+  const sharedWithChanges = shared.filter(({ topic }) => hasChanges(topic));
+  if (sharedWithChanges.length > 0) {
+    const { shown, more } = firstItems(sharedWithChanges);
+    const links = shown.map(({ topic, where }) => {
       return `[${sentence(topic.subject, unlimited)}](#${topic.anchor}) in ${sentence(where, unlimited)}`;
     });
-    blocks.push(`Changes shared with other routes: ${items.join(', ')}${more}.`);
+    blocks.push(`Changes shared with other routes: ${links.join(', ')}${more}.`);
   }
   for (const topic of topics.filter(hasChanges)) {
     blocks.push(`**${sentence(topic.subject, unlimited)}**`, ...topicBlocks(topic));

@@ -44,12 +44,12 @@ function bestExamples(
   const candidates = occurrences.slice(0, maxOccurrencesTried).map((occurrence) => {
     const { parts, path } = splitSteps([...occurrence.steps, ...(changes[0]?.steps ?? [])]);
     const bodies = bodiesAt(occurrence.route, parts, context);
-    const withExample = [bodies.old, bodies.new].filter(
-      (body) => valueAt(body?.example, path.slice(0, -1)) !== undefined,
-    );
-    return { occurrence, bodies, count: withExample.length };
+    // The changed value itself may be missing in one contract, so the examples need only the value that contains it.
+    const containerPath = path.slice(0, -1);
+    const withExample = [bodies.old, bodies.new].filter((body) => valueAt(body?.example, containerPath) !== undefined);
+    return { occurrence, bodies, exampleCount: withExample.length };
   });
-  const [best] = candidates.sort((a, b) => b.count - a.count);
+  const [best] = candidates.sort((a, b) => b.exampleCount - a.exampleCount);
   return best ?? { occurrence: occurrences[0], bodies: { old: undefined, new: undefined } };
 }
 
@@ -134,13 +134,13 @@ function pairRenames(
   for (const removed of candidates.filter(({ change }) => !/^added/.test(change.effect))) {
     const siblings = added.filter((one) => one.change.kind === removed.change.kind && areSiblings(one, removed));
     const value = valueAt(examples.old, removed.path);
-    const sameValue = siblings.filter((one) => {
+    const withSameValue = siblings.filter((one) => {
       return isDistinctive(value) && canonical(valueAt(examples.new, one.path)) === canonical(value);
     });
     const name = newNames.get(removed.change);
     // The label of a parameter is a phrase with backticks, which is not a name.
-    const sameName = siblings.filter(({ change }) => labelOf(change) === name && !name.includes('`'));
-    const [best, ...others] = sameName.length > 0 ? sameName : sameValue;
+    const withSameName = siblings.filter(({ change }) => labelOf(change) === name && !name.includes('`'));
+    const [best, ...others] = withSameName.length > 0 ? withSameName : withSameValue;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(removed, best);
   }
   return renames;
@@ -151,8 +151,10 @@ function canBeRenamed({ kind, effect }: Change): boolean {
 }
 
 function areSiblings(a: GroupedChange, b: GroupedChange): boolean {
-  const [left, right] = [a, b].map(({ path, change }) => `${change.direction} ${path.slice(0, -1).join('\n')}`);
-  return left === right;
+  const [parentOfA, parentOfB] = [a, b].map(({ path, change }) => {
+    return `${change.direction} ${path.slice(0, -1).join('\n')}`;
+  });
+  return parentOfA === parentOfB;
 }
 
 /** False for values such as `true`, `0` and `[]`, which unrelated fields often share. */
