@@ -1,4 +1,4 @@
-import { plain, sentence } from '../compat/report/markdownText.ts';
+import { plainAsMarkdown, sentenceAsMarkdown } from '../compat/report/markdownText.ts';
 import { instantText, type NotifyEvent, type NotifySection } from './events.ts';
 
 // A message in each format. Titles, lines and cells are plain text, and clients may have chosen parts of it. Each format escapes them.
@@ -14,14 +14,14 @@ export function asMarkdown({ title, sections }: Message): string {
 
 function markdownSection({ heading, lines, table }: NotifySection): string {
   const headingText = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
-  const list = lines.map((line) => `- ${sentence(line, maxLineLength)}\n`).join('');
+  const list = lines.map((line) => `- ${sentenceAsMarkdown(line, maxLineLength)}\n`).join('');
   const row = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(' | ')} |\n`;
   const rows = table ? `\n${row(table.head)}|${'---|'.repeat(table.head.length)}\n${table.rows.map(row).join('')}` : '';
   return `${headingText}\n${list}${rows}`;
 }
 
 function markdownText(text: string): string {
-  return plain(text, maxLineLength);
+  return plainAsMarkdown(text, maxLineLength);
 }
 
 // Mail programs ignore style sheets in the head, so each element has its own style.

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { CompareError } from '../../compat/failure.ts';
 import { isBreaking } from '../../compat/judge/findings.ts';
-import { type CompatReport, countedFindings } from '../../compat/judge/judge.ts';
+import { type CompatReport, decisiveFindings } from '../../compat/judge/judge.ts';
 import { asGithub } from '../../compat/report/github.ts';
 import { asJson } from '../../compat/report/json.ts';
 import { asMarkdown } from '../../compat/report/markdown.ts';
@@ -104,7 +104,7 @@ async function compare(
 }
 
 function isClean({ pairs, stale }: CompatReport): boolean {
-  return stale.length === 0 && !pairs.some((pair) => isBreaking(countedFindings(pair)));
+  return stale.length === 0 && !pairs.some((pair) => isBreaking(decisiveFindings(pair)));
 }
 
 /** @returns `levels`, which maps rules to the levels set so far, and the level that this argument sets */

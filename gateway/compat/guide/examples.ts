@@ -110,7 +110,10 @@ export interface SampleValue {
   readonly item?: SampleValue;
 }
 
-/** The generated value at a key, in which `[]` is the item of a list. A part that has no sample of its own is generated if `whole` is. */
+/**
+ * The generated value at a key, in which `[]` is the item of a list. A part that has no sample of its own is generated if
+ * `whole` is.
+ */
 export function generatedBelow(whole: SampleValue | undefined, key: string): SampleValue | undefined {
   if (whole === undefined) return undefined;
   const item = key.startsWith('[') ? whole.item : undefined;

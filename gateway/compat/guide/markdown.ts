@@ -1,6 +1,6 @@
 import { plural, printable } from '../../shared/text.ts';
 import type { RouteName } from '../diff/routes.ts';
-import { code, plain, sentence } from '../report/markdownText.ts';
+import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../report/markdownText.ts';
 import { routeInWords } from '../rules/words.ts';
 import {
   additionsIn,
@@ -30,7 +30,7 @@ export function guideAsMarkdown(guide: Guide): string {
     `# ${title === '' ? 'Moving' : `${textOf(title)}: moving`} from ${from} to ${to}`,
     '## What to do',
     instructionsOf(guide)
-      .map((line, index) => `${index + 1}. ${sentence(line, unlimited)}`)
+      .map((line, index) => `${index + 1}. ${sentenceAsMarkdown(line, unlimited)}`)
       .join('\n'),
     '## Routes',
     routeTable(guide),
@@ -46,11 +46,11 @@ export function guideAsMarkdown(guide: Guide): string {
 const unlimited = Number.POSITIVE_INFINITY;
 
 function textOf(text: string): string {
-  return plain(text.replace(/\s+/g, ' '), unlimited);
+  return plainAsMarkdown(text.replace(/\s+/g, ' '), unlimited);
 }
 
 function codeOf(name: RouteName): string {
-  return code(routeInWords(name), unlimited);
+  return codeAsMarkdown(routeInWords(name), unlimited);
 }
 
 function routeTable({ from, to, routes }: Guide): string {
@@ -78,38 +78,40 @@ function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
   const { shown, more } = firstItems(routes);
   const places = shown.map((route) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
-    return `${code(nameOf(route), unlimited)} (${sentence(where, unlimited)})`;
+    return `${codeAsMarkdown(nameOf(route), unlimited)} (${sentenceAsMarkdown(where, unlimited)})`;
   });
-  const heading = `<a id="${topic.anchor}"></a>\n### ${sentence(topic.subject, unlimited)}`;
+  const heading = `<a id="${topic.anchor}"></a>\n### ${sentenceAsMarkdown(topic.subject, unlimited)}`;
   return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${more}.`, ...topicBlocks(topic)];
 }
 
 function routeSection(route: GuideRoute): string[] {
   const { anchor, new: now, requestLine, topics, shared, summary } = route;
   const newName = newNameOf(route);
-  const newNameClause = newName === undefined ? '' : ` is now ${code(newName, unlimited)}`;
+  const newNameClause = newName === undefined ? '' : ` is now ${codeAsMarkdown(newName, unlimited)}`;
   const compatibleNote = isBreaking(route) ? '' : ' (not breaking)';
-  const blocks = [`<a id="${anchor}"></a>\n### ${code(nameOf(route), unlimited)}${newNameClause}${compatibleNote}`];
+  const blocks = [
+    `<a id="${anchor}"></a>\n### ${codeAsMarkdown(nameOf(route), unlimited)}${newNameClause}${compatibleNote}`,
+  ];
   if (summary !== '') blocks.push(`*${textOf(summary)}*`);
-  if (now === undefined) blocks.push(sentence(removalInWords(route), unlimited));
+  if (now === undefined) blocks.push(sentenceAsMarkdown(removalInWords(route), unlimited));
   if (requestLine) blocks.push(beforeAfter(requestLine));
   const sharedWithChanges = shared.filter(({ topic }) => hasChanges(topic));
   if (sharedWithChanges.length > 0) {
     const { shown, more } = firstItems(sharedWithChanges);
     const links = shown.map(({ topic, where }) => {
-      return `[${sentence(topic.subject, unlimited)}](#${topic.anchor}) in ${sentence(where, unlimited)}`;
+      return `[${sentenceAsMarkdown(topic.subject, unlimited)}](#${topic.anchor}) in ${sentenceAsMarkdown(where, unlimited)}`;
     });
     blocks.push(`Changes shared with other routes: ${links.join(', ')}${more}.`);
   }
   for (const topic of topics.filter(hasChanges)) {
-    blocks.push(`**${sentence(topic.subject, unlimited)}**`, ...topicBlocks(topic));
+    blocks.push(`**${sentenceAsMarkdown(topic.subject, unlimited)}**`, ...topicBlocks(topic));
   }
   return blocks;
 }
 
 function topicBlocks({ changes, sample }: Topic): string[] {
   const items = changes.map(({ level, text }) => {
-    return `- ${level === 'error' ? '**Breaking:** ' : ''}${sentence(text, unlimited)}`;
+    return `- ${level === 'error' ? '**Breaking:** ' : ''}${sentenceAsMarkdown(text, unlimited)}`;
   });
   return [items.join('\n'), ...(sample ? [beforeAfter(sample)] : [])];
 }
@@ -130,7 +132,7 @@ function beforeAfter({ language, before, after }: BeforeAfter): string {
 
 function additionsSection(guide: Guide): string[] {
   const items = additionsIn(guide).flatMap(({ subject, texts }) =>
-    texts.map((text) => `- ${sentence(subject, unlimited)}: ${sentence(text, unlimited)}`),
+    texts.map((text) => `- ${sentenceAsMarkdown(subject, unlimited)}: ${sentenceAsMarkdown(text, unlimited)}`),
   );
   return items.length === 0 ? [] : ['## Additions', 'No action is needed for these.', items.join('\n')];
 }

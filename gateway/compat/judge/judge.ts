@@ -182,7 +182,7 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
 }
 
 /** The findings that decide the result. Between majors, only the finding about a needless major does. */
-export function countedFindings({ between, findings }: PairReport): readonly PlacedFinding[] {
+export function decisiveFindings({ between, findings }: PairReport): readonly PlacedFinding[] {
   return between === 'past' ? findings : findings.filter(({ rule }) => rule === majorRule);
 }
 

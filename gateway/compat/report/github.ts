@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, countedFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, decisiveFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
 import { summaryInWords } from './summary.ts';
 import {
   callsInWords,
@@ -14,33 +14,33 @@ import {
 } from './words.ts';
 
 // GitHub shows at most ten annotations per level and step, and drops the others silently.
-const mostAnnotations = 10;
+const maxAnnotations = 10;
 const commandNames = { error: 'error', warn: 'warning', info: 'notice' } as const;
 const annotatedLevels = ['error', 'warn'] as const;
 
 /** Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. */
-export function asGithub(report: CompatReport, base: WorkingTree): string {
+export function asGithub(report: CompatReport, workingTree: WorkingTree): string {
   const stale = report.stale.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
   const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
   const annotations = annotatedLevels.flatMap((level) => [
     ...report.pairs.flatMap((pair) =>
-      countedFindings(pair)
+      decisiveFindings(pair)
         .filter((one) => one.level === level)
-        .map((finding) => annotation(finding, pair, base)),
+        .map((finding) => annotation(finding, pair, workingTree)),
     ),
     ...(level === 'error' ? stale : notes),
   ]);
-  const omitted = annotations.length - mostAnnotations;
+  const omitted = annotations.length - maxAnnotations;
   const remark = omitted > 0 ? ` ${plural(omitted, 'more annotation')} omitted.` : '';
-  return `${[...annotations.slice(0, mostAnnotations), `${summaryInWords(report)}.${remark}`].join('\n')}\n`;
+  return `${[...annotations.slice(0, maxAnnotations), `${summaryInWords(report)}.${remark}`].join('\n')}\n`;
 }
 
-function annotation(finding: PlacedFinding, pair: PairReport, base: WorkingTree): string {
+function annotation(finding: PlacedFinding, pair: PairReport, workingTree: WorkingTree): string {
   const { level, rule, sentence, routes, old, oldAt, new: now, newAt } = finding;
   // Without a place in the new contract, name the file only: the line of the old contract would be wrong there.
-  const isKnown = now !== undefined && newAt !== undefined;
-  const file = pathOf(isKnown || isPresent(now) ? now.place.file.name : pair.new, base);
-  const at = isKnown ? { line: String(newAt.line), col: String(newAt.column) } : {};
+  const hasNewPosition = now !== undefined && newAt !== undefined;
+  const file = pathOf(hasNewPosition || isPresent(now) ? now.place.file.name : pair.new, workingTree);
+  const lineAndColumn = hasNewPosition ? { line: String(newAt.line), col: String(newAt.column) } : {};
   const words = [
     safeText(sentence, 500),
     renameNote(finding),
@@ -48,7 +48,11 @@ function annotation(finding: PlacedFinding, pair: PairReport, base: WorkingTree)
     moreRoutes(routes, 3),
     isPresent(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
   ];
-  return command(commandNames[level], { file, ...at, title: rule }, words.filter((one) => one !== '').join('\n'));
+  return command(
+    commandNames[level],
+    { file, ...lineAndColumn, title: rule },
+    words.filter((one) => one !== '').join('\n'),
+  );
 }
 
 function command(name: string, properties: Readonly<Record<string, string>>, message: string): string {

@@ -128,7 +128,7 @@ function cut(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText - 1)}…`.toWellFormed() : text;
 }
 
-/** The JSON of a value, up to a length. The value may be very long, or contain itself. */
+/** The JSON of a value, cut after `longest` characters. The value may be very long, or contain itself. */
 export function cutJson(value: unknown, longest: number): { readonly text: string; readonly isCut: boolean } {
   let text = '';
   const isFull = (): boolean => text.length > longest;

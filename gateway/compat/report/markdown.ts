@@ -1,7 +1,7 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, countedFindings, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, decisiveFindings, type PlacedFinding } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
-import { code, plain, sentence } from './markdownText.ts';
+import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from './markdownText.ts';
 import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
 import {
   callsInWords,
@@ -27,16 +27,18 @@ interface Section {
 export const commentMarker = '<!-- version-gateway compat -->';
 /** GitHub's limit, in characters. */
 export const longestComment = 65_536;
-const mostContracts = 20;
+const maxListedPairs = 20;
 const maxNamedRoutes = 3;
-// For the remarks about omitted rows, one in each section.
+// In characters: for the remarks about omitted rows, one in each section.
 const reservedForRemarks = 1000;
 
 /** A comment for a pull request, with the most severe findings first. Rows that do not fit are omitted. */
 export function asMarkdown(report: CompatReport): string {
-  const top = [commentMarker, `### Contracts: ${plain(summaryInWords(report), 400)}`, ...contractList(report)].join(
-    '\n\n',
-  );
+  const top = [
+    commentMarker,
+    `### Contracts: ${plainAsMarkdown(summaryInWords(report), 400)}`,
+    ...contractList(report),
+  ].join('\n\n');
   let room = longestComment - reservedForRemarks - top.length;
   const texts = sectionsOf(report).map((section) => {
     const text = fittedSection(section, room);
@@ -67,9 +69,9 @@ function sectionsOf(report: CompatReport): Section[] {
 }
 
 function contractList({ pairs }: CompatReport): string[] {
-  const lines = pairs.slice(0, mostContracts).map(({ title, old, new: now }) => {
-    const names = `${code(placeInWords(old, undefined))} → ${code(placeInWords(now, undefined))}`;
-    return title === '' ? `- ${names}` : `- ${plain(title, 60)}: ${names}`;
+  const lines = pairs.slice(0, maxListedPairs).map(({ title, old, new: now }) => {
+    const names = `${codeAsMarkdown(placeInWords(old, undefined))} → ${codeAsMarkdown(placeInWords(now, undefined))}`;
+    return title === '' ? `- ${names}` : `- ${plainAsMarkdown(title, 60)}: ${names}`;
   });
   const more = pairs.length - lines.length;
   if (more > 0) lines.push(`- and ${plural(more, 'more comparison')}`);
@@ -103,12 +105,17 @@ function findingsSection(
 ): Section {
   const hasVersionColumn = report.pairs.length > 1;
   const rows = report.pairs.flatMap((pair) => {
-    const version = plain(pair.title === '' ? pair.new : pair.title, 60);
-    const ofLevel = countedFindings(pair).filter((finding) => finding.level === level);
+    const version = plainAsMarkdown(pair.title === '' ? pair.new : pair.title, 60);
+    const ofLevel = decisiveFindings(pair).filter((finding) => finding.level === level);
     return [...Map.groupBy(ofLevel, headingOf)].flatMap(([route, findings]) =>
       findings.map((finding, index) => {
         const isFirst = index === 0;
-        const cells = [isFirst ? code(route) : '', changeCell(finding), code(finding.rule), placeCell(finding)];
+        const cells = [
+          isFirst ? codeAsMarkdown(route) : '',
+          changeCell(finding),
+          codeAsMarkdown(finding.rule),
+          placeCell(finding),
+        ];
         return rowOf(hasVersionColumn ? [isFirst ? version : '', ...cells] : cells);
       }),
     );
@@ -120,26 +127,35 @@ function findingsSection(
 function exemptedSection(heading: string, { pairs }: CompatReport): Section {
   const rows = pairs.flatMap(({ exempted }) =>
     exempted.map(({ finding, exemption: { reason, until } }) =>
-      rowOf([code(headingOf(finding)), changeCell(finding), code(finding.rule), plain(reason), dayOf(until)]),
+      rowOf([
+        codeAsMarkdown(headingOf(finding)),
+        changeCell(finding),
+        codeAsMarkdown(finding.rule),
+        plainAsMarkdown(reason),
+        dayOf(until),
+      ]),
     ),
   );
   return { heading, isFolded: true, head: headOf(['route', 'change', 'rule', 'reason', 'until']), rows };
 }
 
 function listSection(heading: string, texts: readonly string[]): Section {
-  return { heading, isFolded: false, head: [], rows: texts.map((text) => `- ${plain(text, 500)}`) };
+  return { heading, isFolded: false, head: [], rows: texts.map((text) => `- ${plainAsMarkdown(text, 500)}`) };
 }
 
 function changeCell(finding: PlacedFinding): string {
   const notes = [renameNote(finding, 500), callsInWords(finding), moreRoutes(finding.routes, maxNamedRoutes)].filter(
     (note) => note !== '',
   );
-  return [sentence(sentenceWithoutRoute(finding)), ...notes.map((note) => sentence(note, 500))].join('<br>');
+  return [
+    sentenceAsMarkdown(sentenceWithoutRoute(finding)),
+    ...notes.map((note) => sentenceAsMarkdown(note, 500)),
+  ].join('<br>');
 }
 
 function placeCell({ old, oldAt, new: now, newAt }: PlacedFinding): string {
-  if (isPresent(now)) return code(placeInWords(now.place.file.name, newAt));
-  return isPresent(old) ? `was ${code(placeInWords(old.place.file.name, oldAt))}` : '';
+  if (isPresent(now)) return codeAsMarkdown(placeInWords(now.place.file.name, newAt));
+  return isPresent(old) ? `was ${codeAsMarkdown(placeInWords(old.place.file.name, oldAt))}` : '';
 }
 
 function rowOf(cells: readonly string[]): string {

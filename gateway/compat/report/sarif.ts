@@ -3,7 +3,7 @@ import type { TextPosition } from '../document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
-  countedFindings,
+  decisiveFindings,
   type Exemption,
   type PairReport,
   type PlacedFinding,
@@ -87,12 +87,13 @@ const basisInWords = {
   silent: 'The versioning rules do not cover it.',
   compatible: 'It is compatible.',
 } as const;
-const mostRoutes = 100;
+// In the properties of a result. `routeCount` is the number of all routes.
+const maxListedRoutes = 100;
 
 /** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
 export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
   const results = report.pairs.flatMap((pair) => [
-    ...countedFindings(pair).map((finding) => resultOf(finding, pair, options, undefined)),
+    ...decisiveFindings(pair).map((finding) => resultOf(finding, pair, options, undefined)),
     ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
   ]);
   const describedRules = rules.map(({ id, level, basis, direction, policy }) => ({
@@ -132,22 +133,24 @@ function invocationOf({ stale, off, notes }: CompatReport): SarifInvocation {
 function resultOf(
   finding: PlacedFinding,
   pair: PairReport,
-  base: WorkingTree,
+  workingTree: WorkingTree,
   exemption: Exemption | undefined,
 ): SarifResult {
   const { rule, level, sentence, routes, old, oldAt, renamedTo, fingerprint, calls } = finding;
-  const related = isPresent(old) ? [{ ...locationOf(old, oldAt, base), message: { text: 'Before the change' } }] : [];
+  const related = isPresent(old)
+    ? [{ ...locationOf(old, oldAt, workingTree), message: { text: 'Before the change' } }]
+    : [];
   return {
     ruleId: rule,
     ruleIndex: rules.findIndex(({ id }) => id === rule),
     level: sarifLevels[level],
     message: textOf(renamedTo === undefined ? sentence : `${sentence}. It ${renameInWords(renamedTo)}.`),
-    locations: [mainLocation(finding, pair, base)],
+    locations: [mainLocation(finding, pair, workingTree)],
     ...(related.length > 0 ? { relatedLocations: related } : {}),
     partialFingerprints: { 'finding/v1': fingerprint },
     suppressions: exemption ? [suppressionOf(exemption)] : [],
     properties: {
-      routes: routes.slice(0, mostRoutes).map((route) => safeText(routeInWords(route))),
+      routes: routes.slice(0, maxListedRoutes).map((route) => safeText(routeInWords(route))),
       routeCount: routes.length,
       ...(calls === undefined ? {} : { calls }),
     },
@@ -163,22 +166,22 @@ export function textOf(text: string): SarifText {
 function mainLocation(
   { old, oldAt, new: now, newAt }: PlacedFinding,
   pair: PairReport,
-  base: WorkingTree,
+  workingTree: WorkingTree,
 ): SarifLocation {
-  if (now && (isPresent(now) || newAt)) return locationOf(now, newAt, base);
-  if (isPresent(old)) return locationOf(old, oldAt, base);
-  return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, base) } } };
+  if (now && (isPresent(now) || newAt)) return locationOf(now, newAt, workingTree);
+  if (isPresent(old)) return locationOf(old, oldAt, workingTree);
+  return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, workingTree) } } };
 }
 
 export function locationOf(
   { place }: Pick<Site, 'place'>,
   at: TextPosition | undefined,
-  base: WorkingTree,
+  workingTree: WorkingTree,
 ): SarifLocation {
   const pointer = pointerOf(place);
   return {
     physicalLocation: {
-      artifactLocation: { uri: uriOf(place.file.name, base) },
+      artifactLocation: { uri: uriOf(place.file.name, workingTree) },
       ...(at ? { region: { startLine: at.line, startColumn: at.column } } : {}),
     },
     ...(pointer === '' ? {} : { logicalLocations: [{ fullyQualifiedName: safeText(pointer, 1000) }] }),

@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, countedFindings, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, decisiveFindings, type PlacedFinding } from '../judge/judge.ts';
 import { basisOf } from '../rules/rules.ts';
 import { safeText } from './words.ts';
 
@@ -19,28 +19,28 @@ export interface CompatSummary {
 
 export function summaryOf(report: CompatReport): CompatSummary {
   const { pairs, stale, notes } = report;
-  const judged = pairs.flatMap(countedFindings);
-  const count = (level: PlacedFinding['level']): number => judged.filter((one) => one.level === level).length;
+  const decisive = pairs.flatMap(decisiveFindings);
+  const count = (level: PlacedFinding['level']): number => decisive.filter((one) => one.level === level).length;
   const findingCount = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
   return {
     errors: count('error'),
     warnings: count('warn'),
     infos: count('info'),
-    between_majors: findingCount - judged.length,
+    between_majors: findingCount - decisive.length,
     exempted: pairs.reduce((sum, { exempted }) => sum + exempted.length, 0),
     stale: stale.length,
     not_compared: notes.length,
-    verdict: verdictOn(report, judged),
+    verdict: verdictOn(report, decisive),
   };
 }
 
-function verdictOn(report: CompatReport, judged: readonly PlacedFinding[]): CompatSummary['verdict'] {
+function verdictOn(report: CompatReport, decisive: readonly PlacedFinding[]): CompatSummary['verdict'] {
   const { pairs, stale, off, notes } = report;
-  if (judged.some(({ level }) => level === 'error') || stale.length > 0) return 'refused';
+  if (decisive.some(({ level }) => level === 'error') || stale.length > 0) return 'refused';
   if (pairs.length === 0) return 'not compared';
   // A lower level, an exemption or a rule that is off does not make a breaking change compatible.
   const isExempt = pairs.some(({ exempted }) => exempted.length > 0);
-  if (isExempt || off.length > 0 || notes.length > 0 || !judged.every(isCompatible)) return 'unsure';
+  if (isExempt || off.length > 0 || notes.length > 0 || !decisive.every(isCompatible)) return 'unsure';
   return pairs.every(({ findings }) => findings.length === 0) ? 'same' : 'compatible';
 }
 
@@ -72,7 +72,7 @@ function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
 
 /** "14 compatible changes"; empty for none. */
 export function infosInWords({ pairs }: CompatReport): string {
-  const infos = pairs.flatMap(countedFindings).filter(({ level }) => level === 'info');
+  const infos = pairs.flatMap(decisiveFindings).filter(({ level }) => level === 'info');
   if (infos.length === 0) return '';
   return infos.every(isCompatible)
     ? plural(infos.length, 'compatible change')

@@ -4,7 +4,7 @@ import type { TextPosition } from '../document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
-  countedFindings,
+  decisiveFindings,
   type ExemptedFinding,
   type PairReport,
   type PlacedFinding,
@@ -42,10 +42,10 @@ const verdictStyles = {
 const levelStyles = { error: 'red', warn: 'yellow', info: 'green' } as const;
 const levelNames = { error: 'error', warn: 'warning', info: 'info' } as const;
 const maxNamedRoutes = 3;
-// The most characters of a contract's line that are shown.
+// The most characters that are shown of a line of a contract.
 const longestLine = 120;
-// Characters in front of the caret when a long line is cut.
-const beforeCaret = 40;
+// How many characters in front of the caret's column are shown if the beginning of the line is cut.
+const shownBeforeCaret = 40;
 
 /** The report for a terminal. */
 export function asText(report: CompatReport, options: TextOptions): string {
@@ -76,19 +76,19 @@ export function rulesAsText(): string {
 
 function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
-  const judged = countedFindings(pair);
+  const decisive = decisiveFindings(pair);
   // If two majors are the only comparison, their breaking changes are listed. Otherwise, these changes are only counted.
   const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
-  const listed = hasMajorsOnly ? pair.findings : judged;
+  const listed = hasMajorsOnly ? pair.findings : decisive;
   const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
   const blocks = [...Map.groupBy(findings, headingOf)].map(([route, ofRoute]) => [
     paint('bold', safeText(route, 200)),
-    ...ofRoute.flatMap((finding) => findingAsText(finding, judged.includes(finding), options)),
+    ...ofRoute.flatMap((finding) => findingAsText(finding, decisive.includes(finding), options)),
   ]);
   if (pair.exempted.length > 0) {
     blocks.push([paint('dim', 'Exempted'), ...pair.exempted.map((one) => exemptedAsText(one, paint))]);
   }
-  const hidden = pair.findings.length - judged.length;
+  const hidden = pair.findings.length - decisive.length;
   if (hidden > 0 && !showAll && !hasMajorsOnly)
     blocks.push([
       paint(
@@ -112,11 +112,11 @@ function levelAsText(level: PlacedFinding['level'], paint: Paint): string {
   return paint(levelStyles[level], levelNames[level]);
 }
 
-/** `isJudged`: false for a change between majors, which does not decide the result. */
-function findingAsText(finding: PlacedFinding, isJudged: boolean, { paint, showAll }: TextOptions): string[] {
+/** `isDecisive`: whether the finding decides the result. A change between majors does not. */
+function findingAsText(finding: PlacedFinding, isDecisive: boolean, { paint, showAll }: TextOptions): string[] {
   const { level, rule, routes, old, oldAt, new: now, newAt } = finding;
   const label =
-    isJudged || level === 'info'
+    isDecisive || level === 'info'
       ? levelAsText(level, paint)
       : paint('yellow', level === 'error' ? 'breaks' : 'may break');
   const head = `  ${label}  ${safeText(sentenceWithoutRoute(finding), 500)}  ${paint('dim', rule)}`;
@@ -160,7 +160,7 @@ function frameAsText({ old, oldAt, new: now, newAt }: PlacedFinding): string[] {
 function frameOf(site: Site, { line, column, lineStart }: TextPosition): string[] {
   const raw = lineAt(site.place.file.text, lineStart);
   if (raw === undefined || raw.trim() === '') return [];
-  const from = column > longestLine - beforeCaret ? column - 1 - beforeCaret : 0;
+  const from = column > longestLine - shownBeforeCaret ? column - 1 - shownBeforeCaret : 0;
   const lead = from > 0 ? '…' : '';
   const text = raw.slice(from, from + longestLine);
   const tail = from + longestLine < raw.length ? '…' : '';

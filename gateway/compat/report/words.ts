@@ -7,9 +7,9 @@ import type { PlacedFinding, StaleExemption } from '../judge/judge.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
 
 /** Makes text of a contract safe to print. Such text is untrusted and may have any length. */
-export function safeText(text: string, length = 300): string {
+export function safeText(text: string, maxLength = 300): string {
   // GitHub Actions reads a line that begins with `::` or contains `##[` as a command.
-  return printableExcerpt(text, length)
+  return printableExcerpt(text, maxLength)
     .replaceAll('##[', '#\\x23[')
     .replace(/^\s*::/, '\\x3a:');
 }
@@ -32,8 +32,8 @@ export function headingOf({ routes }: Pick<Finding, 'routes'>): string {
 }
 
 /** "It looks renamed to `total`."; empty without a likely name. */
-export function renameNote({ renamedTo }: Finding, length?: number): string {
-  return renamedTo === undefined ? '' : `It ${safeText(renameInWords(renamedTo), length)}.`;
+export function renameNote({ renamedTo }: Finding, maxLength?: number): string {
+  return renamedTo === undefined ? '' : `It ${safeText(renameInWords(renamedTo), maxLength)}.`;
 }
 
 /** "and 49 more routes: GET /a, GET /b, …"; empty for a finding of one route. */
@@ -58,10 +58,10 @@ export function placeInWords(file: string, at: TextPosition | undefined): string
 /** Why an exemption is stale, and what to do. */
 export function staleInWords({ exemption, why }: StaleExemption): string {
   const { rule, route, until } = exemption;
-  const named = `The exemption from ${safeText(rule, 60)} for ${safeText(route, 100)}`;
+  const subject = `The exemption from ${safeText(rule, 60)} for ${safeText(route, 100)}`;
   return why === 'expired'
-    ? `${named} expired on ${dayOf(until)}.  Review the change, then set a later date or remove the exemption.`
-    : `${named} matches no finding.  Remove it, or correct its rule, route or pointer.`;
+    ? `${subject} expired on ${dayOf(until)}.  Review the change, then set a later date or remove the exemption.`
+    : `${subject} matches no finding.  Remove it, or correct its rule, route or pointer.`;
 }
 
 export function dayOf(instant: number): string {
@@ -91,15 +91,15 @@ export function pathOf(name: string, { root, folder = root }: WorkingTree): stri
   const path = name.replace(commitPrefix, '').replaceAll('\\', '/');
   // Git resolves `main:api.yaml` from the root, and `main:./api.yaml` from the folder.
   const isFromRoot = commitPrefix.test(name) && !path.startsWith('.');
-  const [tree, start] = [root, folder].map((one) => one.replaceAll('\\', '/').replace(/\/$/, ''));
+  const [treePath, folderPath] = [root, folder].map((absolute) => absolute.replaceAll('\\', '/').replace(/\/$/, ''));
   const isAbsolute = path.startsWith('/') || drivePrefix.test(path);
-  const full = isAbsolute ? path : posix.join(`${isFromRoot ? tree : start}/`, path);
-  return full.startsWith(`${tree}/`) ? full.slice(`${tree}/`.length) : full;
+  const full = isAbsolute ? path : posix.join(`${isFromRoot ? treePath : folderPath}/`, path);
+  return full.startsWith(`${treePath}/`) ? full.slice(`${treePath}/`.length) : full;
 }
 
 /** The path as a URI reference (RFC 3986); relative if the path is. */
-export function uriOf(name: string, base: WorkingTree): string {
-  const path = pathOf(name, base);
+export function uriOf(name: string, workingTree: WorkingTree): string {
+  const path = pathOf(name, workingTree);
   if (isUrl(path)) return URL.parse(path)?.href ?? encoded(path);
   if (drivePrefix.test(path)) return `file:///${encoded(path).replace('%3A', ':')}`;
   return path.startsWith('/') ? `file://${encoded(path)}` : encoded(path);

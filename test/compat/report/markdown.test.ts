@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asMarkdown, commentMarker, longestComment } from '../../../gateway/compat/report/markdown.ts';
-import { code, plain, sentence } from '../../../gateway/compat/report/markdownText.ts';
+import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../../../gateway/compat/report/markdownText.ts';
 import {
   after,
   before,
@@ -118,19 +118,19 @@ describe('text in Markdown', () => {
     ['- a', '&#8203;- a'],
     ['1. a', '&#8203;1. a'],
     ['<b>*a*_b_~c~', '&#60;b&#62;&#42;a&#42;&#95;b&#95;&#126;c&#126;'],
-  ])('%s stays text', (text, expected) => expect(plain(text)).toBe(expected));
+  ])('%s stays text', (text, expected) => expect(plainAsMarkdown(text)).toBe(expected));
 
   it.each([
     ['a', '`a`'],
     ['<b>@a #1', '`<b>@a #1`'],
     ['a`b|c\\', '<code>a&#96;b&#124;c&#92;</code>'],
     ['', ''],
-  ])('%s is code', (text, expected) => expect(code(text)).toBe(expected));
+  ])('%s is code', (text, expected) => expect(codeAsMarkdown(text)).toBe(expected));
 
   it.each([
     ['field `a` was `b`', 'field `a` was `b`'],
     ['field `a', 'field &#96;a'],
     ['``', ''],
     ['field `a|b` @c', 'field <code>a&#124;b</code> &#64;&#8203;c'],
-  ])('%s is a sentence', (text, expected) => expect(sentence(text)).toBe(expected));
+  ])('%s is a sentence', (text, expected) => expect(sentenceAsMarkdown(text)).toBe(expected));
 });
