@@ -142,7 +142,7 @@ export async function connectTo(port: number, host = '127.0.0.1'): Promise<RawCl
   return new RawClient(socket);
 }
 
-/** Sends `bytes` over a new connection and reads one response. */
+/** Sends `bytes` over a new connection, reads one response and closes the connection. */
 export async function ask(
   port: number,
   bytes: string,
@@ -150,5 +150,9 @@ export async function ask(
 ): Promise<RawResponse> {
   const client = await connectTo(port);
   client.send(bytes);
-  return client.response(method);
+  try {
+    return await client.response(method);
+  } finally {
+    client.socket.destroy();
+  }
 }
