@@ -69,13 +69,13 @@ export class ReplayedContract {
       ...entriesOf(below(holder, 'examples')).map(([, one]) => below(documents.resolve(one), 'value').value),
     ]);
     const schemas = this.#schemaOf(parameter);
-    const schemaParts = schemas.flatMap((one) => this.#schemas?.of(one).parts.map(({ map }) => map) ?? []);
+    const schemaParts = schemas.flatMap((one) => this.#schemas?.schemaAt(one).parts.map(({ map }) => map) ?? []);
     const schemaExamples = schemaParts.flatMap((map) => [
       map['example'],
       ...(isList(map['examples']) ? map['examples'] : []),
     ]);
     const defaults = schemaParts.flatMap((map) => [map['default'], map['const']]);
-    const allowedValues = schemas.flatMap((one) => [...(this.#schemas?.of(one).view.values?.values() ?? [])]);
+    const allowedValues = schemas.flatMap((one) => [...(this.#schemas?.schemaAt(one).view.values?.values() ?? [])]);
     const candidates = [[...ownExamples, ...schemaExamples], defaults, allowedValues.map(({ value }) => value)];
     return (
       candidates

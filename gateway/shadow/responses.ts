@@ -105,7 +105,7 @@ export class ContractResponses {
 
   /** The schema at a place of the contract. @throws CompareError for a broken `$ref` */
   schemaAt(place: Located): Schema | undefined {
-    return this.#schemas?.of(place);
+    return this.#schemas?.schemaAt(place);
   }
 
   #responseOf({ operation }: Route, status: number, media: string): ListedResponse {

@@ -43,7 +43,7 @@ export class ContractPair {
   }
 
   schemasAt(old: Located, now: Located): [old: Schema, now: Schema] {
-    return [this.#oldSchemas.of(old), this.#newSchemas.of(now)];
+    return [this.#oldSchemas.schemaAt(old), this.#newSchemas.schemaAt(now)];
   }
 
   /** Whether both schemas exclude arrays and objects. */

@@ -50,7 +50,7 @@ export class ContractExamples {
   }
 
   #generated(schema: Located, direction: Direction): SampleValue | undefined {
-    return schema.value === undefined ? undefined : generateFrom(this.#schemas.of(schema), direction);
+    return schema.value === undefined ? undefined : generateFrom(this.#schemas.schemaAt(schema), direction);
   }
 
   #header(holder: Located, name: string, direction: Direction): ExampleBody | undefined {

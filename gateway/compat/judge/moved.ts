@@ -139,7 +139,7 @@ function contentFields(holder: Located, schemas: Schemas): string[] {
   return entriesOf(below(holder, 'content')).flatMap(([, media]) => {
     const schema = below(media, 'schema');
     if (!isMap(schema.value)) return [];
-    const { view } = schemas.of(schema);
+    const { view } = schemas.schemaAt(schema);
     const objectView = view.properties.size > 0 ? view : view.items?.schema.view;
     return [...(objectView?.properties.keys() ?? [])];
   });

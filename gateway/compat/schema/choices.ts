@@ -14,7 +14,7 @@ export function choicesOf(schema: Schema, lookup: SchemaLookup): readonly Choice
 }
 
 function alternativeOf(at: Located, lookup: SchemaLookup): Alternative {
-  const schema = lookup.of(at);
+  const schema = lookup.schemaAt(at);
   const title = schema.parts[0]?.map['title'];
   return { schema, at, ref: refOf(at.value), title: typeof title === 'string' && title !== '' ? title : undefined };
 }
@@ -111,8 +111,8 @@ function expandWithin(schema: Schema, outer: readonly Schema[], remaining: { ste
   const { choices } = schema.view;
   if (choices.length === 0 || outer.length > deepestNesting) return splitByType(schema);
   const outerAndSelf = [...outer, schema];
-  const count = choices.reduce((product, { alternatives }) => product * alternatives.length, 1);
-  if (count > mostCombinations) return undefined;
+  const combinationCount = choices.reduce((product, { alternatives }) => product * alternatives.length, 1);
+  if (combinationCount > mostCombinations) return undefined;
   const combinations = choices.reduce<Located[][]>(
     (lists, { alternatives }) =>
       lists.flatMap((list) =>
@@ -151,8 +151,11 @@ export function targetNameOf(target: unknown): string {
 /** The schemas that the discriminator chooses from, by name. */
 export function targetsOf(schema: Schema): ReadonlyMap<string, Located> {
   if (schema.view.choices.length === 0) {
-    const mapped = schema.isSubtype ? [] : [...mappingOf(schema.view).values()];
-    return new Map([...schema.subtypes, ...mapped.map((target) => [targetNameOf(target.value), target] as const)]);
+    const mappingTargets = schema.isSubtype ? [] : [...mappingOf(schema.view).values()];
+    return new Map([
+      ...schema.subtypes,
+      ...mappingTargets.map((target) => [targetNameOf(target.value), target] as const),
+    ]);
   }
   return new Map(
     alternativesOf(schema).flatMap(({ ref, at }) => (ref === undefined ? [] : [[targetNameOf(ref), at] as const])),
@@ -162,9 +165,9 @@ export function targetsOf(schema: Schema): ReadonlyMap<string, Located> {
 /** The values of the discriminator: those in the mapping, and the name of each alternative that the mapping omits. */
 export function discriminatorValuesOf(schema: Schema): ReadonlyMap<string, Located> {
   const mapping = mappingOf(schema.view);
-  const mapped = new Set([...mapping.values()].map(({ value }) => targetNameOf(value)));
+  const mappedNames = new Set([...mapping.values()].map(({ value }) => targetNameOf(value)));
   const names = alternativesOf(schema)
-    .filter((one) => isChosenByName(one, schema) && !mapped.has(targetNameOf(one.ref)))
+    .filter((one) => isChosenByName(one, schema) && !mappedNames.has(targetNameOf(one.ref)))
     .map(({ ref = '', at }) => [targetNameOf(ref), { ...at, value: ref }] as const);
   return new Map([...names, ...mapping]);
 }

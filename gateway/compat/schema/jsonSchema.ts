@@ -47,14 +47,14 @@ export class JsonSchemas {
 
   #convert(located: Located): unknown {
     const { value } = located;
-    if (typeof value === 'boolean') return value || !this.#isOpen ? value : true;
+    if (typeof value === 'boolean') return this.#isOpen || value;
     if (!isMap(value)) return true;
     const target = refOf(value) === undefined ? undefined : this.#targetOf(located);
     if (target !== undefined) {
-      const others = this.#documents.isOpenApi30 ? {} : this.#keywords(located, value);
-      return { ...others, $ref: this.#reference(target) };
+      const keywordsBesideRef = this.#documents.isOpenApi30 ? {} : this.#convertKeywords(located, value);
+      return { ...keywordsBesideRef, $ref: this.#reference(target) };
     }
-    const converted = this.#keywords(located, value);
+    const converted = this.#convertKeywords(located, value);
     return value['nullable'] === true ? withNull(converted) : converted;
   }
 
@@ -69,7 +69,7 @@ export class JsonSchemas {
     }
   }
 
-  #keywords(located: Located, map: JsonMap): Record<string, unknown> {
+  #convertKeywords(located: Located, map: JsonMap): Record<string, unknown> {
     const at = (keyword: string): Located => below(located, keyword);
     const into: Record<string, unknown> = {};
     const types = [map['type']].flat().filter((type) => typeNames.has(type));
@@ -85,7 +85,7 @@ export class JsonSchemas {
     if (typeof map['format'] === 'string') into['format'] = map['format'];
     if (typeof map['pattern'] === 'string' && isPattern(map['pattern'])) into['pattern'] = map['pattern'];
     if (map['uniqueItems'] === true) into['uniqueItems'] = true;
-    const required = this.#required(located, map);
+    const required = this.#requiredInResponses(located, map);
     if (required.length > 0) into['required'] = required;
     for (const keyword of schemaKeys) if (map[keyword] !== undefined) into[keyword] = this.#convert(at(keyword));
     for (const keyword of schemaMapKeys)
@@ -128,7 +128,7 @@ export class JsonSchemas {
     return ownEntries(usable.map(([name, schema]) => [name, this.#convert(schema)]));
   }
 
-  #required(located: Located, map: JsonMap): string[] {
+  #requiredInResponses(located: Located, map: JsonMap): string[] {
     const properties = below(located, 'properties');
     return distinctStrings(map['required']).filter((name) => {
       const property = below(properties, name);
@@ -155,11 +155,11 @@ function discriminatingProperty(located: Located): Record<string, unknown> | und
 
 /** Adds null to what a schema accepts. */
 function withNull(schema: Record<string, unknown>): unknown {
-  const { type, enum: values, ...others } = schema;
-  const isComposed = ['allOf', 'not', 'if', 'const'].some((keyword) => others[keyword] !== undefined);
+  const { type, enum: values, ...otherKeywords } = schema;
+  const isComposed = ['allOf', 'not', 'if', 'const'].some((keyword) => otherKeywords[keyword] !== undefined);
   if (isComposed) return { allOf: [{ if: { type: 'null' }, else: schema }] };
   return {
-    ...others,
+    ...otherKeywords,
     ...(isList(type) && { type: [...new Set([...type, 'null'])] }),
     ...(isList(values) && { enum: valuesWithNull(values, ['null']) }),
   };

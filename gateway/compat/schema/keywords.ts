@@ -111,6 +111,7 @@ export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!simplifiedKeywords.some((keyword) => keywords.has(keyword))) return keywords;
   const simplified = new Map(keywords);
   if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) simplified.delete(name);
+  // Without `type`, any type is valid: only `not` excludes null, and `multipleOf: 1` does not exclude values of other types.
   if (!keywords.has('type')) return simplified;
   if (excludesNull(keywords)) {
     const others = keywords.get('not')?.filter((at) => !isOnlyNull(at)) ?? [];
@@ -136,9 +137,9 @@ function isOnlyNull({ value }: Located): boolean {
 function isContainsNoop(keywords: Keywords): boolean {
   const contains = keywords.get('contains');
   if (contains === undefined) return true;
+  if (contains.length > 1 || keywords.has('maxContains')) return false;
   const [minContains] = keywords.get('minContains') ?? [];
-  const isSingle = contains.length === 1 && !keywords.has('maxContains');
-  return isSingle && minContains?.value === 0 && areInOneObject(contains[0], minContains);
+  return minContains?.value === 0 && areInOneObject(contains[0], minContains);
 }
 
 function areInOneObject(one: Located | undefined, other: Located): boolean {

@@ -76,16 +76,13 @@ function isTrivial(keyword: string, value: unknown): boolean {
 function boundOf(part: Located, keyword: string, exclusiveKeyword: string): Limit<Bound> | undefined {
   if (!isMap(part.value)) return undefined;
   const { [keyword]: plain, [exclusiveKeyword]: exclusive } = part.value;
-  const inclusive = typeof plain === 'number' ? plain : undefined;
-  if (typeof exclusive !== 'number') {
-    return inclusive === undefined
-      ? undefined
-      : { value: { value: inclusive, isExclusive: exclusive === true }, at: below(part, keyword) };
-  }
+  const plainLimit =
+    typeof plain === 'number'
+      ? { value: { value: plain, isExclusive: exclusive === true }, at: below(part, keyword) }
+      : undefined;
+  if (typeof exclusive !== 'number') return plainLimit;
   const exclusiveLimit = { value: { value: exclusive, isExclusive: true }, at: below(part, exclusiveKeyword) };
-  if (inclusive === undefined) return exclusiveLimit;
-  const inclusiveLimit = { value: { value: inclusive, isExclusive: false }, at: below(part, keyword) };
-  return stricter(exclusiveLimit, inclusiveLimit, keyword === 'minimum' ? 1 : -1);
+  return stricter(exclusiveLimit, plainLimit, keyword === 'minimum' ? 1 : -1);
 }
 
 /** `sign` is 1 for lower ends of a range, and -1 for upper ends. A positive result: `b` is stricter than `a`. */
@@ -128,8 +125,10 @@ export function matchesPattern(pattern: string, text: string): boolean | undefin
 /** Contracts are untrusted: catastrophic backtracking in a pattern must not block the comparison. */
 function isQuick(pattern: string, text: string): boolean {
   if (pattern.length > maxLengths.pattern || text.length > maxLengths.text) return false;
-  const loops = pattern.match(/[*+]|(?<!\()\?|\{\d+,/g)?.length ?? 0;
+  // `*`, `+`, `{2,` and `?`, but not the `?` after the parenthesis of `(?:`.
+  const loopCount = pattern.match(/[*+]|(?<!\()\?|\{\d+,/g)?.length ?? 0;
   const hasChoice = pattern.includes('|');
-  if (!/\)[*+{]/.test(pattern)) return loops <= (hasChoice ? 2 : 4);
-  return !hasChoice && !pattern.includes('){') && loops <= 3 && text.length <= maxLengths.textWithNestedLoops;
+  // A repeated group, as in `(a+)*`, may contain a loop. Such nested loops are the slowest.
+  if (!/\)[*+{]/.test(pattern)) return loopCount <= (hasChoice ? 2 : 4);
+  return !hasChoice && !pattern.includes('){') && loopCount <= 3 && text.length <= maxLengths.textWithNestedLoops;
 }

@@ -56,13 +56,16 @@ export interface Condition {
   readonly isDirect: boolean;
 }
 
-/** By keyword and name: `contains`, `dependentSchemas/card`, `then (the if as JSON)`. */
+/**
+ * Keyword and name → condition. Examples of keys: `contains`, `dependentSchemas/card`, `dependentRequired/card/owner`,
+ * `not/0`, and `then (IF)`, in which `IF` is the value of `if` as JSON.
+ */
 export type Conditions = ReadonlyMap<string, Condition>;
 
 /** Finds and combines the schemas of one contract. `Schemas` implements it; `Schema` imports only this interface. */
 export interface SchemaLookup {
   /** @throws CompareError for a `$ref` without a target */
-  of(located: Located): Schema;
+  schemaAt(located: Located): Schema;
   /** The schema of values that are valid against all of `located`. */
   allOf(located: readonly Located[]): Schema;
   /** The schema that a value in a discriminator's mapping names or refers to; undefined: it does not exist. */
@@ -81,7 +84,10 @@ export interface SchemaLookup {
 /** The schema objects that a value has to satisfy together. The same parts make the same `Schema` object. */
 export class Schema {
   readonly parts: readonly SchemaPart[];
-  /** The parts that come from a choice between them and null. They do not make the schema non-nullable. */
+  /**
+   * The parts that come from a choice between one schema and null. Null stays valid although their `type` omits it, so
+   * `isNullable` ignores them.
+   */
   readonly besideNull: ReadonlySet<JsonMap>;
   readonly located: Located;
   readonly #lookup: SchemaLookup;
@@ -125,18 +131,18 @@ export class Schema {
   /** If this schema is a subtype: its own subtypes. Otherwise: the subtypes of its part with the discriminator. */
   get subtypes(): ReadonlyMap<string, Located> {
     const [firstPart] = this.parts;
-    return this.#lookup.subtypesOf(this.isSubtype ? firstPart?.map : this.#base?.map);
+    return this.#lookup.subtypesOf(this.isSubtype ? firstPart?.map : this.#partWithDiscriminator?.map);
   }
 
   /** Whether the discriminator belongs to a schema that this one extends. Such a discriminator also maps other subtypes. */
   get isSubtype(): boolean {
     const [firstPart] = this.parts;
-    if (firstPart === this.#base) return false;
-    const siblings = [...this.#lookup.subtypesOf(this.#base?.map).values()];
-    return siblings.some((sibling) => this.#lookup.of(sibling).parts[0] === firstPart);
+    if (firstPart === this.#partWithDiscriminator) return false;
+    const siblings = [...this.#lookup.subtypesOf(this.#partWithDiscriminator?.map).values()];
+    return siblings.some((sibling) => this.#lookup.schemaAt(sibling).parts[0] === firstPart);
   }
 
-  get #base(): SchemaPart | undefined {
+  get #partWithDiscriminator(): SchemaPart | undefined {
     return this.parts.find(({ map }) => map['discriminator'] !== undefined);
   }
 }
@@ -170,7 +176,7 @@ export class SubschemaRef {
   }
 
   get schema(): Schema {
-    this.#schema ??= this.locations.length === 1 ? this.#lookup.of(this.at) : this.#lookup.allOf(this.locations);
+    this.#schema ??= this.locations.length === 1 ? this.#lookup.schemaAt(this.at) : this.#lookup.allOf(this.locations);
     return this.#schema;
   }
 

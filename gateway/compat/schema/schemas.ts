@@ -17,6 +17,7 @@ interface CollectedParts {
 export class Schemas implements SchemaLookup {
   readonly #documents: Documents;
   readonly #subtypes: DiscriminatorSubtypes;
+  /** Schema object → schema. */
   readonly #byMap = new Map<unknown, Schema>();
   /** Ids of all parts → schema. */
   readonly #byParts = new Map<string | number, Schema>();
@@ -29,7 +30,7 @@ export class Schemas implements SchemaLookup {
     this.#subtypes = new DiscriminatorSubtypes(documents);
   }
 
-  of(located: Located): Schema {
+  schemaAt(located: Located): Schema {
     const { value } = located;
     const known = isMap(value) ? this.#byMap.get(value) : undefined;
     if (known) return known;
@@ -58,11 +59,11 @@ export class Schemas implements SchemaLookup {
 
   named(target: Located): Schema | undefined {
     const { value, place } = target;
-    if (isMap(value)) return this.of(target);
+    if (isMap(value)) return this.schemaAt(target);
     if (typeof value !== 'string') return undefined;
     const $ref = /^[\w.-]+$/.test(value) ? `#/components/schemas/${value}` : value;
     try {
-      return this.of({ value: { $ref }, place });
+      return this.schemaAt({ value: { $ref }, place });
     } catch (error) {
       if (error instanceof CompareError) return undefined;
       throw error;
@@ -99,13 +100,14 @@ export class Schemas implements SchemaLookup {
   }
 
   subtypesOf(parent: unknown): ReadonlyMap<string, Located> {
-    return this.#subtypes.of(parent);
+    return this.#subtypes.subtypesOf(parent);
   }
 
   viewOf(schema: Schema): View {
     return viewOf(schema, this);
   }
 
+  /** Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one. */
   #collect(located: Located, into: CollectedParts, isBesideNull: boolean): void {
     let at = located;
     if (refOf(at.value) !== undefined) {
@@ -123,6 +125,7 @@ export class Schemas implements SchemaLookup {
       const alternatives = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
       if (alternatives.length === 0 || alternatives.length > 2) continue;
       const [only, ...others] = alternatives.filter((one) => !this.isNull(one));
+      // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
       if (only && others.length === 0) this.#collect(only, into, isBesideNull || alternatives.length > 1);
     }
   }
@@ -149,8 +152,8 @@ export class Schemas implements SchemaLookup {
 function flattened(list: Located, keyword: Choice['keyword']): Located[] {
   return itemsOf(list).flatMap((one) => {
     const isChoice = isMap(one.value) && isList(one.value[keyword]);
-    const isAlone = isChoice && Object.keys(one.value).every((key) => key === keyword || isDocs(key));
-    return isAlone ? flattened(below(one, keyword), keyword) : [one];
+    const hasOnlyChoice = isChoice && Object.keys(one.value).every((key) => key === keyword || isDocs(key));
+    return hasOnlyChoice ? flattened(below(one, keyword), keyword) : [one];
   });
 }
 
@@ -175,7 +178,7 @@ class DiscriminatorSubtypes {
   }
 
   /** The direct and indirect subtypes of `parent`, by name. `parent`: one of the named schemas. */
-  of(parent: unknown): ReadonlyMap<string, Located> {
+  subtypesOf(parent: unknown): ReadonlyMap<string, Located> {
     this.#direct ??= this.#findDirect();
     const subtypes = new Map<string, Located>();
     const waiting = [...(this.#direct.get(parent) ?? [])];

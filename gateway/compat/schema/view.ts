@@ -26,9 +26,11 @@ const emptyMap: ReadonlyMap<string, never> = new Map<string, never>();
 const noChoices: readonly Choice[] = [];
 
 export function viewOf(schema: Schema, lookup: SchemaLookup): View {
-  const stated = keywordsOf(schema.parts);
-  const effective = withoutNoopKeywords(stated);
-  const keywords = effective.has('type') ? applicableKeywords(effective, typesOf(effective, undefined)) : effective;
+  const allKeywords = keywordsOf(schema.parts);
+  const effectiveKeywords = withoutNoopKeywords(allKeywords);
+  const keywords = effectiveKeywords.has('type')
+    ? applicableKeywords(effectiveKeywords, typesOf(effectiveKeywords, undefined))
+    : effectiveKeywords;
   const choices = keywords.has('oneOf') || keywords.has('anyOf') ? choicesOf(schema, lookup) : noChoices;
   const valuesOfChoices = choices.map(enumValuesOf);
   const values = enumOf(
@@ -37,7 +39,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   );
   return {
     types: typesOf(keywords, values),
-    nullable: isNullable(schema, lookup) && !excludesNull(stated),
+    nullable: isNullable(schema, lookup) && !excludesNull(allKeywords),
     isNullUnlisted: isNullUnlisted(schema),
     rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
     values,
@@ -62,11 +64,11 @@ const keywordsByImpliedType: readonly [JsonType, readonly string[]][] = [
 
 /** The types that a schema accepts. `values`: its `enum`. Undefined: any type. */
 function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | undefined): Set<JsonType> | undefined {
-  const stated = keywords.get('type')?.filter(({ value }) => value !== null);
-  if (stated !== undefined && stated.length > 0) {
-    return stated.map(({ value }) => statedTypes(value)).reduce(intersection);
+  const typeKeywords = keywords.get('type')?.filter(({ value }) => value !== null);
+  if (typeKeywords !== undefined && typeKeywords.length > 0) {
+    return typeKeywords.map(({ value }) => statedTypes(value)).reduce(intersection);
   }
-  if (values) return new Set([...values.values()].flatMap(({ value }) => typeOf(value)));
+  if (values) return new Set([...values.values()].flatMap(({ value }) => typesOfValue(value)));
   for (const [type, names] of keywordsByImpliedType) {
     if (names.some((keyword) => keywords.has(keyword))) return new Set([type]);
   }
@@ -89,8 +91,9 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
   // OpenAPI 3.0 makes a reference nullable by `nullable` beside an `allOf` of one `$ref`.
-  const isExtended = decidingParts[0]?.map['allOf'] !== undefined || decidingParts[0]?.map['$ref'] !== undefined;
-  return (isExtended && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
+  const isFirstPartComposed =
+    decidingParts[0]?.map['allOf'] !== undefined || decidingParts[0]?.map['$ref'] !== undefined;
+  return (isFirstPartComposed && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
 }
 
 /** Whether a part allows null by `nullable` or `type`, and omits it from its `enum` or `const`. */
@@ -130,7 +133,8 @@ function intersection(a: Set<JsonType>, b: Set<JsonType>): Set<JsonType> {
   return common;
 }
 
-function typeOf(value: unknown): JsonType[] {
+/** One type, or none for null. */
+function typesOfValue(value: unknown): JsonType[] {
   if (isList(value)) return ['array'];
   if (isMap(value)) return ['object'];
   if (typeof value === 'number') return [Number.isInteger(value) ? 'integer' : 'number'];
@@ -214,14 +218,14 @@ function conditionsOf(
   const add = (name: string, at: Located, isDirect: boolean): void => {
     if (at.value === undefined) return;
     // Several parts with the same condition apply together.
-    const known = conditions.get(name)?.ref.locations ?? [];
-    conditions.set(name, { ref: new SubschemaRef([...known, at], lookup), isDirect });
+    const earlier = conditions.get(name)?.ref.locations ?? [];
+    conditions.set(name, { ref: new SubschemaRef([...earlier, at], lookup), isDirect });
   };
   for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at, true);
-  const dependent = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
+  const dependentRequired = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
   for (const keyword of schemaMapConditions) {
     for (const [name, at] of (keywords.get(keyword) ?? []).flatMap(entriesOf)) {
-      if (keyword === 'dependentSchemas' && hasOnlyRequired(at)) dependent.push([name, below(at, 'required')]);
+      if (keyword === 'dependentSchemas' && hasOnlyRequired(at)) dependentRequired.push([name, below(at, 'required')]);
       else add(`${keyword}/${name}`, at, true);
     }
   }
@@ -234,7 +238,7 @@ function conditionsOf(
     add(`then (${canonical(condition.value)})`, below(located, 'then'), true);
     add(`else (${canonical(condition.value)})`, below(located, 'else'), true);
   }
-  for (const [name, list] of dependent) {
+  for (const [name, list] of dependentRequired) {
     for (const { value, place } of itemsOf(list)) {
       add(`dependentRequired/${name}/${String(value)}`, { value: { required: [value] }, place }, true);
     }
