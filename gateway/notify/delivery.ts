@@ -79,7 +79,7 @@ export async function sendEvent(
   }
 }
 
-/** The messages of these errors may quote the URL, so only their codes are used. */
+/** The code of an error of `fetch`. The message of such an error may quote the URL, so it is not used. */
 function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   if (error.name === 'TimeoutError') return 'timeout';

@@ -8,8 +8,9 @@ import type { NotifyEvent } from './events.ts';
 import { NotifyQueue, type QueuedEvent } from './queue.ts';
 
 const maxEventsInStatus = 20;
-const maintenanceMs = 60_000;
+const maintainEveryMs = 60_000;
 const maxUnqueuedEvents = 500;
+const maxQueuedIds = 10_000;
 
 export interface DispatcherSettings {
   readonly receivers: readonly NotifyReceiver[];
@@ -51,7 +52,7 @@ interface ReceiverState {
   receiver: NotifyReceiver;
   readonly failureNotices: OutageNotices;
   readonly queueFullNotices: OutageNotices;
-  /** Results that a queue could not record yet. */
+  /** By queue: the last result, if the queue could not record it yet. */
   readonly unrecorded: Map<QueueKind, Parameters<NotifyQueue['record']>>;
   /** Resolves when the due events are sent. Each receiver has its own, so that a receiver that hangs does not delay the others. */
   sending: Promise<void> | undefined;
@@ -66,9 +67,9 @@ export class Dispatcher {
   readonly #notice: (line: string) => void;
   readonly #queues = new Map<QueueKind, NotifyQueue>();
   readonly #outages: Readonly<Record<QueueKind, OutageNotices>>;
-  readonly #problems = new Map<QueueKind, string>();
+  readonly #problemByQueue = new Map<QueueKind, string>();
   #settings: DispatcherSettings;
-  #receivers = new Map<string, ReceiverState>();
+  #stateByReceiver = new Map<string, ReceiverState>();
   /** The ids of events that are queued for every receiver that wants them. */
   readonly #queuedIds = new Set<string>();
   /** Events whose queue could not be used, by id. */
@@ -88,10 +89,10 @@ export class Dispatcher {
   configure({ receivers }: DispatcherSettings): void {
     this.#settings = { ...this.#settings, receivers };
     this.#queuedIds.clear();
-    this.#receivers = new Map(
+    this.#stateByReceiver = new Map(
       receivers.map((receiver) => {
         const key = receiverKeyOf(receiver);
-        return [key, Object.assign(this.#receivers.get(key) ?? newReceiverState(this.#notice), { receiver })];
+        return [key, Object.assign(this.#stateByReceiver.get(key) ?? newReceiverState(this.#notice), { receiver })];
       }),
     );
   }
@@ -104,8 +105,10 @@ export class Dispatcher {
       const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
       // A store that does not answer takes seconds to fail, so it is tried only once.
       const outcome = unusable.has(kind) ? 'failed' : await this.#addForReceivers(kind, event);
-      if (outcome === 'queued') this.#remember(event.id);
-      else if (outcome === 'failed') {
+      if (outcome === 'queued') {
+        if (this.#queuedIds.size >= maxQueuedIds) this.#queuedIds.clear();
+        this.#queuedIds.add(event.id);
+      } else if (outcome === 'failed') {
         unusable.add(kind);
         if (this.#unqueued.size < maxUnqueuedEvents) this.#unqueued.set(event.id, event);
       }
@@ -115,24 +118,26 @@ export class Dispatcher {
   /** Starts to send the events that are due. @returns the time after which to call it again, ms */
   async run(): Promise<number> {
     const now = this.#clock.now();
-    if (Math.abs(now - this.#maintainedAt) >= maintenanceMs) await this.#maintain(now);
+    if (Math.abs(now - this.#maintainedAt) >= maintainEveryMs) await this.#maintain(now);
     const unqueued = [...this.#unqueued.values()];
     this.#unqueued = new Map();
     await this.add(unqueued);
-    const ready = [...this.#receivers].filter(([, state]) => !isPaused(state, now));
-    for (const [key, state] of ready)
+    const readyReceivers = [...this.#stateByReceiver].filter(([, state]) => !isPaused(state, now));
+    for (const [key, state] of readyReceivers)
       state.sending ??= this.#sendDue(key, state).finally(() => {
         state.sending = undefined;
       });
-    const due = await this.#useAll(['file', 'memory', 'store'], (queue) => queue.nextDue(ready.map(([key]) => key)));
-    const paused = [...this.#receivers.values()].flatMap((state) => (isPaused(state, now) ? [state.pausedUntil] : []));
-    const nextAt = Math.min(...due.filter((at) => at !== undefined), ...paused);
+    const readyKeys = readyReceivers.map(([key]) => key);
+    const dueTimes = await this.#useAll(['file', 'memory', 'store'], (queue) => queue.nextDue(readyKeys));
+    const pausedStates = [...this.#stateByReceiver.values()].filter((state) => isPaused(state, now));
+    const pauseEnds = pausedStates.map(({ pausedUntil }) => pausedUntil);
+    const nextAt = Math.min(...dueTimes.filter((at) => at !== undefined), ...pauseEnds);
     return Math.max(0, nextAt - now);
   }
 
   /** Waits until nothing is being sent, at most `ms`. */
   async awaitSending(ms: number): Promise<void> {
-    const sending = [...this.#receivers.values()].map((state) => state.sending);
+    const sending = [...this.#stateByReceiver.values()].map((state) => state.sending);
     await Promise.race([Promise.all(sending), sleep(ms, undefined, { ref: false })]);
   }
 
@@ -147,14 +152,14 @@ export class Dispatcher {
   }
 
   async status(): Promise<NotifyStatus> {
-    const keys = [...this.#receivers.keys()];
+    const keys = [...this.#stateByReceiver.keys()];
     const rows = await this.#useAll([...this.#queues.keys()], (queue) => queue.recent(maxEventsInStatus, keys));
     const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
-      const state = this.#receivers.get(key);
+      const state = this.#stateByReceiver.get(key);
       return state ? [{ ...row, host: hostOf(state.receiver) }] : [];
     });
     const recent = shown.sort((a, b) => b.at - a.at).slice(0, maxEventsInStatus);
-    return { problem: this.#problems.values().next().value, recent };
+    return { problem: this.#problemByQueue.values().next().value, recent };
   }
 
   async close(): Promise<void> {
@@ -163,7 +168,7 @@ export class Dispatcher {
 
   async #addForReceivers(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     let isDropped = false;
-    for (const [key, { receiver, queueFullNotices }] of this.#receivers) {
+    for (const [key, { receiver, queueFullNotices }] of this.#stateByReceiver) {
       if (!isWanted(event, receiver)) continue;
       const outcome = await this.#addTo(kind, event, key);
       if (outcome === 'failed') return 'failed';
@@ -185,14 +190,9 @@ export class Dispatcher {
     return this.#useQueue('memory', add, 'failed' as const);
   }
 
-  #remember(id: string): void {
-    if (this.#queuedIds.size >= 10_000) this.#queuedIds.clear();
-    this.#queuedIds.add(id);
-  }
-
   async #maintain(now: number): Promise<void> {
     this.#maintainedAt = now;
-    const keys = [...this.#receivers.keys()];
+    const keys = [...this.#stateByReceiver.keys()];
     const titles = await this.#useAll([...this.#queues.keys()], (queue) => queue.maintain(keys, now - giveUpMs, now));
     for (const title of titles.flat()) this.#notice(givenUpLine(title, 'no gateway could send it'));
   }
@@ -201,7 +201,7 @@ export class Dispatcher {
     const host = hostOf(state.receiver);
     for (const kind of this.#queues.keys()) {
       // A reload may remove the receiver or change its secret.
-      while (this.#receivers.get(key) === state && !isPaused(state, this.#clock.now())) {
+      while (this.#stateByReceiver.get(key) === state && !isPaused(state, this.#clock.now())) {
         if (!(await this.#record(kind, state))) break;
         const claimed = await this.#useQueue(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
@@ -219,14 +219,14 @@ export class Dispatcher {
           state.failureNotices.failed(
             `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
-        // Other events for this receiver would probably fail, too.
+        // Other events for this receiver would probably fail, too. Age 0: the receiver also pauses after an event that is given up.
         state.failuresInRow = isSent ? 0 : state.failuresInRow + 1;
         state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failuresInRow, 0, answer) ?? 0);
       }
     }
   }
 
-  /** Records the last result if the queue does not have it: without it, the event would be sent again. @returns whether it is recorded */
+  /** Records the last result, if the queue does not have it: otherwise the event is sent again. @returns whether the queue has it */
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;
@@ -256,14 +256,14 @@ export class Dispatcher {
       const queue = this.#queues.get(kind) ?? (await this.#open(kind));
       this.#queues.set(kind, queue);
       const result = await work(queue);
-      this.#problems.delete(kind);
+      this.#problemByQueue.delete(kind);
       this.#outages[kind].recovered(`${this.#nameOf(kind)} can be used again.`);
       return result;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const kept = kind === 'file' ? 'are kept in memory' : 'are not queued';
       const problem = `${this.#nameOf(kind)} cannot be used: ${printableExcerpt(reason, 200)}.  Events ${kept} until it can be used again.`;
-      this.#problems.set(kind, problem);
+      this.#problemByQueue.set(kind, problem);
       this.#outages[kind].failed(problem);
       return failed;
     }

@@ -24,6 +24,7 @@ export interface NotifyEvent {
   /** The same on every gateway that finds the event, and at every start: the queue keeps one row per id and receiver. */
   readonly id: string;
   readonly type: NotifyEventType;
+  /** The date that the event is about, or when it was found. */
   readonly at: number;
   /** One line. */
   readonly title: string;
@@ -106,7 +107,7 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
       .map((window): NotifyEvent => {
         const lines = [`It ends at ${rfc3339(window.end)}, and refuses ${brownoutScope(window)}.`];
         const { at, end, clients, routes } = window;
-        const listed =
+        const routeTexts =
           routes?.map(({ method, path }) => `${method} ${snapshot.gateway.basePath}/${name}${path}`) ?? null;
         return {
           id: `brownout announced ${name} ${rfc3339(at)}`,
@@ -120,7 +121,7 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
             begin: instantText(at),
             end: instantText(end),
             clients,
-            routes: listed,
+            routes: routeTexts,
           },
           keepUntil: end + rememberedMs,
         };
@@ -170,10 +171,17 @@ function endingsOf({ byMajor, gateway }: Snapshot, now: number): Ending[] {
     .filter((version) => stageOf(version, now) !== 'retired')
     .flatMap((version) => {
       const { name, deprecation, sunset, ends } = version;
-      const subject = `/${name}`;
-      const whole = { version, key: name, subject, isPlural: false, routes: undefined, deprecation, sunset };
-      const groups = Map.groupBy(ends, (end) => `${end.deprecation} ${end.sunset}`);
-      const partEndings = [...groups].map(([dates, group]): Ending => {
+      const wholeEnding = {
+        version,
+        key: name,
+        subject: `/${name}`,
+        isPlural: false,
+        routes: undefined,
+        deprecation,
+        sunset,
+      };
+      const endsByDates = Map.groupBy(ends, (end) => `${end.deprecation} ${end.sunset}`);
+      const partEndings = [...endsByDates].map(([dates, group]): Ending => {
         const routes = group.map(({ method, path }) => `${method} ${gateway.basePath}/${name}${path}`);
         const more = routes.length - 1;
         const subject = printableExcerpt(routes[0] ?? '') + (more > 0 ? ` and ${plural(more, 'more route')}` : '');
@@ -181,7 +189,7 @@ function endingsOf({ byMajor, gateway }: Snapshot, now: number): Ending[] {
         const endDates = { deprecation: first?.deprecation, sunset: first?.sunset };
         return { version, key: `${name} ${dates}`, subject, isPlural: more > 0, routes, ...endDates };
       });
-      return [whole, ...partEndings];
+      return [wholeEnding, ...partEndings];
     });
 }
 
@@ -190,12 +198,12 @@ function outlook({ version, sunset, routes }: Ending, snapshot: Snapshot, now: n
   const successor = successorOf(version, snapshot, now);
   const sunsetText = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayOf(sunset)}.`;
   const successorText = successor ? `The successor is /${successor.name}.` : `/${name} has no successor.`;
-  const listed = (routes ?? []).slice(0, 20).map((route) => printableExcerpt(route, 100));
-  const more = (routes ?? []).length - listed.length;
+  const listedRoutes = (routes ?? []).slice(0, 20).map((route) => printableExcerpt(route, 100));
+  const more = (routes ?? []).length - listedRoutes.length;
   const usageHint = `\`version-gateway usage /${name}\` shows who still calls it.`;
   return [
     `${sunsetText} ${successorText} ${usageHint}`,
-    ...listed,
+    ...listedRoutes,
     ...(more > 0 ? [`and ${plural(more, 'more route')}`] : []),
   ];
 }

@@ -81,26 +81,27 @@ export function asJson({ type, at, title, sections, data }: NotifyEvent): string
 // Limits of Slack: 50 blocks, 150 characters in a header, 3,000 in a section. Slack counts the escaped text, and also refuses
 // messages of more than about 13,000 characters in all.
 const maxBlocks = 50;
-const maxHeader = 150;
-const maxSection = 3_000;
-const maxMessage = 12_000;
-const cutNote = '… The message is too long. `version-gateway digest` prints all of it.';
+const maxHeaderLength = 150;
+const maxSectionLength = 3_000;
+const maxMessageLength = 12_000;
+const tooLongNote = '… The message is too long. `version-gateway digest` prints all of it.';
 
 /** The body for an incoming webhook of Slack. */
 export function asSlack({ title, sections }: Message): string {
   const blocks: object[] = [
-    { type: 'header', text: { type: 'plain_text', text: cut(title, maxHeader), emoji: false } },
+    { type: 'header', text: { type: 'plain_text', text: cut(title, maxHeaderLength), emoji: false } },
   ];
   let length = 0;
-  const add = (text: string): boolean => {
+  /** Adds the text, or the note that the message is too long. @returns whether the text fits */
+  const addText = (text: string): boolean => {
     length += text.length;
-    const fits = length <= maxMessage && blocks.length < maxBlocks - 1;
-    blocks.push(slackSection(fits ? text : cutNote));
+    const fits = length <= maxMessageLength && blocks.length < maxBlocks - 1;
+    blocks.push(slackSection(fits ? text : tooLongNote));
     return fits;
   };
-  // Stops after the note that the message is too long.
-  sections.flatMap(slackTexts).every(add);
-  return JSON.stringify({ text: slackText(cut(title, maxSection / 5)), blocks });
+  // `every` stops at the first text that does not fit.
+  sections.flatMap(slackTexts).every(addText);
+  return JSON.stringify({ text: slackText(cut(title, maxSectionLength / 5)), blocks });
 }
 
 // `verbatim`: Slack does not turn names and addresses in the text into links.
@@ -111,12 +112,14 @@ function slackSection(text: string): object {
 /** The lines of a section, joined to texts of at most 3,000 characters. */
 function slackTexts({ heading, lines, table }: NotifySection): string[] {
   const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
-  const head = heading === undefined ? [] : [`*${slackText(heading)}*`];
-  const entries = [...lines, ...rows].map((line) => `• ${slackText(cut(line, maxSection / 6))}`);
+  const headingLines = heading === undefined ? [] : [`*${slackText(heading)}*`];
+  // A line is cut to a sixth of the limit, because escaping makes it up to five times as long.
+  const entries = [...lines, ...rows].map((line) => `• ${slackText(cut(line, maxSectionLength / 6))}`);
   const texts: string[] = [];
-  for (const line of [...head, ...entries]) {
+  for (const line of [...headingLines, ...entries]) {
     const last = texts.at(-1);
-    if (last !== undefined && last.length + line.length < maxSection) texts[texts.length - 1] = `${last}\n${line}`;
+    if (last !== undefined && last.length + line.length < maxSectionLength)
+      texts[texts.length - 1] = `${last}\n${line}`;
     else texts.push(line);
   }
   return texts;

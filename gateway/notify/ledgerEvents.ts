@@ -42,13 +42,13 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const { snapshot, queries, since, now, monday } = query;
   const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
   const versions = await Array.fromAsync(ending, (version) => versionDigest(version, query));
-  const decided = await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, query));
+  const pastBrownouts = await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, query));
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
   const allDates = datesOf(snapshot, now);
   const nextDates = allDates.filter(({ at }) => at > now);
-  const datesReached = [...allDates.filter(({ at }) => at > since && at <= now), ...decided.flat()].sort(
+  const datesReached = [...allDates.filter(({ at }) => at > since && at <= now), ...pastBrownouts.flat()].sort(
     (a, b) => a.at - b.at,
   );
   const changes = [...datesReached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
@@ -230,8 +230,9 @@ export async function clientEvents(
         const ofType = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
         const group = `${type} ${version.name} ${dayOf(day)}`;
         for (const one of ofType.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
-        const isOver = now >= day + dayMs + summaryAfterMs;
-        if (isOver && ofType.length > listedPerDay) events.push(arrivalSummary(type, version.name, day, ofType, now));
+        const isSummaryDue = now >= day + dayMs + summaryAfterMs;
+        if (isSummaryDue && ofType.length > listedPerDay)
+          events.push(arrivalSummary(type, version.name, day, ofType, now));
       }
     }
   }
@@ -264,7 +265,7 @@ function arrivalEvent(
   };
 }
 
-const mostInSummary = 20;
+const maxClientsInSummary = 20;
 
 function arrivalSummary(
   type: keyof typeof arrivalVerbs,
@@ -273,10 +274,10 @@ function arrivalSummary(
   arrivals: readonly Arrival[],
   now: number,
 ): NotifyEvent {
-  const most = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, mostInSummary);
+  const busiest = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, maxClientsInSummary);
   const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
   const lines = [`At most ${listedPerDay} of them were reported one by one. The ones with the most requests:`];
-  const rows = most.map((one) => [clientNameOf(one), grouped(one.requests)]);
+  const rows = busiest.map((one) => [clientNameOf(one), grouped(one.requests)]);
   return {
     id: `${type} summary ${version} ${dayOf(day)}`,
     type,
@@ -287,7 +288,7 @@ function arrivalSummary(
       version,
       day: dayOf(day),
       count: arrivals.length,
-      clients: most.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),
+      clients: busiest.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),
     },
     keepUntil: now + rememberedMs,
   };

@@ -12,7 +12,7 @@ const datesEveryMs = 60_000;
 // The query reads all clients of a day, which takes a fraction of a second in a large ledger.
 const clientsEveryMs = 300_000;
 /** A problem of the ledger is reported if it lasts this long. Most problems end sooner. */
-const problemMs = 30_000;
+const reportProblemAfterMs = 30_000;
 /** The thread is terminated if it does not end within this time. */
 const closeMs = 2_000;
 /** A test waits this long for the results. Each receiver has 10 s to answer. */
@@ -49,15 +49,15 @@ export class Notifier {
   #timer: NodeJS.Timeout | undefined;
   #status: NotifyStatus = { problem: undefined, recent: [] };
   /** When dates were checked last, and clients; epoch ms. */
-  #datesAt = Number.NEGATIVE_INFINITY;
-  #clientsAt = Number.NEGATIVE_INFINITY;
-  /** The Monday of the last digest that was passed on. */
+  #datesCheckedAt = Number.NEGATIVE_INFINITY;
+  #clientsCheckedAt = Number.NEGATIVE_INFINITY;
+  /** The Monday of the last digest that was passed on to the thread, epoch ms. */
   #digestMonday: number | undefined;
-  /** Since when each problem exists, epoch ms, by the kind of the problem. */
-  readonly #problems = new Map<string, number>();
-  /** The time of the last incident that was passed on, epoch ms. */
+  /** Kind of problem → since when the problem exists, epoch ms. */
+  readonly #problemSince = new Map<string, number>();
+  /** The time of the last incident that was passed on to the thread, epoch ms. */
   #incidentAt: number | undefined;
-  #lastTest = 0;
+  #lastTestNumber = 0;
   /** Receives the results of a test, by the number of the test. */
   readonly #onResults = new Map<number, (results: readonly NotifyTest[]) => void>();
   #isChecking = false;
@@ -73,7 +73,7 @@ export class Notifier {
     const { notify } = this.#options.source.current;
     this.#post({ kind: 'configure', settings: this.#settings() });
     clearInterval(this.#timer);
-    this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
+    this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
     // A receiver that was added gets the digest of this week, too. The queue knows which receivers have it already.
     this.#digestMonday = undefined;
     if (notify.length === 0) return;
@@ -98,8 +98,8 @@ export class Notifier {
   async test(): Promise<readonly NotifyTest[]> {
     if (this.#thread === undefined) await this.check();
     if (this.#thread === undefined) return [];
-    this.#lastTest += 1;
-    const number = this.#lastTest;
+    this.#lastTestNumber += 1;
+    const number = this.#lastTestNumber;
     const { promise, resolve } = Promise.withResolvers<readonly NotifyTest[]>();
     this.#onResults.set(number, resolve);
     const timer = setTimeout(() => resolve([]), testMs).unref();
@@ -145,13 +145,15 @@ export class Notifier {
     const now = clock.now();
     const events: NotifyEvent[] = [...this.#ledgerEvents(now), ...brownoutEvents(this.#options.brownouts(), now)];
     // The absolute difference, so that the check also runs after the clock was set back.
-    if (Math.abs(now - this.#datesAt) >= datesEveryMs) {
-      this.#datesAt = now;
+    if (Math.abs(now - this.#datesCheckedAt) >= datesEveryMs) {
+      this.#datesCheckedAt = now;
       events.push(...dateEvents(source.current, now));
     }
-    const wantsClients = notify.some((one) => one.events.includes('new-client') || one.events.includes('came-back'));
-    if (wantsClients && Math.abs(now - this.#clientsAt) >= clientsEveryMs) {
-      this.#clientsAt = now;
+    const wantsClientEvents = notify.some(
+      (one) => one.events.includes('new-client') || one.events.includes('came-back'),
+    );
+    if (wantsClientEvents && Math.abs(now - this.#clientsCheckedAt) >= clientsEveryMs) {
+      this.#clientsCheckedAt = now;
       // If the ledger does not answer, it is asked again after `clientsEveryMs`.
       events.push(...(await clientEvents(now).catch(() => [])));
     }
@@ -169,19 +171,19 @@ export class Notifier {
   #ledgerEvents(now: number): NotifyEvent[] {
     const { ledger, storeProblem } = this.#options;
     const gateway = this.#name;
-    const kinds = [
+    const problemsByKind = [
       ['ledger', ledger?.problem],
       ['store', storeProblem()],
     ] as const;
     const events: NotifyEvent[] = [];
-    for (const [kind, problem] of kinds) {
+    for (const [kind, problem] of problemsByKind) {
       if (problem === undefined) {
-        this.#problems.delete(kind);
+        this.#problemSince.delete(kind);
         continue;
       }
-      const since = this.#problems.get(kind);
-      if (since === undefined) this.#problems.set(kind, now);
-      else if (now - since >= problemMs) events.push(ledgerEvent(gateway, kind, problem, since));
+      const since = this.#problemSince.get(kind);
+      if (since === undefined) this.#problemSince.set(kind, now);
+      else if (now - since >= reportProblemAfterMs) events.push(ledgerEvent(gateway, kind, problem, since));
     }
     const incident = ledger?.incident;
     if (incident && incident.at !== this.#incidentAt) {
@@ -228,7 +230,7 @@ export class Notifier {
       this.#threadNotices.failed(`the thread that sends notifications ended${reason}.  A new one is started.`);
       // Events that the thread had not queued are found again.
       this.#digestMonday = this.#incidentAt = undefined;
-      this.#datesAt = this.#clientsAt = Number.NEGATIVE_INFINITY;
+      this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
     });
   }
 

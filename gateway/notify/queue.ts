@@ -21,10 +21,10 @@ type Value = string | number | null;
 /** A database with the table of the queue. */
 interface QueueDatabase {
   readonly table: string;
-  /** Whether other gateways use it, too. They may have other receivers. */
+  /** Whether other gateways use the table, too. Their receivers may differ from those of this gateway. */
   readonly isShared: boolean;
   /** The statements use `$1`, `$2`, …. Throws the errors of the database. */
-  all<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]>;
+  query<Row extends object>(sql: string, values: readonly Value[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -46,8 +46,9 @@ export interface AttemptResult {
   readonly nextAt: number | undefined;
 }
 
-/** An event for one receiver, for reports. Epoch ms. */
+/** An event for one receiver, for reports. Instants in epoch ms. */
 export interface QueuedEvent {
+  /** The time of the last attempt or of giving up; before the first attempt, when the event was queued. */
   readonly at: number;
   readonly type: string;
   readonly title: string;
@@ -59,6 +60,7 @@ export interface QueuedEvent {
 }
 
 // `bundle`: the group of the event. `group` is a keyword of SQL.
+// `finished`: when the last attempt ended, or the event was given up; 0: neither has happened.
 const columns = `
   id text NOT NULL, receiver text NOT NULL, type text NOT NULL, title text NOT NULL, event text NOT NULL, bundle text NOT NULL,
   state text NOT NULL, queued bigint NOT NULL, attempts integer NOT NULL, result text, next_at bigint NOT NULL,
@@ -94,9 +96,9 @@ export class NotifyQueue {
     return new NotifyQueue({
       table: 'notifications',
       isShared: false,
-      all: async <Row extends object>(sql: string, values: readonly Value[]) => {
-        const byParameter = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
-        return database.prepare(sql).all(byParameter) as (Record<string, Value> & Row)[];
+      query: async <Row extends object>(sql: string, values: readonly Value[]) => {
+        const valueByParameter = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+        return database.prepare(sql).all(valueByParameter) as (Record<string, Value> & Row)[];
       },
       close: async () => database.close(),
     });
@@ -122,15 +124,15 @@ export class NotifyQueue {
         throw error;
       }
     }
-    const all = <Row extends object>(sql: string, values: readonly Value[]) => postgres.query<Row>(sql, values);
-    return new NotifyQueue({ table, isShared: true, all, close: () => postgres.close() });
+    const query = <Row extends object>(sql: string, values: readonly Value[]) => postgres.query<Row>(sql, values);
+    return new NotifyQueue({ table, isShared: true, query, close: () => postgres.close() });
   }
 
   /** Queues an event, unless it was queued before or a limit is reached. `now`: epoch ms. @returns why it was not queued */
   async add(event: NotifyEvent, receiver: string, now: number): Promise<'known' | 'full' | undefined> {
     const { table } = this.#database;
     const { id, type, title, group = '', keepUntil } = event;
-    const rows = await this.#database.all(
+    const rows = await this.#database.query(
       `INSERT INTO ${table} SELECT $1, $2, $3, $4, $5, $6, 'waiting', CAST($7 AS bigint), 0, NULL, CAST($7 AS bigint), 0, 0,
         CAST($8 AS bigint)
         WHERE (SELECT COUNT(*) FROM ${table} WHERE receiver = $2 AND state = 'waiting') < ${maxWaiting}
@@ -139,7 +141,7 @@ export class NotifyQueue {
       [id, receiver, type, title, JSON.stringify(event), group, now, keepUntil],
     );
     if (rows.length > 0) return undefined;
-    const waiting = await this.#database.all<{ id: string }>(
+    const waiting = await this.#database.query<{ id: string }>(
       `SELECT id FROM ${table} WHERE receiver = $1 AND state = 'waiting' LIMIT ${maxWaiting}`,
       [receiver],
     );
@@ -149,15 +151,15 @@ export class NotifyQueue {
   /** Claims the event that is due next. Only one gateway gets it. Undefined: none is due. */
   async claim(receiver: string, now: number): Promise<ClaimedEvent | undefined> {
     const { table } = this.#database;
+    // A time that is too far ahead also counts as reached: the clock was set back since it was recorded.
+    const reachedSql = (column: string, longestAheadMs: number): string =>
+      `(${column} <= $2 OR ${column} > $2 + ${longestAheadMs + clockSlackMs})`;
+    const timesReachedSql = `${reachedSql('next_at', longestPauseMs)} AND ${reachedSql('claimed_until', claimMs)}`;
+    const dueSql = `receiver = $1 AND state = 'waiting' AND ${timesReachedSql}`;
     // The conditions are in both queries: PostgreSQL checks those of the outer query again if another gateway has just claimed the row.
-    // If the clock was set back, these times may be years away.
-    const isReached = (column: string, longestMs: number): string =>
-      `(${column} <= $2 OR ${column} > $2 + ${longestMs + clockSlackMs})`;
-    const areTimesReached = `${isReached('next_at', longestPauseMs)} AND ${isReached('claimed_until', claimMs)}`;
-    const isDue = `receiver = $1 AND state = 'waiting' AND ${areTimesReached}`;
-    const [row] = await this.#database.all<{ event: string; attempts: number; queued: number }>(
-      `UPDATE ${table} SET claimed_until = $3, attempts = attempts + 1 WHERE ${isDue}
-        AND id = (SELECT id FROM ${table} WHERE ${isDue} ORDER BY next_at, queued, id LIMIT 1)
+    const [row] = await this.#database.query<{ event: string; attempts: number; queued: number }>(
+      `UPDATE ${table} SET claimed_until = $3, attempts = attempts + 1 WHERE ${dueSql}
+        AND id = (SELECT id FROM ${table} WHERE ${dueSql} ORDER BY next_at, queued, id LIMIT 1)
         RETURNING event, attempts, queued`,
       [receiver, now, now + claimMs],
     );
@@ -168,7 +170,7 @@ export class NotifyQueue {
   async record({ event, receiver, attempt }: ClaimedEvent, outcome: AttemptResult, now: number): Promise<void> {
     const { isSent, result, nextAt } = outcome;
     const state = isSent ? 'sent' : nextAt === undefined ? 'failed' : 'waiting';
-    await this.#database.all(
+    await this.#database.query(
       `UPDATE ${this.#database.table} SET state = $4, result = $5, next_at = $6, claimed_until = 0, finished = $7
         WHERE id = $1 AND receiver = $2 AND attempts = $3`,
       [event.id, receiver, attempt, state, result, nextAt ?? 0, now],
@@ -177,20 +179,20 @@ export class NotifyQueue {
 
   /** When the next event of these receivers is due, epoch ms; undefined: none waits. */
   async nextDue(receivers: readonly string[]): Promise<number | undefined> {
-    const rows = await this.#database.all<{ receiver: string; due: number }>(
+    const rows = await this.#database.query<{ receiver: string; due: number }>(
       `SELECT receiver, MIN(CASE WHEN next_at > claimed_until THEN next_at ELSE claimed_until END) AS due
         FROM ${this.#database.table} WHERE state = 'waiting' GROUP BY receiver`,
       [],
     );
-    const due = rows.filter(({ receiver }) => receivers.includes(receiver)).map((one) => one.due);
-    return due.length === 0 ? undefined : Math.min(...due);
+    const dueTimes = rows.filter(({ receiver }) => receivers.includes(receiver)).map((one) => one.due);
+    return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
   /** The latest events for these receivers, and those that wait. */
   async recent(limit: number, receivers: readonly string[]): Promise<QueuedEvent[]> {
     // PostgreSQL allows no empty list.
     if (receivers.length === 0) return [];
-    const rows = await this.#database.all<
+    const rows = await this.#database.query<
       Omit<QueuedEvent, 'at' | 'nextAt'> & Record<'queued' | 'finished' | 'next_at', number>
     >(
       `SELECT type, title, receiver, state, attempts, result, queued, finished, next_at FROM ${this.#database.table}
@@ -198,8 +200,8 @@ export class NotifyQueue {
         LIMIT ${limit}`,
       receivers,
     );
-    return rows.map(({ queued, finished, next_at: next, ...row }) => {
-      return { ...row, at: finished > 0 ? finished : queued, nextAt: row.state === 'waiting' ? next : null };
+    return rows.map(({ queued, finished, next_at: nextAt, ...row }) => {
+      return { ...row, at: finished > 0 ? finished : queued, nextAt: row.state === 'waiting' ? nextAt : null };
     });
   }
 
@@ -210,14 +212,14 @@ export class NotifyQueue {
    */
   async maintain(receivers: readonly string[], queuedBefore: number, now: number): Promise<string[]> {
     const { table, isShared } = this.#database;
-    const isForRemovedReceiver = `state = 'waiting' AND receiver NOT IN (${placeholders(receivers)})`;
-    if (!isShared) await this.#database.all(`DELETE FROM ${table} WHERE ${isForRemovedReceiver}`, receivers);
-    const givenUp = await this.#database.all<{ title: string }>(
+    const removedReceiverSql = `state = 'waiting' AND receiver NOT IN (${placeholders(receivers)})`;
+    if (!isShared) await this.#database.query(`DELETE FROM ${table} WHERE ${removedReceiverSql}`, receivers);
+    const givenUp = await this.#database.query<{ title: string }>(
       `UPDATE ${table} SET state = 'failed', finished = $2 WHERE state = 'waiting' AND queued < $1 AND claimed_until <= $2
         RETURNING title`,
       [queuedBefore, now],
     );
-    await this.#database.all(`DELETE FROM ${table} WHERE state <> 'waiting' AND keep_until < $1 RETURNING id`, [now]);
+    await this.#database.query(`DELETE FROM ${table} WHERE state <> 'waiting' AND keep_until < $1 RETURNING id`, [now]);
     return givenUp.map(({ title }) => title);
   }
 

@@ -18,7 +18,7 @@ import type { Target } from '../upstream/target.ts';
 import { ClientIdentification, namingOf } from '../usage/counting/identification.ts';
 
 // A version can reach its sunset without a reload, so the stages of all versions are checked at intervals.
-const stageCheckMs = 1000;
+const checkIntervalMs = 1000;
 
 export interface DataPlaneOptions {
   readonly clock?: Clock;
@@ -69,7 +69,7 @@ export class DataPlane {
       discovery: discovery?.(this, clock),
     };
     void this.restrict(restrictions);
-    this.#timer = setInterval(() => this.#check(), stageCheckMs).unref();
+    this.#timer = setInterval(() => this.#checkClockAndStages(), checkIntervalMs).unref();
   }
 
   get current(): Snapshot {
@@ -89,13 +89,13 @@ export class DataPlane {
   /** Replaces the snapshot in one assignment. Exchanges that started with the old snapshot keep it until they end. */
   apply(next: Snapshot): void {
     const { identification } = this;
-    const isSameIdentify = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
-    if (!isSameIdentify) this.#forgetKnown();
+    const hasSameIdentify = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
+    if (!hasSameIdentify) this.#forgetKnown();
     this.context.active = this.#activate(
       next,
-      isSameIdentify ? identification : new ClientIdentification(next.usage.identify, identification.salt),
+      hasSameIdentify ? identification : new ClientIdentification(next.usage.identify, identification.salt),
     );
-    this.#check();
+    this.#checkClockAndStages();
   }
 
   /** Identifies clients with another salt from now on. */
@@ -130,7 +130,7 @@ export class DataPlane {
   }
 
   report(): ServingReport {
-    return { versions: this.#versions(), workers: [{ pid: process.pid, since: this.#startedAt }] };
+    return { versions: this.#versionReports(), workers: [{ pid: process.pid, since: this.#startedAt }] };
   }
 
   close(): void {
@@ -146,13 +146,13 @@ export class DataPlane {
     return this.#forwards ? this.#registry.poolsFor(snapshot) : new Map();
   }
 
-  #check(): void {
+  #checkClockAndStages(): void {
     const { jump } = this.#clockWatch.measure();
     if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
     this.draining.endUnwanted(this.context.active, this.#clock.now());
   }
 
-  #versions(): VersionReport[] {
+  #versionReports(): VersionReport[] {
     const now = this.#clock.now();
     return [...this.uses].map(([name, use]) => {
       const targets = this.context.active.versions.get(name)?.pool.targets ?? [];

@@ -53,19 +53,19 @@ export interface Embedding {
 export function embed(config: string | object, settings: EmbeddingSettings): Embedding {
   const { discovery, forwards, reload = false, notice = () => {} } = settings;
   const { env } = process;
-  const file = typeof config === 'string' ? resolve(config) : undefined;
-  if (reload && file === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
+  const path = typeof config === 'string' ? resolve(config) : undefined;
+  if (reload && path === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
   // Taken before the file is loaded, so that an edit in between is noticed.
-  const digest = reload && file ? digestOf(readRoutes(file)) : undefined;
+  const digest = reload && path ? digestOf(readRoutes(path)) : undefined;
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
-  const reported = new Set<string>();
+  const reportedLines = new Set<string>();
   const prepare = (snapshot: Snapshot) => {
     if (forwards) requireUpstreams(snapshot, typeof config === 'string' ? config : undefined);
     for (const line of ignoredSections(snapshot, settings.ledger === true)) {
       // If the caller takes no notices, Node prints the line as a warning.
-      if (!reported.has(line)) (settings.notice ?? process.emitWarning)(line);
-      reported.add(line);
+      if (!reportedLines.has(line)) (settings.notice ?? process.emitWarning)(line);
+      reportedLines.add(line);
     }
     return withoutIgnored(discovery ? snapshot : withoutGuides(snapshot));
   };
@@ -75,11 +75,8 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const dataPlane = new DataPlane(firstSnapshot, { clock, discovery, forwards, salt });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
   const thread =
-    reload && typeof config === 'string' && file
-      ? new LoadThread(
-          { file: config, path: file, cwd: process.cwd(), env, forwards },
-          { snapshot: firstSnapshot, digest },
-        )
+    reload && typeof config === 'string' && path
+      ? new LoadThread({ file: config, path, cwd: process.cwd(), env, forwards }, { snapshot: firstSnapshot, digest })
       : undefined;
   const watched = thread && reloadOnEdits(dataPlane, thread, prepare, ledger, notice);
   let closed: Promise<void> | undefined;
@@ -112,14 +109,18 @@ class EmbeddedLedger {
 
   constructor(dataPlane: DataPlane, notice: (line: string) => void) {
     const { context, uses } = dataPlane;
-    const waiting: ExchangeRecord[] = [];
+    const waitingExchanges: ExchangeRecord[] = [];
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
-    context.recorder = { record: (exchange) => void (waiting.length < maxWaitingExchanges && waiting.push(exchange)) };
+    context.recorder = {
+      record: (exchange) => {
+        if (waitingExchanges.length < maxWaitingExchanges) waitingExchanges.push(exchange);
+      },
+    };
     this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
       dataPlane.resalt(ledger.salt);
       const telemetry = new Telemetry(dataPlane, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
       context.recorder = telemetry.recorder;
-      for (const exchange of waiting) telemetry.recorder.record(exchange);
+      for (const exchange of waitingExchanges) telemetry.recorder.record(exchange);
       const stopMaintenance = maintainLedger(ledger, clock, () => {
         dataPlane.resalt(ledger.salt);
         void telemetry.resalt();
@@ -172,7 +173,7 @@ function reloadOnEdits(
     apply: async (next) => {
       dataPlane.apply(next);
       await ledger?.applyCurrent(next);
-      follow(next);
+      watchFilesOf(next);
       return [];
     },
     readUsage: async () => versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now()),
@@ -180,6 +181,7 @@ function reloadOnEdits(
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {
     const outcome = await reloader.reload('file', content);
+    // The file was saved without a change. If this undid a rejected edit, it is reported.
     if (outcome.kind === 'unchanged' && !outcome.reverted) return;
     for (const line of outcomeLines(outcome)) notice(line);
   };
@@ -187,8 +189,8 @@ function reloadOnEdits(
     (content) => void onChange(content),
     () => thread.lastRead,
   );
-  const follow = (snapshot: Snapshot): void => watched.setFiles(thread.path, snapshot);
-  follow(dataPlane.current);
+  const watchFilesOf = (snapshot: Snapshot): void => watched.setFiles(thread.path, snapshot);
+  watchFilesOf(dataPlane.current);
   return watched;
 }
 
@@ -243,10 +245,12 @@ function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
-  const affected = snapshot.byMajor.filter(({ adapter, grease }) => adapter || grease);
-  const cleared = { adapter: undefined, grease: undefined };
-  const changed = new Map(affected.map((version) => [version.name, { ...version, ...cleared }]));
-  return { ...withVersions(snapshot, changed), telemetry: undefined, gateway };
+  const affectedVersions = snapshot.byMajor.filter(({ adapter, grease }) => adapter || grease);
+  const clearedSettings = { adapter: undefined, grease: undefined };
+  const clearedVersions = new Map(
+    affectedVersions.map((version) => [version.name, { ...version, ...clearedSettings }]),
+  );
+  return { ...withVersions(snapshot, clearedVersions), telemetry: undefined, gateway };
 }
 
 /** Without discovery, no path serves a guide, so no link may point to one. */

@@ -130,6 +130,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     load,
     peek: options.peek ?? (() => load()),
     apply: async (next) => {
+      // The exporter starts before the processes send spans, and ends after the last ones.
       if (next.telemetry) await configureExport(next);
       const unconfirmed = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
@@ -166,8 +167,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         await flush();
         return serving.report();
       };
-      const missing = await member.awaitCounts(versions, flushAndReport, member.question());
-      return member.gap(quiet) ?? missing.values().next().value;
+      const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.question());
+      return member.gap(quiet) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
     naming: ({ usage: { identify } }) => namingOf(identify, ledger?.salt ?? ''),
@@ -215,7 +216,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     ? rotateTicketKeys((keys) => void serving.rekey(keys), options.ticketKeysMs)
     : undefined;
   await configureShadow();
-  const stopMonitor = monitorStoppedVersions(serving, clock, notice);
+  const stopMonitor = monitorUnreachableVersions(serving, clock, notice);
   const stopMaintenance =
     ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
   void freezes.apply(serving.current);
@@ -250,6 +251,7 @@ async function warnOfAdapters(
   readUsage: ReloadSteps['readUsage'],
   notice: (line: string) => void,
 ): Promise<void> {
+  // Compared with no versions, each adapter of the snapshot begins.
   const adapters = beginningAdapters({ versions: new Map() }, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;
@@ -262,7 +264,7 @@ async function warnOfAdapters(
  * Reports when no target of a version can be reached, and when a target can be reached again. Returns a function that stops the
  * reports.
  */
-function monitorStoppedVersions(serving: Serving, clock: Clock, notice: (line: string) => void): () => void {
+function monitorUnreachableVersions(serving: Serving, clock: Clock, notice: (line: string) => void): () => void {
   /** The unreachable versions by name, each with whether it was stopped before it was retired. */
   let lastUnreachable = new Map<string, boolean>();
   const check = async (): Promise<void> => {

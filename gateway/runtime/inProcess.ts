@@ -34,7 +34,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { usage, restrictions, ownUsage, shadow } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
-  const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => files.onRecord(exchange));
+  const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => openFiles.onRecord(exchange));
   await telemetry.applyCurrent();
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {
@@ -53,7 +53,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     await telemetry.close();
     throw error;
   }
-  const files = new OpenFiles(listener, snapshot, notice);
+  const openFiles = new OpenFiles(listener, snapshot, notice);
   context.recorder = telemetry.recorder;
   const stopFollowing = followCertificate(listener, snapshot.gateway.tls, notice);
   return {
@@ -67,7 +67,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     apply: async (next) => {
       dataPlane.apply(next);
       adjustClientListener(listener, next);
-      files.adjust(next);
+      openFiles.adjust(next);
       await configureSampling();
       await telemetry.applyCurrent();
       return [];
@@ -75,8 +75,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     report: async (metrics) => {
       const report = { ...dataPlane.report(), unsent: telemetry.unsent() };
       if (!metrics) return report;
-      const values = [...ejectionsIn(report), ...(await telemetry.metrics())];
-      return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: values })) };
+      const metricValues = [...ejectionsIn(report), ...(await telemetry.metrics())];
+      return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: metricValues })) };
     },
     flush: async () => {
       await telemetry.flush();
@@ -111,14 +111,14 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       // The answers to interrupted requests leave before their connections are closed.
       await setImmediate();
       await closeListener(listener);
-      await allRecorded(context);
+      await awaitRecords(context);
       await telemetry.close();
     },
   };
 };
 
 /** Waits for the last records: connections report their end, and exchanges are recorded, after the listener has closed. */
-async function allRecorded(context: GatewayContext): Promise<void> {
+async function awaitRecords(context: GatewayContext): Promise<void> {
   const deadline = performance.now() + maxRecordingMs;
   while (context.unrecorded > 0 && performance.now() < deadline) await setImmediate();
 }

@@ -5,8 +5,8 @@ import { type BrownoutRecord, otherClients, type UsageBatch } from '../usage/usa
 import type { UsageSink } from './serving.ts';
 
 // Heartbeats are written even without requests, so that the ledger shows when the gateway was not running.
-const heartbeatMs = 5000;
-const maintenanceMs = 3_600_000;
+const heartbeatIntervalMs = 5000;
+const maintenanceIntervalMs = 3_600_000;
 
 /** Schedules heartbeat and hourly maintenance. `onSalt` is called when the salt has changed. Returns a function that stops both. */
 export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
@@ -18,15 +18,15 @@ export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () 
     onSalt();
   };
   const timers = [
-    setInterval(beat, heartbeatMs).unref(),
-    setInterval(() => ledger.maintain(clock.now()), maintenanceMs).unref(),
+    setInterval(beat, heartbeatIntervalMs).unref(),
+    setInterval(() => ledger.maintain(clock.now()), maintenanceIntervalMs).unref(),
   ];
   return () => {
     for (const timer of timers) clearInterval(timer);
   };
 }
 
-/** In a fleet, counts also wait in the file until the shared store has them. */
+/** The settings of the ledger. In a fleet, also how many bytes of counts may wait for the shared store. */
 export function ledgerSettingsOf({ usage, fleet }: Snapshot): LedgerSettings {
   return fleet ? { ...usage, spool: fleet.spool } : usage;
 }
@@ -47,7 +47,10 @@ export function sinkOf(
   };
 }
 
-/** Counts clients with a tag as "other clients". With a tag of an earlier salt, a client would be counted as a second one. */
+/**
+ * Counts clients with a tag, such as `x-api-key:#4f2a91c07be05d3a`, as "other clients". With a tag of an earlier salt, a client would
+ * be counted as a second one.
+ */
 function withoutTags(batch: UsageBatch): UsageBatch {
   return batch.map((row) => (row.client.includes(':#') ? { ...row, client: otherClients } : row));
 }

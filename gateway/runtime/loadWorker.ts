@@ -10,12 +10,13 @@ import { withAdapters } from './adapterCheck.ts';
 
 // The entry point of the thread that loads a routes.yaml. It keeps the contracts that it has parsed.
 
-const parsed = new ParsedContracts((file) => send({ kind: 'parsing', file }));
+const parsedContracts = new ParsedContracts((file) => send({ kind: 'parsing', file }));
 
 parentPort?.on('message', (request: LoadRequest) => void load(request));
 
 async function load({ options: { file, path, ...parseOptions }, text, before }: LoadRequest): Promise<void> {
-  if (before) parsed.add(fromPlain(before));
+  // A new thread gets the snapshot that was loaded last, so that it does not parse unchanged contracts again.
+  if (before) parsedContracts.add(fromPlain(before));
   let bytes: string | Uint8Array;
   try {
     bytes = text ?? readRoutes(path);
@@ -25,9 +26,11 @@ async function load({ options: { file, path, ...parseOptions }, text, before }: 
     const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
     return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
   }
-  const { snapshot, faults } = await withAdapters(parseConfig(bytes, file, { ...parseOptions, parsed }));
-  const plain = snapshot && toPlain(snapshot);
-  send({ kind: 'done', digest: digestOf(bytes), snapshot: plain, faults, unreadable: undefined });
+  const { snapshot, faults } = await withAdapters(
+    parseConfig(bytes, file, { ...parseOptions, parsed: parsedContracts }),
+  );
+  const plainSnapshot = snapshot && toPlain(snapshot);
+  send({ kind: 'done', digest: digestOf(bytes), snapshot: plainSnapshot, faults, unreadable: undefined });
 }
 
 function send(message: LoadReply): void {

@@ -35,7 +35,7 @@ export class OpenFiles {
     this.#listener.maxConnections = Math.max(1, available - forBackends);
   }
 
-  /** Notices requests that failed because no connection to a backend could be opened. */
+  /** Reports requests that failed because no connection to a backend could be opened. */
   onRecord({ problem, cause }: ExchangeRecord): void {
     if (problem === 'OVERLOADED' && cause?.includes('MFILE')) this.#onExhausted(cause);
   }

@@ -230,7 +230,7 @@ export async function versionUsage(
     isFlushed = await serving.flush();
     return serving.report();
   };
-  const missing = await fleet?.awaitCounts(ending, flushAndReport, fleet.question());
+  const reasonsOfMissingCalls = await fleet?.awaitCounts(ending, flushAndReport, fleet.question());
   const { versions } = await flushAndReport();
   const since = now - snapshot.guard.quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
@@ -243,7 +243,8 @@ export async function versionUsage(
       problem: message,
     }));
   const problem = answer?.problem;
-  const isComplete = isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
+  const isLedgerComplete =
+    isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
   const useInLedger = new Map(answer?.versions.map((row) => [row.version, row]));
   return {
     lastCalled: (name) => {
@@ -252,10 +253,10 @@ export async function versionUsage(
       if ((reported?.inFlight ?? 0) + (fleet?.loadElsewhere(name).in_flight ?? 0) > 0) return now;
       const last = useInLedger.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
-      const lastCallTimes = isComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
+      const lastCallTimes = isLedgerComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
       // A time in the future was recorded before the clock was set back. The ledger changes such times to the present.
-      const times = lastCallTimes.filter((at): at is number => at !== undefined && at <= now + maxAfterNowMs);
-      return times.length === 0 ? undefined : Math.max(...times);
+      const plausibleTimes = lastCallTimes.filter((at): at is number => at !== undefined && at <= now + maxAfterNowMs);
+      return plausibleTimes.length === 0 ? undefined : Math.max(...plausibleTimes);
     },
     clients: (name) => useInLedger.get(name)?.clients,
     newClients: (name) => answer?.newClients.get(name),
@@ -266,6 +267,6 @@ export async function versionUsage(
     },
     // `problem`: the query may notice earlier than the next heartbeat that the store is lost. Then it is not known which calls
     // the other gateways have received.
-    gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? missing?.get(name)),
+    gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
   };
 }

@@ -15,9 +15,9 @@ import type { ServeOptions } from './serving.ts';
 // A crash loses at most the usage counts of this time.
 const flushIntervalMs = 5000;
 // How many open requests are counted in one turn of the event loop. Counting these takes about a millisecond.
-const sliceSize = 500;
+const requestsPerSlice = 500;
 // When there are this many rows, they are passed on at once. Copying a message of this many rows takes a few milliseconds.
-const maxRows = 2_000;
+const maxUnsentRows = 2_000;
 
 /** Holds the current snapshot, and the identification of clients by its settings. */
 export interface TelemetrySource {
@@ -42,7 +42,7 @@ export class Telemetry {
   /** Undefined until `telemetry` is first set. */
   #otlp: OtlpRecorder | undefined;
   /** All calls that ended before this time were passed on, epoch ms. */
-  #passedOnAt: number;
+  #passedOnUntil: number;
   readonly #timer: NodeJS.Timeout | undefined;
   // After a reload, this stays the base path of the previous snapshot until the exchanges that ended with it are recorded.
   #basePath: string;
@@ -61,7 +61,7 @@ export class Telemetry {
     const { usage: settings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
-    this.#passedOnAt = clock.now();
+    this.#passedOnUntil = clock.now();
     this.#uses = uses;
     this.#onRecord = onRecord;
     this.#basePath = gateway.basePath;
@@ -88,10 +88,10 @@ export class Telemetry {
     ];
   }
 
-  /** For each version with counts that were not passed on yet: no such call ended before this time, epoch ms. */
+  /** Version → epoch ms, for each version with calls that were not passed on yet. None of these calls ended before this time. */
   unsent(): Readonly<Record<string, number>> {
     this.#batches.flush();
-    return Object.fromEntries([...(this.#collector?.versions ?? [])].map((version) => [version, this.#passedOnAt]));
+    return Object.fromEntries([...(this.#collector?.versions ?? [])].map((version) => [version, this.#passedOnUntil]));
   }
 
   /** Applies the settings of the current snapshot. */
@@ -105,13 +105,13 @@ export class Telemetry {
 
   /** Passes on all counts. Open requests are counted in slices, because there may be thousands of streams. */
   async flush(): Promise<void> {
-    let leftInSlice = sliceSize;
+    let leftInSlice = requestsPerSlice;
     for (const { inFlight } of this.#uses.values()) {
       for (const request of inFlight) {
         this.#countOpen(request);
         leftInSlice -= 1;
         if (leftInSlice > 0) continue;
-        leftInSlice = sliceSize;
+        leftInSlice = requestsPerSlice;
         this.#batches.flush();
         this.#passOnIfMany(this.#clock.now());
         await setImmediate();
@@ -156,7 +156,7 @@ export class Telemetry {
     this.#passOnIfMany(exchange.endedAt);
   }
 
-  /** Skipped if nothing has changed, because `configure` clears the tracked clients. */
+  /** Does nothing if no setting has changed, because `configure` clears the tracked clients. */
   #configureCollector(): void {
     const { current, identification } = this.#source;
     const key = JSON.stringify(current.usage);
@@ -175,14 +175,14 @@ export class Telemetry {
   }
 
   #passOnIfMany(until: number): void {
-    if (this.#collector && this.#collector.size >= maxRows) this.#passOn(until);
+    if (this.#collector && this.#collector.size >= maxUnsentRows) this.#passOn(until);
   }
 
   /** `until`: all calls that ended before this time are counted, epoch ms. */
   #passOn(until: number): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usage?.take(batch, this.#identification.salt, this.#passedOnAt);
-    this.#passedOnAt = until;
+    if (batch.length > 0) this.#usage?.take(batch, this.#identification.salt, this.#passedOnUntil);
+    this.#passedOnUntil = until;
   }
 
   /**

@@ -41,21 +41,22 @@ class Worker {
   #serving: Serving | undefined;
   /** Updates that arrived before this process serves. They are at least as new as the restrictions in the `serve` request. */
   #earlyRestrictions: RestrictionUpdate = {};
+  /** The salt that the primary sent last. */
   #salt = '';
   /** The questions that the primary has not answered, by number. `SelfService` limits how many wait. */
   readonly #questions = new Map<number, (answer: OwnUsageAnswer) => void>();
-  #lastQuestion = 0;
+  #lastQuestionNumber = 0;
   /** The listening socket, if this worker has opened it, until it is sent to the primary. */
-  #opened: SendHandle;
+  #openedSocket: SendHandle;
 
   async onRequest(request: WorkerRequest, handle: SendHandle): Promise<void> {
     const { number } = request;
     try {
       const answer = await this.#answer(request, handle);
       // Another request may be answered while the listener is being opened. Only the reply to `serve` sends the socket.
-      const opened = request.kind === 'serve' ? this.#opened : undefined;
-      await send({ kind: 'reply', number, ...answer }, opened);
-      if (opened) this.#opened = undefined;
+      const openedSocket = request.kind === 'serve' ? this.#openedSocket : undefined;
+      await send({ kind: 'reply', number, ...answer }, openedSocket);
+      if (openedSocket) this.#openedSocket = undefined;
     } catch (error) {
       await send({ kind: 'reply', number, error: wireError(error) });
     }
@@ -66,16 +67,16 @@ class Worker {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
       const take: UsageSink['take'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });
-      const usage = request.salt === undefined ? undefined : this.#sink(request.salt, take);
+      const usage = request.salt === undefined ? undefined : this.#usageSink(request.salt, take);
       const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
       const shadow: ServeOptions['shadow'] = (batch) => send({ kind: 'shadow', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {
         await listenOn(handle, server, address);
-        if (handle === undefined) this.#opened = handleOf(server);
+        if (handle === undefined) this.#openedSocket = handleOf(server);
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
       const options = { clock: systemClock, notice, usage, otlp, shadow, logs: true, listen, ticketKeys };
-      const ownUsage = usage && ((client: string) => this.#ask(client));
+      const ownUsage = usage && ((client: string) => this.#askOwnUsage(client));
       const snapshot = await fromPlainInSlices(request.snapshot);
       const restrictions = { ...request.restrictions, ...this.#earlyRestrictions };
       const serving = await serveInProcess(snapshot, { ...options, ownUsage, restrictions });
@@ -116,15 +117,15 @@ class Worker {
     return { done: true };
   }
 
-  #ask(client: string): Promise<OwnUsageAnswer> {
+  #askOwnUsage(client: string): Promise<OwnUsageAnswer> {
     const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
-    this.#lastQuestion += 1;
-    this.#questions.set(this.#lastQuestion, resolve);
-    void send({ kind: 'question', question: this.#lastQuestion, client });
+    this.#lastQuestionNumber += 1;
+    this.#questions.set(this.#lastQuestionNumber, resolve);
+    void send({ kind: 'question', question: this.#lastQuestionNumber, client });
     return promise;
   }
 
-  #sink(salt: string, take: UsageSink['take']): UsageSink {
+  #usageSink(salt: string, take: UsageSink['take']): UsageSink {
     this.#salt = salt;
     const currentSalt = (): string => this.#salt;
     return {

@@ -32,7 +32,8 @@ interface PendingRequest {
 const exitTimeoutMs = 2000;
 // How long a worker may take to answer a request that needs no waiting.
 const answerTimeoutMs = 5000;
-// Short, because an operator waits for the result. The last counts of a slow worker may be missing.
+// How long a worker may take to send its counts. Short, because an operator waits for them. The last counts of a slow worker may
+// be missing.
 const flushTimeoutMs = 1000;
 // How long a new worker may take until it serves.
 const startTimeoutMs = 60_000;
@@ -42,7 +43,7 @@ const maxIntervalsWithoutAnswer = 3;
  * The answers of an unresponsive worker to these requests are not awaited. When the worker recovers, it carries out the requests
  * that were sent.
  */
-const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
+const kindsNotAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
   'report',
   'apply',
   'resalt',
@@ -53,6 +54,7 @@ const notAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
 
 /** Controls one worker process from the primary. */
 export class WorkerHandle {
+  /** When the process was started, epoch ms. */
   readonly since: number;
   /** Resolves with the port of the worker once the worker serves. */
   readonly started: Promise<number>;
@@ -67,12 +69,12 @@ export class WorkerHandle {
   readonly #pending = new Map<number, PendingRequest>();
   #lastNumber = 0;
   /** When the unanswered heartbeat was sent, epoch ms. */
-  #heartbeatSent: number | undefined;
+  #heartbeatSentAt: number | undefined;
   #intervalsWithoutAnswer = 0;
   #lastVersions: ServingReport['versions'] = [];
   #hasDrained = false;
 
-  /** `socket`: undefined if this worker opens it. `sharedState`: called when the worker begins to serve. */
+  /** `socket`: undefined if this worker opens it. `sharedState`: called just before the worker is asked to serve. */
   constructor(
     snapshot: Snapshot,
     options: ServeOptions,
@@ -93,7 +95,7 @@ export class WorkerHandle {
         else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
         else if (message.kind === 'otlp') void otlp?.(message.batch);
         else if (message.kind === 'shadow') void shadow?.(message.batch);
-        else if (message.kind === 'question') void this.#answer(message);
+        else if (message.kind === 'question') void this.#answerQuestion(message);
         else if (message.kind === 'reply') {
           this.socket ??= handle;
           this.#onReply(message);
@@ -118,7 +120,7 @@ export class WorkerHandle {
     await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerTimeoutMs);
   }
 
-  async #answer({ question, client }: WorkerQuestion): Promise<void> {
+  async #answerQuestion({ question, client }: WorkerQuestion): Promise<void> {
     const answer = (await this.#options.ownUsage?.(client).catch(() => undefined)) ?? { kind: 'failed' };
     // If the worker does not confirm the answer, it has exited, or it has already told the client that there is no answer.
     await this.#request({ kind: 'ownUsage', question, answer }, answerTimeoutMs).catch(() => {});
@@ -171,12 +173,12 @@ export class WorkerHandle {
    */
   heartbeat(): number {
     if (!this.#canReport) return 0;
-    if (this.#heartbeatSent !== undefined) {
+    if (this.#heartbeatSentAt !== undefined) {
       this.#intervalsWithoutAnswer += 1;
-      if (this.#intervalsWithoutAnswer === maxIntervalsWithoutAnswer) this.#becomeUnresponsive(this.#heartbeatSent);
+      if (this.#intervalsWithoutAnswer === maxIntervalsWithoutAnswer) this.#markUnresponsive(this.#heartbeatSentAt);
       return this.#intervalsWithoutAnswer;
     }
-    this.#heartbeatSent = this.#options.clock.now();
+    this.#heartbeatSentAt = this.#options.clock.now();
     this.#request({ kind: 'heartbeat' }).then(
       (reply) => this.#onHeartbeat(reportIn(reply)),
       () => {},
@@ -222,23 +224,23 @@ export class WorkerHandle {
     return 'port' in reply ? reply.port : 0;
   }
 
-  #becomeUnresponsive(since: number): void {
+  #markUnresponsive(since: number): void {
     this.unresponsiveSince = since;
-    this.#options.notice(`worker ${this.pid} is unresponsive: ${this.#noAnswer}`);
+    this.#options.notice(`worker ${this.pid} is unresponsive: ${this.#noAnswerText}`);
     for (const { kind, reject } of [...this.#pending.values()])
-      if (notAwaited.has(kind)) reject(new Error(this.#noAnswer));
+      if (kindsNotAwaited.has(kind)) reject(new Error(this.#noAnswerText));
   }
 
   #onHeartbeat({ versions }: ServingReport): void {
     this.#lastVersions = versions;
-    this.#heartbeatSent = undefined;
+    this.#heartbeatSentAt = undefined;
     this.#intervalsWithoutAnswer = 0;
     if (this.unresponsiveSince === undefined) return;
     this.unresponsiveSince = undefined;
     this.#options.notice(`worker ${this.pid} answers again`);
   }
 
-  get #noAnswer(): string {
+  get #noAnswerText(): string {
     return `no answer since ${new Date(this.unresponsiveSince ?? 0).toISOString()}`;
   }
 
@@ -246,12 +248,12 @@ export class WorkerHandle {
   #request(request: WithoutNumber<WorkerRequest>, ms?: number, handle?: SendHandle): Promise<WorkerReply> {
     const isUnresponsive = this.unresponsiveSince !== undefined;
     // A late report is useless, and requests to a worker that does not answer would pile up.
-    if (isUnresponsive && request.kind === 'report') return Promise.reject(new Error(this.#noAnswer));
+    if (isUnresponsive && request.kind === 'report') return Promise.reject(new Error(this.#noAnswerText));
     this.#lastNumber += 1;
     const number = this.#lastNumber;
     return new Promise((resolve, reject) => {
-      const late = new Error(`no answer within ${(ms ?? 0) / 1000} s`);
-      const timer = ms === undefined ? undefined : setTimeout(() => settle(() => reject(late)), ms);
+      const timeoutError = new Error(`no answer within ${(ms ?? 0) / 1000} s`);
+      const timer = ms === undefined ? undefined : setTimeout(() => settle(() => reject(timeoutError)), ms);
       const settle = (end: () => void): void => {
         clearTimeout(timer);
         this.#pending.delete(number);
@@ -262,9 +264,12 @@ export class WorkerHandle {
         resolve: (reply) => settle(() => resolve(reply)),
         reject: (error) => settle(() => reject(error)),
       });
-      const onSent = (error: Error | null): void => void (error && this.#pending.get(number)?.reject(error));
+      const onSent = (error: Error | null): void => {
+        if (error) this.#pending.get(number)?.reject(error);
+      };
       this.#worker.process.send({ number, ...request }, handle, undefined, onSent);
-      if (isUnresponsive && notAwaited.has(request.kind)) this.#pending.get(number)?.reject(new Error(this.#noAnswer));
+      if (isUnresponsive && kindsNotAwaited.has(request.kind))
+        this.#pending.get(number)?.reject(new Error(this.#noAnswerText));
     });
   }
 

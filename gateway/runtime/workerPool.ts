@@ -24,13 +24,13 @@ export class WorkerPool implements Serving {
   readonly #totals = new WorkerTotals();
   #ticketKeys = newTicketKeys();
   /** The listener settings of the start. All workers use them, also after a reload. A reload changes only `tls.hsts`. */
-  readonly #listener: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
+  readonly #listenerSettings: Pick<Snapshot['gateway'], 'listen' | 'tls'>;
   /**
    * The listening socket of all workers. The first worker opens it. From then on the primary holds it without accepting:
    * while no worker runs, the kernel queues connections instead of refusing them.
    */
   #socket: Promise<SendHandle> | undefined;
-  #heartbeat: NodeJS.Timeout | undefined;
+  #heartbeatTimer: NodeJS.Timeout | undefined;
   #current: Snapshot;
   #restrictions: ServeOptions['restrictions'];
   #isEnding = false;
@@ -40,7 +40,7 @@ export class WorkerPool implements Serving {
 
   constructor(snapshot: Snapshot, options: ServeOptions) {
     const { listen, tls } = snapshot.gateway;
-    this.#listener = { listen, tls };
+    this.#listenerSettings = { listen, tls };
     this.#current = snapshot;
     this.#options = options;
     this.#restrictions = options.restrictions;
@@ -68,7 +68,7 @@ export class WorkerPool implements Serving {
       throw error;
     }
     for (const worker of initialWorkers) this.#replaceOnExit(worker);
-    this.#heartbeat = setInterval(() => this.#sendHeartbeats(), heartbeatIntervalMs).unref();
+    this.#heartbeatTimer = setInterval(() => this.#sendHeartbeats(), heartbeatIntervalMs).unref();
   }
 
   async apply(snapshot: Snapshot): Promise<readonly string[]> {
@@ -146,7 +146,7 @@ export class WorkerPool implements Serving {
   /** After this, connections are refused as soon as no worker listens. */
   async #closeSocket(): Promise<void> {
     this.#isEnding = true;
-    clearInterval(this.#heartbeat);
+    clearInterval(this.#heartbeatTimer);
     const socket = await this.#socket?.catch(() => undefined);
     this.#socket = undefined;
     if (socket && 'close' in socket) socket.close();
@@ -155,7 +155,7 @@ export class WorkerPool implements Serving {
   /** The current snapshot with the listener of the start, because all workers share one socket and one certificate. */
   #snapshotForWorkers(): Snapshot {
     const { gateway } = this.#current;
-    const { listen, tls } = this.#listener;
+    const { listen, tls } = this.#listenerSettings;
     const hsts = gateway.tls?.hsts === true;
     return { ...this.#current, gateway: { ...gateway, listen, tls: tls && { ...tls, hsts } } };
   }
@@ -180,7 +180,8 @@ export class WorkerPool implements Serving {
       await this.#replaceRunning(worker);
     } catch (error) {
       this.#options.notice(`worker ${worker.pid} is not replaced yet: ${(error as Error).message}`);
-      await sleep(this.#backOff.after(0), undefined, { ref: false });
+      // An uptime of 0: the failed start counts as a quick exit.
+      await sleep(this.#backOff.delayAfter(0), undefined, { ref: false });
     } finally {
       this.#isReplacing = false;
     }
@@ -192,16 +193,16 @@ export class WorkerPool implements Serving {
     if (this.#isEnding || !this.#workers.has(old)) return;
     // If the old worker exits before its successor serves, no second successor is needed.
     this.#leaving.add(old);
-    const next = this.#startWorker();
+    const successor = this.#startWorker();
     try {
-      await next.started;
+      await successor.started;
     } catch (error) {
-      await next.end(0);
+      await successor.end(0);
       if (this.#workers.has(old)) this.#leaving.delete(old);
       else this.#replaceExited(old);
       throw error;
     }
-    this.#replaceOnExit(next);
+    this.#replaceOnExit(successor);
     if (this.#isEnding) return;
     if (old.unresponsiveSince === undefined) await this.#drainWorker(old, this.#current.gateway.drain);
     else await this.#killUnresponsive(old, old.unresponsiveSince);
@@ -243,15 +244,15 @@ export class WorkerPool implements Serving {
   #replaceExited(worker: WorkerHandle): void {
     if (this.#isEnding) return;
     const { clock, notice } = this.#options;
-    const delay = this.#backOff.after(clock.now() - worker.since);
+    const delay = this.#backOff.delayAfter(clock.now() - worker.since);
     notice(`worker ${worker.pid} has died and is replaced${delay === 0 ? '' : ` in ${delay} ms`}`);
     setTimeout(() => {
       if (this.#isEnding) return;
-      const next = this.#startWorker();
-      this.#replaceOnExit(next);
-      next.started.catch((error: Error) => {
-        notice(`worker ${next.pid} cannot serve: ${error.message}`);
-        void next.end(0);
+      const successor = this.#startWorker();
+      this.#replaceOnExit(successor);
+      successor.started.catch((error: Error) => {
+        notice(`worker ${successor.pid} cannot serve: ${error.message}`);
+        void successor.end(0);
       });
     }, delay).unref();
   }
@@ -267,7 +268,7 @@ export class BackOff {
   #quickExits = 0;
 
   /** The delay in ms after the exit of a worker that ran for `uptimeMs`. */
-  after(uptimeMs: number): number {
+  delayAfter(uptimeMs: number): number {
     this.#quickExits = uptimeMs >= stableMs ? 0 : this.#quickExits + 1;
     return this.#quickExits === 0 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (this.#quickExits - 1));
   }

@@ -3,7 +3,7 @@ import { mergeReports, type ServingReport, type WorkerReport } from '../observab
 
 // The metrics of this many absent processes are kept separately, because a worker that only missed a request comes back. The
 // metrics of older processes are merged.
-const maxSeparate = 32;
+const maxSeparateProcesses = 32;
 
 /**
  * The totals of all workers since the start, including those that ended. A counter that falls would look to Prometheus like
@@ -12,6 +12,7 @@ const maxSeparate = 32;
 export class WorkerTotals {
   /** The last metrics of each process, by the key that `keyOf` makes. */
   readonly #lastMetrics = new Map<string, readonly MetricValues[]>();
+  /** The sum of the metrics of absent processes that are no longer kept separately. */
   #mergedMetrics: Promise<readonly MetricValues[]> = Promise.resolve([]);
   // The part of all reports so far that stays valid, such as when each version last had a request in flight.
   #past: ServingReport = { versions: [], workers: [] };
@@ -47,15 +48,15 @@ export class WorkerTotals {
   async #absent(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
     const keys = new Set(present.map(keyOf));
     const absent = [...this.#lastMetrics].filter(([key]) => !keys.has(key));
-    const old = absent.splice(0, Math.max(0, absent.length - maxSeparate));
-    if (old.length > 0) {
+    const oldestAbsent = absent.splice(0, Math.max(0, absent.length - maxSeparateProcesses));
+    if (oldestAbsent.length > 0) {
       // Deleted before the first await, so that only one of two concurrent calls merges a process.
-      for (const [key] of old) this.#lastMetrics.delete(key);
-      const parts = old.map(([, metrics]) => cumulative(metrics));
-      this.#mergedMetrics = this.#mergedMetrics.then((merged) => aggregated([merged, ...parts]));
+      for (const [key] of oldestAbsent) this.#lastMetrics.delete(key);
+      const metricsToMerge = oldestAbsent.map(([, metrics]) => cumulative(metrics));
+      this.#mergedMetrics = this.#mergedMetrics.then((merged) => aggregated([merged, ...metricsToMerge]));
     }
-    const parts = absent.map(([, metrics]) => cumulative(metrics));
-    return [...parts, await this.#mergedMetrics];
+    const separateMetrics = absent.map(([, metrics]) => cumulative(metrics));
+    return [...separateMetrics, await this.#mergedMetrics];
   }
 }
 

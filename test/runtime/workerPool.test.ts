@@ -164,11 +164,11 @@ describe('the delay before a worker that died is replaced', () => {
     ['starts again after a long life', [50, 50, 10_000, 50], [100, 200, 0, 100]],
   ])('%s', (_name, lives, expected) => {
     const backOff = new BackOff();
-    expect(lives.map((lived) => backOff.after(lived))).toEqual(expected);
+    expect(lives.map((lived) => backOff.delayAfter(lived))).toEqual(expected);
   });
 
   it('is at most ten seconds', () => {
     const backOff = new BackOff();
-    expect(Array.from({ length: 12 }, () => backOff.after(50)).at(-1)).toBe(10_000);
+    expect(Array.from({ length: 12 }, () => backOff.delayAfter(50)).at(-1)).toBe(10_000);
   });
 });
