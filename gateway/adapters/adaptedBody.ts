@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
-import { hasRespelledNumber, parseKeepingNumbers } from './exactJson.ts';
+import { mustKeepNumbers, parseKeepingNumbers } from './exactJson.ts';
 import { schemaRegExp } from './patternTexts.ts';
 import { AdaptationError } from './transform.ts';
 
@@ -81,7 +81,7 @@ export function changeBody(body: BodyBytes, { transform, isEmpty, findViolation 
   const hasMark = bytes?.[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const text = bytes ? bytes.toString('utf8', hasMark ? 3 : 0) : (body as string);
   try {
-    const keepsNumbers = hasRespelledNumber(text);
+    const keepsNumbers = mustKeepNumbers(text);
     const value = transform(keepsNumbers ? parseKeepingNumbers(text) : (JSON.parse(text) as JsonValue));
     const adapted = JSON.stringify(value);
     const pointer = findViolation && confirmedViolation(value, adapted, keepsNumbers, findViolation);
@@ -113,8 +113,9 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * The pointer to a violation. A number whose text is kept (`JSON.rawJSON`) is an object, which a validator rejects. So the
- * validator gets the value that is parsed from `text`.
+ * The pointer to a violation of the adapted body; undefined if there is none. `value` is checked first, because to parse `text`
+ * takes longer. But a number whose text is kept (`JSON.rawJSON`) is an object in `value`, which the validator rejects. So the
+ * value that is parsed from `text` decides if `value` may have such numbers or seems to violate the contract.
  */
 function confirmedViolation(
   value: JsonValue,
@@ -122,7 +123,7 @@ function confirmedViolation(
   keepsNumbers: boolean,
   findViolation: FindViolation,
 ): string | undefined {
-  // A conversion may also have kept the text of a number, so a violation is confirmed with the parsed value.
+  // Without `keepsNumbers`, `value` may still have such a number: a conversion may have kept its text.
   const mayBeViolated = keepsNumbers || findViolation(value) !== undefined;
   return mayBeViolated ? findViolation(JSON.parse(text)) : undefined;
 }

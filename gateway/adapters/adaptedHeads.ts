@@ -174,7 +174,7 @@ export class AdaptedReferences implements Rewriting {
     this.#ownRoot = `${basePath}/${version}`;
     this.#otherRoot = `${basePath}/${from}`;
     const routes = adapter.routes.flatMap((route): [string, CompiledRoute][] => {
-      const template = route.templateForReferences;
+      const template = route.templateForUrls;
       return template === undefined ? [] : [[template, route]];
     });
     // A URL is usually fetched, so a GET route is preferred to others with the same path.

@@ -82,8 +82,8 @@ function isInvalidPattern({ kind, name, old }: Change): boolean {
 }
 
 /**
- * Whether a difference does not matter here. Both contracts need not declare the same errors, and limits are checked with
- * generated values.
+ * Whether a difference does not matter here. A contract need not declare every error that the other one declares. A limit that
+ * is neither wider nor narrower, such as another pattern, is checked with generated values instead (`verify.ts`).
  */
 function isIrrelevant(change: Change, steps: readonly PathStep[]): boolean {
   const headerName = change.kind === 'header' ? change.name : steps.find((step) => step.kind === 'header')?.name;

@@ -101,10 +101,10 @@ export class CompiledRoute {
   }
 
   /**
-   * The path template of the other version, with the parameter names of the adapted version. Undefined: an operation changes more
-   * than a name, so a path of the other version cannot be mapped back.
+   * The path template of the other version, with the parameter names of the adapted version. With it, URLs in response headers
+   * are mapped to the adapted version. Undefined: an operation changes more than a name, so a path cannot be mapped back.
    */
-  get templateForReferences(): string | undefined {
+  get templateForUrls(): string | undefined {
     const renames = renamesIn(this.settings.request.path);
     const originalNames = renames && new Map([...renames].map(([from, to]) => [to, from]));
     return originalNames && withRenamedParameters(this.settings.to.path, originalNames);

@@ -25,7 +25,10 @@ const firstSecond = -62_167_219_200;
 const lastSecond = 253_402_300_799;
 const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
-/** The schema of the values of a branch after a conversion. The branch does not allow null. */
+/**
+ * The schema of the values of a branch after a conversion. A branch is one alternative of a schema (`branchesOf`). It does not allow
+ * null here.
+ */
 export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
   const { to } = conversion;
   const types = typesOf(branch);
@@ -125,7 +128,7 @@ function rangeOfBranch({
 const integerPattern = '^-?(0|[1-9][0-9]*)$';
 const decimalPattern = '^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$';
 
-/** The `maxLength` of the text of a number of a branch with `decimals` decimals. Empty: the text may be of any length. */
+/** The `maxLength` for the numbers of a branch, written with `decimals` decimals. Empty: the text may be of any length. */
 function maxLengthOf(branch: PlainSchema, decimals: number): { readonly maxLength?: number } {
   const range = rangeOfBranch(branch);
   if (!range.every((limit) => Math.abs(limit) < 1e15)) return {};

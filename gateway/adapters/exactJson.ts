@@ -20,11 +20,11 @@ const respelled = /[[:,\s]-?\d+(?:\.\d*0(?!\d)|(?:\.\d+)?[eE])|[[:,\s]-?(?:\d\.?
  * 12345678901234567890 and 9.50 stay as they are. @throws SyntaxError
  */
 export function parseExact(text: string): JsonValue {
-  return hasRespelledNumber(text) ? parseKeepingNumbers(text) : (JSON.parse(text) as JsonValue);
+  return mustKeepNumbers(text) ? parseKeepingNumbers(text) : (JSON.parse(text) as JsonValue);
 }
 
-/** Whether JSON may have a number that JSON.stringify would write differently after JSON.parse. */
-export function hasRespelledNumber(text: string): boolean {
+/** Whether JSON may have a number that JSON.stringify would write differently after JSON.parse. Then its text must be kept. */
+export function mustKeepNumbers(text: string): boolean {
   return suspicious.test(text) && respelled.test(text);
 }
 

@@ -6,7 +6,7 @@ import { TrafficSamples } from '../observability/recentTraffic.ts';
 import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
-import { admission, guard, singleHost, TokenAttempts, trustProxies } from './guard.ts';
+import { accessCheck, guard, singleHost, TokenAttempts, trustProxies } from './guard.ts';
 import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
@@ -40,7 +40,7 @@ export function createAdmin(
   app.use(probeRoutes(readiness));
   const sessions = new Sessions();
   const attempts = new TokenAttempts();
-  const admits = admission(source, sessions, attempts, clock);
+  const admits = accessCheck(source, sessions, attempts, clock);
   const context: AdminContext = {
     source,
     operations,

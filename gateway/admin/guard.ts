@@ -18,7 +18,7 @@ export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefin
  * Neither check detects a proxy on this machine that sends a loopback name as Host. So if a token is set, every request
  * needs it, unless `admin_loopback` is open.
  */
-export function admission(
+export function accessCheck(
   source: { readonly current: Snapshot },
   sessions: Sessions,
   attempts: TokenAttempts,

@@ -135,7 +135,7 @@ export class LoadThread {
     }
     const parsed: string[] = [];
     const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
-    // The link may now lead to an older file, but `revised` must not decrease.
+    // `revised`, the time of the last change, must not decrease, even if the link now leads to an older file.
     const revised = Math.max(plain?.revised ?? 0, this.#before.revised);
     const snapshot = plain && (await fromPlainInSlices({ ...plain, revised }, this.#before));
     if (!isPreview) {

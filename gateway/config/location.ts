@@ -44,18 +44,18 @@ function linkTargetOf(path: string): string | undefined {
  * see such an edit. `file`: the name of the routes.yaml in the warning; `path`: the same file, absolute.
  */
 export function replacedLink(file: string, path: string): Fault | undefined {
-  const isTarget = basename(dirname(path)) === 'config';
-  const [root, shownRoot] = isTarget
+  const isPathOfTarget = basename(dirname(path)) === 'config';
+  const [root, shownRoot] = isPathOfTarget
     ? [dirname(dirname(path)), join(dirname(file), '..')]
     : [dirname(path), dirname(file)];
   if (basename(path) !== 'routes.yaml') return undefined;
-  const edited = statsOfRegularFile(join(root, 'routes.yaml'));
-  const original = statsOfRegularFile(join(root, 'config', 'routes.yaml'));
-  if (!edited || !original) return undefined;
+  const replacement = statsOfRegularFile(join(root, 'routes.yaml'));
+  const targetStats = statsOfRegularFile(join(root, 'config', 'routes.yaml'));
+  if (!replacement || !targetStats) return undefined;
   const [link, target] = [join(shownRoot, 'routes.yaml'), join(shownRoot, 'config', 'routes.yaml')];
   const command = `mv ${shellQuoted(link)} ${shellQuoted(target)} && ln -s config/routes.yaml ${shellQuoted(link)}`;
-  const isNewer = original.mtimeMs > edited.mtimeMs;
-  const remedyStart = isNewer
+  const isTargetNewer = targetStats.mtimeMs > replacement.mtimeMs;
+  const remedyStart = isTargetNewer
     ? `${target} was edited later: copy the edits that you want to keep into ${link}, and then run`
     : 'Run';
   return {

@@ -26,7 +26,8 @@ export const addAdapter: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function adapter(older: string, newer: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
-  const { from, to, request: contracts } = versionPair(older, newer, config, io);
+  const { from, to, request } = versionPair(older, newer, config, io);
+  const { from: oldContract, to: newContract, moved: movedTables } = request;
   if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');
   if (to.adapter)
     throw new CompareError(
@@ -35,11 +36,11 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
       'Name the version whose backend answers its requests.',
     );
   const { draftAdapter } = await import('../../adapters/draft.ts');
-  const withAbsolutePath = ({ name, file }: (typeof contracts)['from']) => ({ name, file: resolve(io.cwd, file) });
+  const withAbsolutePath = ({ name, file }: typeof oldContract) => ({ name, file: resolve(io.cwd, file) });
   const { lines, adapted, gone, faulty } = await draftAdapter(
-    withAbsolutePath(contracts.from),
-    withAbsolutePath(contracts.to),
-    contracts.moved,
+    withAbsolutePath(oldContract),
+    withAbsolutePath(newContract),
+    movedTables,
   );
   const indentation = indentationIn(decode(readRoutes(config, io.cwd)) ?? '', from.name);
   const section = [`# Paste this below /${from.name}: in ${printable(config)}.`, ...lines];

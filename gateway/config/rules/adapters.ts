@@ -6,7 +6,8 @@ import { faultAt, hasValue } from '../source.ts';
 import { isRoute, shapeOf, splitRoute } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
-type DraftAdapter = NonNullable<RouteEntry['route']['adapter']>;
+/** The section `adapter` of a version in routes.yaml. The rules have not checked it yet. */
+type AdapterSection = NonNullable<RouteEntry['route']['adapter']>;
 
 /** The settings of a version's adapter. `prepared` is added after both contracts have been compared. */
 export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
@@ -138,10 +139,10 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
   });
 
 function rowFaults(
-  row: DraftAdapter['routes'][string],
+  row: AdapterSection['routes'][string],
   name: string,
   at: Path,
-  { from }: DraftAdapter,
+  { from }: AdapterSection,
   { source, contracts }: Pick<RuleContext, 'source' | 'contracts'>,
 ): Fault[] {
   const [hasTo, hasGone] = [hasValue(source, [...at, 'to']), hasValue(source, [...at, 'gone'])];
@@ -202,6 +203,6 @@ function problemOfUnknownRoute(
   return [`The contract of ${version} has no route ${name}.`, remedy];
 }
 
-function adaptersOf(entries: readonly RouteEntry[]): { readonly key: string; readonly adapter: DraftAdapter }[] {
+function adaptersOf(entries: readonly RouteEntry[]): { readonly key: string; readonly adapter: AdapterSection }[] {
   return entries.flatMap(({ key, route }) => (route.adapter ? [{ key, adapter: route.adapter }] : []));
 }

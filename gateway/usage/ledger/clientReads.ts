@@ -34,7 +34,7 @@ export class ClientReads {
     this.routes = routes;
   }
 
-  /** The spans for which the tables have rows. There are no blocks per client and route. */
+  /** The spans for which the tables have rows. For `routes`, only hours and days: there are no sums of 30 days (blocks). */
   async spans(since: number): Promise<Spans[]> {
     return this.routes === undefined ? this.#reads.spans(since, endless, 'client') : this.daysAndHours(since);
   }
@@ -114,13 +114,14 @@ export class ClientReads {
       FROM (${parts.join(' UNION ALL ')}) AS parts GROUP BY version, route
       HAVING SUM(failing) = 0 OR SUM(requests) > SUM(failing)`;
     // No client has the id 0.
+    const acceptedId = acceptedClient?.id ?? 0;
     const rows =
       spans.length === 0
         ? []
         : await this.#database.all<AcceptedUse>(
             `SELECT versions.name AS version, routes.name AS route, requests, last FROM (${sums}) AS sums
               JOIN versions ON versions.id = version JOIN routes ON routes.id = route ORDER BY requests DESC, routes.name`,
-            spans.flatMap((one) => [versions, spanNumbers(one), acceptedClient?.id ?? 0]),
+            spans.flatMap((one) => [versions, spanNumbers(one), acceptedId]),
           );
     return acceptedClient && rows;
   }
@@ -225,7 +226,7 @@ export class ClientReads {
     ]);
     // No route has the id 0.
     const routeCondition = `AND route IN (${[0, ...rows.map(({ id }) => id)].join(', ')})`;
-    // In rows of an earlier release `first` and `used` are NULL: the earliest and the latest possible time stand for them.
+    // In rows of an earlier release `first` and `used` are NULL: `first` is then the earliest possible time, and `used` the latest.
     const seen = `(SELECT route_client.version, route_client.client, MAX(route_client.last) AS last,
         MIN(COALESCE(route_client.first, version_client.first, route_client.last)) AS first,
         MAX(COALESCE(route_client.used, route_client.last)) AS used

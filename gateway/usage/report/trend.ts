@@ -95,8 +95,8 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   const isSteadyFall =
     earlierDecrease > 0 && lastDecrease < maxRatio * earlierDecrease && earlierDecrease < maxRatio * lastDecrease;
   if (!isSignificant || !isSteadyFall || !fallsByWeekday(previous, last)) return { kind: 'not clear' };
-  // The last decrease has twice the weight of the earlier one. It is a difference of weekly sums: divided by 7, it is that of the
-  // daily average within one week, and divided by 7 again, that from one day to the next.
+  // The last decrease has twice the weight of the earlier one. Both are decreases of weekly sums. Divided by 7, the result is the
+  // decrease of the daily average in one week. Divided by 7 again, it is the decrease from one day to the next.
   const perDay = (earlierDecrease + 2 * lastDecrease) / 3 / weekDays ** 2;
   return {
     kind: 'falling',

@@ -30,7 +30,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
     onQueryChange,
   );
   const onFilterChange = () => {
-    table.showFirstPage();
+    table.resetRowLimit();
     onQueryChange();
   };
   const filterInput = el('input', {

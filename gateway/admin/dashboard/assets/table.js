@@ -88,7 +88,7 @@ function updateCells(kept, newRow) {
 /**
  * @template Row
  * @typedef {{ title: string, name?: string, number?: boolean, sort?: (row: Row) => string|number, cell(row: Row): import('./dom.js').Child }} Column
- *   `name`: the sort key of the API
+ *   `name`: the value of the API's parameter `sort` for this column; `sort`: the value of a row to sort by in the browser
  */
 
 const rowsPerPage = 50;
@@ -159,7 +159,7 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
     get query() {
       return { sort: `${isAscending ? '' : '-'}${columns[sortIndex]?.name ?? ''}`, limit: rowLimit };
     },
-    showFirstPage() {
+    resetRowLimit() {
       rowLimit = rowsPerPage;
     },
     /**
