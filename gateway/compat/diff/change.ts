@@ -110,6 +110,7 @@ export type PartStep =
 /** The differences between two things, and the comparisons of their parts. Parts may be shared and recursive. */
 export interface Comparison {
   readonly changes: Change[];
+  /** `step`: the way to the part. Undefined: the part is at the same place, as the schema of a parameter is. */
   readonly parts: { readonly step: PathStep | undefined; readonly comparison: Comparison }[];
   /** False while it is computed: a recursive schema contains its own comparison. */
   isDone: boolean;

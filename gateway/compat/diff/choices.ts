@@ -16,6 +16,7 @@ import { isSentAsText, type SchemaPair } from './schemaPair.ts';
 import { addNullChange } from './types.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
+/** Whether `now` may replace `old`. The functions of this type differ in which changes they permit. */
 type Fits = (old: Schema, now: Schema) => boolean;
 
 /**
@@ -217,9 +218,11 @@ function rejectsOverlaps(pair: SchemaPair, old: readonly Schema[], now: readonly
   const { new: after, old: before } = pair;
   if (!after.choices.some(({ keyword }) => keyword === 'oneOf') || after.at('discriminator')) return false;
   if (before.choices.some(({ keyword }) => keyword === 'oneOf')) return false;
-  return old.some((one) => {
-    const including = now.filter((other) => includes(pair, other, one));
-    const overlapping = now.filter((other) => !including.includes(other) && isScalarPartOf(pair, other, one));
+  return old.some((oldAlternative) => {
+    const including = now.filter((newAlternative) => includes(pair, newAlternative, oldAlternative));
+    const overlapping = now.filter(
+      (newAlternative) => !including.includes(newAlternative) && isScalarPartOf(pair, newAlternative, oldAlternative),
+    );
     return including.length > 1 || (including.length === 1 && overlapping.length > 0);
   });
 }
@@ -235,12 +238,13 @@ function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old
   if (keptScalars.length * addedScalars.length > mostPairs) return false;
   return keptScalars.some(([before, after]) =>
     addedScalars.some(({ schema }) => {
-      const isAddedNarrower = isScalarPartOf(pair, schema, before.schema);
-      const narrower = isAddedNarrower ? schema : before.schema;
-      if (!isAddedNarrower && !isScalarPartOf(pair, narrower, schema)) return false;
+      const isAddedWithinKept = isScalarPartOf(pair, schema, before.schema);
+      // If one scalar includes the other, the smaller one is the overlap.
+      const overlap = isAddedWithinKept ? schema : before.schema;
+      if (!isAddedWithinKept && !isScalarPartOf(pair, overlap, schema)) return false;
       if (pair.countBreakingBetween(before.schema, after.schema) > 0) return false;
       // Values that matched two of the old alternatives were invalid before.
-      return old.alternatives.filter((one) => isScalarPartOf(pair, narrower, one.schema)).length === 1;
+      return old.alternatives.filter((one) => isScalarPartOf(pair, overlap, one.schema)).length === 1;
     }),
   );
 }

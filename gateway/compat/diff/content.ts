@@ -104,7 +104,7 @@ interface FieldEncoding {
   readonly statesStyle: boolean;
   readonly allowsReserved: boolean;
   /** The headers and nested encodings as one text, to compare. */
-  readonly others: string;
+  readonly headersAndNested: string;
 }
 
 const urlencoded = 'application/x-www-form-urlencoded';
@@ -189,21 +189,21 @@ function hasOnlyNamedFields({ choices, conditions, properties, additional }: Vie
 function compareEncoding(
   old: FieldEncoding,
   now: FieldEncoding,
-  before: Located,
-  after: Located,
+  oldEntry: Located,
+  newEntry: Located,
   direction: Direction,
   into: Comparison,
 ): void {
   const statesType = old.statesType || now.statesType;
   const types = statesType ? relationOf(old.contentTypes, now.contentTypes, direction) : 'same';
   const isRestyled = (old.statesStyle || now.statesStyle) && old.notation !== now.notation;
-  const places = { direction, old: before, new: after } as const;
-  if (types === 'changed' || isRestyled || old.others !== now.others) {
+  const places = { direction, old: oldEntry, new: newEntry } as const;
+  if (types === 'changed' || isRestyled || old.headersAndNested !== now.headersAndNested) {
     addChange(into, { kind: 'serialization', effect: 'changed', name: 'encoding', ...places });
     return;
   }
   const addLimit = (effect: 'wider' | 'narrower', name: string): void =>
-    addChange(into, { kind: 'limit', effect, direction, name, old: below(before, name), new: below(after, name) });
+    addChange(into, { kind: 'limit', effect, direction, name, old: below(oldEntry, name), new: below(newEntry, name) });
   if (types !== 'same') addLimit(types, 'contentType');
   if (old.allowsReserved !== now.allowsReserved) addLimit(now.allowsReserved ? 'wider' : 'narrower', 'allowReserved');
   if (into.changes.length === 0)
@@ -217,10 +217,10 @@ function relationOf(
   direction: Direction,
 ): 'same' | 'wider' | 'narrower' | 'changed' {
   if (old === undefined || now === undefined) return 'changed';
-  const [allKept, noneNew] = [areIncluded(old, now), areIncluded(now, old)];
-  if (allKept && noneNew) return 'same';
-  if (allKept && direction === 'request') return 'wider';
-  return noneNew && direction === 'response' ? 'narrower' : 'changed';
+  const [keepsAllOld, addsNothing] = [areIncluded(old, now), areIncluded(now, old)];
+  if (keepsAllOld && addsNothing) return 'same';
+  if (keepsAllOld && direction === 'request') return 'wider';
+  return addsNothing && direction === 'response' ? 'narrower' : 'changed';
 }
 
 /** Whether each of `types` is one of `others`, or included in a range among them. */
@@ -239,21 +239,16 @@ function encodingOf(entry: Located, schema: Schema | undefined, type: string, do
   const defaultType = schema && defaultContentType(schema, documents.isOpenApi30);
   const statesType = typeof contentType === 'string';
   const statesStyle = allowsStyle(type, documents) && styleKeywords.some((keyword) => keywords[keyword] !== undefined);
+  const defaultTypes = defaultType === undefined ? undefined : [defaultType];
+  const isWrittenAsContent = statesType && !statesStyle && defaultType !== 'text/plain';
   const headers = type.startsWith(urlencoded) ? {} : headersOf(below(entry, 'headers'), documents);
   return {
-    contentTypes: statesType
-      ? contentType.split(',').map(normalizedType)
-      : defaultType === undefined
-        ? undefined
-        : [defaultType],
+    contentTypes: statesType ? contentType.split(',').map(normalizedType) : defaultTypes,
     statesType,
-    notation:
-      statesType && !statesStyle && defaultType !== 'text/plain'
-        ? 'content'
-        : notationOf(keywords, statesStyle, schema),
+    notation: isWrittenAsContent ? 'content' : notationOf(keywords, statesStyle, schema),
     statesStyle,
     allowsReserved: statesStyle && allowReserved === true,
-    others: canonical([headers, nestedKeywords.map((keyword) => canonicalWithoutDocs(keywords[keyword]))]),
+    headersAndNested: canonical([headers, nestedKeywords.map((keyword) => canonicalWithoutDocs(keywords[keyword]))]),
   };
 }
 

@@ -58,12 +58,12 @@ export class ContractPair {
    */
   compareOnce(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison {
     const [before, after] = [this.old.resolve(old), this.new.resolve(now)];
-    const withOld = this.#comparisons.get(before.value) ?? new Map<unknown, Map<string, Comparison>>();
-    const withBoth = withOld.get(after.value) ?? new Map<string, Comparison>();
-    const known = withBoth.get(aspect);
+    const comparisonsOfOld = this.#comparisons.get(before.value) ?? new Map<unknown, Map<string, Comparison>>();
+    const comparisonsOfPair = comparisonsOfOld.get(after.value) ?? new Map<string, Comparison>();
+    const known = comparisonsOfPair.get(aspect);
     if (known) return known;
     const comparison = emptyComparison();
-    this.#comparisons.set(before.value, withOld.set(after.value, withBoth.set(aspect, comparison)));
+    this.#comparisons.set(before.value, comparisonsOfOld.set(after.value, comparisonsOfPair.set(aspect, comparison)));
     compare(before, after, comparison);
     comparison.isDone = true;
     return comparison;
@@ -96,6 +96,7 @@ class SchemaComparer {
   readonly #severityOf: SeverityOf;
   /** Old schema → new schema → use → comparison. */
   readonly #comparisons = new Map<Schema, Map<Schema, Map<string, Comparison>>>();
+  /** Schema → the schemas that `expandAlternatives` returns for it. */
   readonly #expanded = new Map<Schema, readonly Schema[] | undefined>();
 
   constructor(identical: SubtreeEquality, severityOf: SeverityOf) {
@@ -104,13 +105,13 @@ class SchemaComparer {
   }
 
   readonly compare = (old: Schema, now: Schema, use: SchemaUse): Comparison => {
-    const withOld = this.#comparisons.get(old) ?? new Map<Schema, Map<string, Comparison>>();
-    const withBoth = withOld.get(now) ?? new Map<string, Comparison>();
+    const comparisonsOfOld = this.#comparisons.get(old) ?? new Map<Schema, Map<string, Comparison>>();
+    const comparisonsOfPair = comparisonsOfOld.get(now) ?? new Map<string, Comparison>();
     const key = `${use.direction} ${use.wire}`;
-    const known = withBoth.get(key);
+    const known = comparisonsOfPair.get(key);
     if (known) return known;
     const into = emptyComparison();
-    this.#comparisons.set(old, withOld.set(now, withBoth.set(key, into)));
+    this.#comparisons.set(old, comparisonsOfOld.set(now, comparisonsOfPair.set(key, into)));
     const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
     const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare, expand });
     compareDescriptions(old, now, into);

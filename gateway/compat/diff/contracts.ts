@@ -112,27 +112,27 @@ type PathsOf = (route: Route) => readonly string[];
 /**
  * Pairs the routes of two contracts, in four rounds: by path and base path; by full path, if a part of the path moved into
  * or out of the base path; by path alone; by path with other names of path parameters.
- * @param newPathOf the path of an old route in the new contract
+ * @param newPathOf the path of an old route in the new contract; empty: the route was removed without a successor
  */
 function pairRoutes(old: ContractRoutes, now: ContractRoutes, newPathOf: (route: Route) => string): RoutePair[] {
   const pairByOldRoute = new Map<Route, RoutePair>();
   const unpaired = new Set(now.routes);
-  const samePath: [PathsOf, PathsOf] = [(route) => [newPathOf(route)], ({ path }) => [path]];
-  const rounds: [ofOld: PathsOf, ofNew: PathsOf, allowsOtherBasePath: boolean][] = [
-    [...samePath, false],
+  const byNewPath: [PathsOf, PathsOf] = [(route) => [newPathOf(route)], ({ path }) => [path]];
+  const rounds: [pathsOfOld: PathsOf, pathsOfNew: PathsOf, allowsOtherBasePath: boolean][] = [
+    [...byNewPath, false],
     [(route) => fullPaths({ ...route, path: newPathOf(route) }, old), (route) => fullPaths(route, now), true],
-    [...samePath, true],
+    [...byNewPath, true],
     [(route) => [withoutNames(newPathOf(route))], ({ path }) => [withoutNames(path)], true],
   ];
-  for (const [ofOld, ofNew, allowsOtherBasePath] of rounds) {
-    const byKey = new Map<string, Route>();
+  for (const [pathsOfOld, pathsOfNew, allowsOtherBasePath] of rounds) {
+    const newRouteByKey = new Map<string, Route>();
     for (const route of unpaired) {
-      for (const key of keysOf(route, ofNew)) if (!byKey.has(key)) byKey.set(key, route);
+      for (const key of keysOf(route, pathsOfNew)) if (!newRouteByKey.has(key)) newRouteByKey.set(key, route);
     }
     for (const route of old.routes) {
       if (pairByOldRoute.has(route)) continue;
-      const kept = keysOf(route, ofOld)
-        .map((key) => byKey.get(key))
+      const kept = keysOf(route, pathsOfOld)
+        .map((key) => newRouteByKey.get(key))
         .find((one) => one !== undefined && unpaired.has(one));
       if (!kept) continue;
       const basePathChange = basePathChangeBetween(route, newPathOf(route), kept, old, now);
@@ -159,17 +159,17 @@ function fullPaths(route: Route, { documents, version }: ContractRoutes): string
 }
 
 function basePathChangeBetween(
-  old: Route,
+  oldRoute: Route,
   newPath: string,
-  now: Route,
-  before: ContractRoutes,
-  after: ContractRoutes,
+  newRoute: Route,
+  oldRoutes: ContractRoutes,
+  newRoutes: ContractRoutes,
 ): RoutePair['basePathChange'] {
-  if (old.kind !== 'route') return undefined;
+  if (oldRoute.kind !== 'route') return undefined;
   // Here the paths differ because a part of the base path is now in the path, or the other way round.
-  if (withoutNames(newPath) !== withoutNames(now.path)) return undefined;
-  const from = serversOf(old, before.documents, before.version);
-  const to = serversOf(now, after.documents, after.version);
+  if (withoutNames(newPath) !== withoutNames(newRoute.path)) return undefined;
+  const from = serversOf(oldRoute, oldRoutes.documents, oldRoutes.version);
+  const to = serversOf(newRoute, newRoutes.documents, newRoutes.version);
   const paths = changedBasePaths(from, to);
   return paths && { from, to, paths };
 }

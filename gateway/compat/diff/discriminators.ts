@@ -48,11 +48,14 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
     // The name of a schema is a value of the discriminator even if the mapping omits it.
     const sameNamed = newTargets.get(value);
     const kept = newValues.get(value) ?? (sameNamed && { ...sameNamed, value });
-    if (areSubtypes && !newNames.has(targetNameOf(target.value)) && !losesOwnValue(pair, target, kept)) continue;
+    const isKeptTarget = newNames.has(targetNameOf(target.value));
+    // The mapping belongs to the base schema and also contains values of other subtypes. The comparison of the base schema
+    // includes those.
+    if (areSubtypes && !isKeptTarget && !losesOwnValue(pair, target, kept)) continue;
     if (kept && !haveSameTarget(pair, target, kept, newNames))
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
     // A removed alternative has its own change.
-    else if (!kept && newNames.has(targetNameOf(target.value)))
+    else if (!kept && isKeptTarget)
       pair.addChange('value', 'removed', '', target, now, { is: 'values', values: [JSON.stringify(value)] });
   }
   const keptNames = new Set(newNames.values());
@@ -111,20 +114,26 @@ function newNamesOfSubtypes(pair: SchemaPair): NewNames {
 }
 
 /** Without a `oneOf` or `anyOf`, the alternatives are the subtypes of the schema and the targets of its mapping. */
-function compareSubtypes(pair: SchemaPair, before: Located, after: Located, newNames: NewNames): void {
+function compareSubtypes(
+  pair: SchemaPair,
+  oldDiscriminator: Located,
+  newDiscriminator: Located,
+  newNames: NewNames,
+): void {
   const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
   const valueByName = new Map([...mappingOf(pair.old)].map(([value, target]) => [targetNameOf(target.value), value]));
   for (const [name, target] of oldTargets) {
     const kept = newTargets.get(newNames.get(name) ?? '');
     if (!kept) {
-      pair.addChange('alternative', 'removed', name, target, after);
+      pair.addChange('alternative', 'removed', name, target, newDiscriminator);
       continue;
     }
-    const [old, now] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
-    if (old && now) pair.comparePart({ kind: 'alternative', name: valueByName.get(name) ?? name }, old, now);
+    const [oldSubtype, newSubtype] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
+    if (!oldSubtype || !newSubtype) continue;
+    pair.comparePart({ kind: 'alternative', name: valueByName.get(name) ?? name }, oldSubtype, newSubtype);
   }
   const keptNames = new Set(newNames.values());
   for (const [name, target] of newTargets) {
-    if (!keptNames.has(name)) pair.addChange('alternative', 'added', name, before, target);
+    if (!keptNames.has(name)) pair.addChange('alternative', 'added', name, oldDiscriminator, target);
   }
 }

@@ -158,6 +158,7 @@ export function compareConditions(pair: SchemaPair): void {
   }
 }
 
+/** The keyword in a key of `Conditions`: `dependentSchemas/card` → `dependentSchemas`, `then (IF)` → `then`. */
 function keywordOf(name: string): string {
   return name.split(/[ /]/, 1)[0] ?? name;
 }
@@ -207,9 +208,13 @@ function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 
 function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional, properties, conditions } = pair.old;
   if (isOpen(pair.old) || additional === undefined) return 'narrower';
-  const named = [...properties].filter(([name]) => matchesPattern(pattern, name) !== false).map(([, field]) => field);
+  const fieldsThatMayMatch = [...properties]
+    .filter(([name]) => matchesPattern(pattern, name) !== false)
+    .map(([, field]) => field);
   const otherPatterns = [...conditions].filter(([name]) => name.startsWith(patternPrefix)).map(([, one]) => one.ref);
-  return [...named, ...otherPatterns, additional].every((one) => accepts(pair, one, ref)) ? 'wider' : 'narrower';
+  return [...fieldsThatMayMatch, ...otherPatterns, additional].every((one) => accepts(pair, one, ref))
+    ? 'wider'
+    : 'narrower';
 }
 
 function isOpen({ additional }: View): boolean {
@@ -235,10 +240,10 @@ function compareExclusions(old: Schema, now: Schema): 'same' | 'wider' | 'narrow
 
 /** The values or types that a `not` excludes, if it has `enum`, `const` or `type` and nothing else. */
 function excludedBy(schema: Schema): { readonly keyword: string; readonly excluded: Set<string> } | undefined {
-  const [part, ...others] = schema.parts;
-  if (part === undefined || others.length > 0) return undefined;
-  const [keyword, ...more] = Object.keys(part.map).filter((key) => !isDocs(key));
-  if (keyword === undefined || more.length > 0) return undefined;
+  const [part, ...otherParts] = schema.parts;
+  if (part === undefined || otherParts.length > 0) return undefined;
+  const [keyword, ...otherKeywords] = Object.keys(part.map).filter((key) => !isDocs(key));
+  if (keyword === undefined || otherKeywords.length > 0) return undefined;
   const value = part.map[keyword];
   if (keyword === 'type') return { keyword, excluded: withIntegers(isList(value) ? value : [value]) };
   if (keyword === 'const') return { keyword: 'enum', excluded: new Set([canonical(value)]) };

@@ -106,12 +106,12 @@ function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: nu
 
 function compareTexts(pair: SchemaPair, keyword: string): void {
   const [old, now] = [pair.old.limits.texts.get(keyword), pair.new.limits.texts.get(keyword)];
-  const allKept = [...(old?.value ?? [])].every((text) => now?.value.has(text));
-  const noneNew = [...(now?.value ?? [])].every((text) => old?.value.has(text));
-  if (allKept && noneNew) return;
-  if (now && !noneNew && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.value))) return;
-  if (allKept || noneNew) {
-    addLimitChange(pair, keyword, allKept ? 1 : -1, old?.at, now?.at);
+  const keepsAllOld = [...(old?.value ?? [])].every((text) => now?.value.has(text));
+  const addsNothing = [...(now?.value ?? [])].every((text) => old?.value.has(text));
+  if (keepsAllOld && addsNothing) return;
+  if (now && !addsNothing && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.value))) return;
+  if (keepsAllOld || addsNothing) {
+    addLimitChange(pair, keyword, keepsAllOld ? 1 : -1, old?.at, now?.at);
     return;
   }
   const order = keyword === 'multipleOf' ? compareDivisors(firstNumber(old?.value), firstNumber(now?.value)) : 0;

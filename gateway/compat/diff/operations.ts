@@ -148,11 +148,15 @@ function addStatusLimit(
   addChange(into, { kind: 'limit', effect, direction, name: 'status', detail, old, new: now });
 }
 
-/** The entry that declares a status which has no entry of its own. `default` does not declare a successful status. */
+/** Like `entryIncluding`, but `default` never includes a successful status. */
 function entryDeclaring(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
   return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : entryIncluding(status, others);
 }
 
+/**
+ * The entry that includes a status without an entry of its own: its range, such as `2XX`, or `default`. If `others` lists a
+ * successful status, `default` includes only errors.
+ */
 function entryIncluding(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
   if (status === 'default') return undefined;
   const isError = /^[45]/.test(status);

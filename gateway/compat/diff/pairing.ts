@@ -38,8 +38,12 @@ export function pairAlternatives(
 ): AlternativePairs {
   let pairs: AlternativePairs = { kept: [], removed: old, added: now };
   pairs = pairBy(({ ref }) => ref, pairs);
-  const values = sharedValues(pairs, pair);
-  for (const keyOf of [(one: Alternative) => values.get(one), contentKey, ({ title }: Alternative) => title]) {
+  const discriminatorValues = sharedValues(pairs, pair);
+  for (const keyOf of [
+    (one: Alternative) => discriminatorValues.get(one),
+    contentKey,
+    ({ title }: Alternative) => title,
+  ]) {
     pairs = pairBy(keyOf, pairs);
   }
   return pairs.removed.length * pairs.added.length > mostPairs ? pairBy(fieldNames, pairs) : pairNearest(pairs, pair);
@@ -54,35 +58,37 @@ function pairBy(keyOf: (one: Alternative) => string | undefined, pairs: Alternat
     if (sameKey) sameKey.push(one);
     else unpairedByKey.set(key, [one]);
   }
-  const found = new Map<Alternative, Alternative>();
+  const newPairs = new Map<Alternative, Alternative>();
   for (const one of pairs.removed) {
     const key = keyOf(one);
     const match = key === undefined ? undefined : unpairedByKey.get(key)?.shift();
-    if (match) found.set(one, match);
+    if (match) newPairs.set(one, match);
   }
-  return withPairs(pairs, found);
+  return withPairs(pairs, newPairs);
 }
 
+/** `newPairs`: old alternative → new alternative. */
 function withPairs(
   { kept, removed, added }: AlternativePairs,
-  found: ReadonlyMap<Alternative, Alternative>,
+  newPairs: ReadonlyMap<Alternative, Alternative>,
 ): AlternativePairs {
-  const taken = new Set(found.values());
+  const pairedNew = new Set(newPairs.values());
   return {
-    kept: [...kept, ...found],
-    removed: removed.filter((one) => !found.has(one)),
-    added: added.filter((one) => !taken.has(one)),
+    kept: [...kept, ...newPairs],
+    removed: removed.filter((one) => !newPairs.has(one)),
+    added: added.filter((one) => !pairedNew.has(one)),
   };
 }
 
-/** The discriminator values that both mappings contain, by unpaired alternative. */
+/** Unpaired alternative, old or new → a discriminator value that both mappings contain and that selects this alternative. */
 function sharedValues({ removed, added }: AlternativePairs, pair: SchemaPair): ReadonlyMap<Alternative, string> {
   const shared = new Map<Alternative, string>();
   if (removed.length === 0 || added.length === 0) return shared;
-  const [old, now] = [byName(removed), byName(added)];
+  const [oldByName, newByName] = [byName(removed), byName(added)];
   const [oldMapping, newMapping] = [mappingOf(pair.old), mappingOf(pair.new)];
   for (const [value, target] of oldMapping) {
-    const [before, after] = [old.get(targetNameOf(target.value)), now.get(targetNameOf(newMapping.get(value)?.value))];
+    const before = oldByName.get(targetNameOf(target.value));
+    const after = newByName.get(targetNameOf(newMapping.get(value)?.value));
     if (!before || !after || shared.has(before) || shared.has(after) || !mayCorrespond(before, after)) continue;
     shared.set(before, value).set(after, value);
   }
@@ -102,16 +108,16 @@ function pairNearest(pairs: AlternativePairs, pair: SchemaPair): AlternativePair
   const candidates = pairs.removed.flatMap((old) =>
     pairs.added
       .filter((now) => mayCorrespond(old, now))
-      .map((now) => ({ old, now, breaking: pair.countBreakingBetween(old.schema, now.schema) })),
+      .map((now) => ({ old, now, breakingCount: pair.countBreakingBetween(old.schema, now.schema) })),
   );
-  const found = new Map<Alternative, Alternative>();
-  const taken = new Set<Alternative>();
-  for (const { old, now } of candidates.sort((a, b) => a.breaking - b.breaking)) {
-    if (found.has(old) || taken.has(now)) continue;
-    found.set(old, now);
-    taken.add(now);
+  const newPairs = new Map<Alternative, Alternative>();
+  const pairedNew = new Set<Alternative>();
+  for (const { old, now } of candidates.sort((a, b) => a.breakingCount - b.breakingCount)) {
+    if (newPairs.has(old) || pairedNew.has(now)) continue;
+    newPairs.set(old, now);
+    pairedNew.add(now);
   }
-  return withPairs(pairs, found);
+  return withPairs(pairs, newPairs);
 }
 
 /** Whether both have no fields, or a field in common. */

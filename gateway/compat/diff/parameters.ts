@@ -67,7 +67,7 @@ function addParameter(
 // OpenAPI ignores parameters with these names: other keywords describe these headers.
 const ignoredHeaders: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization']);
 
-/** The parameters of the operation, and those of its path item that it does not override. */
+/** The parameters of the operation, and those of its path item that it does not override. Keys: `query limit`, `path 0`. */
 function parametersOf({ path, item, operation }: Route, documents: Documents): Map<string, Parameter> {
   const namesInPath = parameterNames(path);
   const parameters = new Map<string, Parameter>();
@@ -79,8 +79,8 @@ function parametersOf({ path, item, operation }: Route, documents: Documents): M
     if (location === 'header' && ignoredHeaders.has(name.toLowerCase())) continue;
     // The position identifies a path parameter, because its name is never sent.
     const position = String(namesInPath.indexOf(name));
-    const key = location === 'path' ? position : location === 'header' ? name.toLowerCase() : name;
-    parameters.set(`${location} ${key}`, { name, in: location, located });
+    const identity = location === 'path' ? position : location === 'header' ? name.toLowerCase() : name;
+    parameters.set(`${location} ${identity}`, { name, in: location, located });
   }
   return parameters;
 }
@@ -102,6 +102,7 @@ export function compareHeaders(
   contracts: ContractPair,
   into: Comparison,
 ): void {
+  // Clients send the responses of webhooks, so a header of such a response is compared as a field of a request.
   const kind = direction === 'response' ? 'header' : 'field';
   const [before, after] = [headersOf(old), headersOf(now)];
   for (const [key, { name, located }] of before) {

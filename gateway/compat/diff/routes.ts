@@ -18,7 +18,7 @@ export interface Route {
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'] as const;
 
 /**
- * The routes and webhooks of a contract, by kind, method and path.
+ * The routes and webhooks of a contract. A key consists of kind, method and path: `route GET /drinks`.
  * @param version a prefix to remove from paths: `/v1/drinks` in the contract of `v1` is the route `/drinks`
  */
 export function routesOf(documents: Documents, version?: string): Map<string, Route> {
@@ -101,7 +101,7 @@ export interface Servers {
 export function serversOf({ item, operation }: Route, { root }: Documents, version?: string): Servers {
   const at = [operation, item, root].map((one) => below(one, 'servers')).find((list) => itemsOf(list).length > 0);
   if (!at) return { at, addresses: [{ host: '', path: '' }] };
-  return { at, addresses: itemsOf(at).flatMap((server) => addressOf(server, version) ?? []) };
+  return { at, addresses: itemsOf(at).flatMap((server) => serverAddressOf(server, version) ?? []) };
 }
 
 /**
@@ -144,7 +144,7 @@ function distinctPaths(addresses: readonly ServerAddress[]): string[] {
 }
 
 /** Variables in the URL are replaced by their defaults. */
-function addressOf(server: Located, version: string | undefined): ServerAddress | undefined {
+function serverAddressOf(server: Located, version: string | undefined): ServerAddress | undefined {
   const { value } = below(server, 'url');
   if (typeof value !== 'string') return undefined;
   const variables = new Map(entriesOf(below(server, 'variables')));
@@ -152,7 +152,9 @@ function addressOf(server: Located, version: string | undefined): ServerAddress 
     const variable = variables.get(name)?.value;
     return isMap(variable) && typeof variable['default'] === 'string' ? variable['default'] : whole;
   });
+  // `https://api.example.com:8443/v1?a=b`, `//api.example.com/v1` or `/v1`: the host with its port, and the path without the query.
   const [, host = '', rawPath = ''] = /^(?:(?:[a-z][a-z\d+.-]*:)?\/\/([^/?#]*))?([^?#]*)/i.exec(url) ?? [];
+  // `//v1/./` becomes `/v1`: without empty segments, `.` segments and a slash at the end.
   const path = `/${rawPath}`.replace(/\/(\.?\/)+/g, '/').replace(/\/\.?$/, '');
   return { host: host.toLowerCase(), path: withoutLastSegment(path, version) };
 }
@@ -198,7 +200,7 @@ function versionIn(documents: Documents): VersionInUrls | undefined {
 
 /** The distinct base paths of the whole API. Local addresses count only if nothing else is listed. */
 function basePathsOf({ root }: Documents): string[] {
-  const addresses = itemsOf(below(root, 'servers')).flatMap((server) => addressOf(server, undefined) ?? []);
+  const addresses = itemsOf(below(root, 'servers')).flatMap((server) => serverAddressOf(server, undefined) ?? []);
   const remote = addresses.filter(isRemote);
   const paths = (remote.length > 0 ? remote : addresses).map(({ path }) => path);
   return [...new Set(paths.length > 0 ? paths : [''])];

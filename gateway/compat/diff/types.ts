@@ -41,10 +41,10 @@ function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' |
   const isText = isSentAsText(use);
   // `compareValues` compares the values.
   if (isText && isScalarEnum(old) && isScalarEnum(now)) return 'same';
-  const narrows = isWithin(now.types, old.types) || (isText && acceptsTextOf(old, now));
-  const widens = isWithin(old.types, now.types) || (isText && acceptsTextOf(now, old));
-  if (narrows && widens) return 'same';
-  return narrows ? 'narrower' : widens ? 'wider' : 'changed';
+  const isWithinOld = isWithin(now.types, old.types) || (isText && acceptsTextOf(old, now));
+  const includesOld = isWithin(old.types, now.types) || (isText && acceptsTextOf(now, old));
+  if (isWithinOld && includesOld) return 'same';
+  return isWithinOld ? 'narrower' : includesOld ? 'wider' : 'changed';
 }
 
 /** Whether `wide` accepts any text, and values of `narrow` are written as a text. */
@@ -109,7 +109,7 @@ export function compareNotations(pair: SchemaPair): void {
   }
 }
 
-const octets = '"application/octet-stream"';
+const octetStreamJson = '"application/octet-stream"';
 
 /**
  * Whether a schema describes raw bytes: `format: binary` in OpenAPI 3.0; since 3.1 an empty schema, or one with a
@@ -121,7 +121,7 @@ export function isBinary(view: View, { wire }: SchemaUse): boolean {
   if (texts.has('contentEncoding') || view.values) return false;
   const mediaTypes = [...(texts.get('contentMediaType')?.value ?? [])];
   // A whole body has its own media type. The default of a part is application/octet-stream.
-  if (wire === 'multipart' && mediaTypes.some((type) => type !== octets)) return false;
+  if (wire === 'multipart' && mediaTypes.some((type) => type !== octetStreamJson)) return false;
   if (texts.get('format')?.value.has('"binary"')) return true;
   if (mediaTypes.length > 0) return view.types === undefined || view.types.has('string');
   return acceptsAnyType(view) && texts.size === 0;
