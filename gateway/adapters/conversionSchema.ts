@@ -26,8 +26,8 @@ const lastSecond = 253_402_300_799;
 const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
 /**
- * The schema of the values of a branch after a conversion. A branch is one alternative of a schema (`branchesOf`). It does not allow
- * null here.
+ * The schema of the values of a branch after a conversion. A branch is one alternative of a schema (see `branchesOf`). `branch`
+ * does not allow null.
  */
 export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
   const { to } = conversion;
