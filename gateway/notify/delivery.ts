@@ -38,7 +38,7 @@ export function signatureFields(id: string, body: string, secret: string, now: n
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${hmac.digest('base64')}` };
 }
 
-/** The result of one attempt. */
+/** What the receiver answered to one attempt, or why there is no answer. */
 export interface Answer {
   readonly isAccepted: boolean;
   /** The status, or the code of the failure. It never contains a part of the URL. */

@@ -200,7 +200,7 @@ export class Dispatcher {
   async #sendDue(key: string, state: ReceiverState): Promise<void> {
     const host = hostOf(state.receiver);
     for (const kind of this.#queues.keys()) {
-      // A reload may remove the receiver or change its secret.
+      // A reload may remove the receiver, or change its secret, so its state is read again for each event.
       while (this.#stateByReceiver.get(key) === state && !isPaused(state, this.#clock.now())) {
         if (!(await this.#record(kind, state))) break;
         const claimed = await this.#useQueue(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);

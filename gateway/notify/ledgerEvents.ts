@@ -25,7 +25,7 @@ const maxListedDates = 20;
 export interface DigestQuery {
   readonly snapshot: Snapshot;
   readonly queries: FactSources['queries'];
-  /** Of the running gateway; undefined: only the ledger is read. */
+  /** The report of the running gateway; undefined: only the ledger is read. */
   readonly report: FactSources['report'] | undefined;
   /** Epoch ms. */
   readonly since: number;
@@ -109,9 +109,9 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const gone = facts.gone.filter(({ last }) => last >= since - quiet);
   const changes = [
     requestsChange(name, requests, requestsBefore, query),
-    ...listChange(newClients, `called /${name} for the first time`),
-    ...listChange(returned, `came back to /${name}`),
-    ...listChange(gone, `stopped calling /${name}`),
+    ...clientsChange(newClients, `called /${name} for the first time`),
+    ...clientsChange(returned, `came back to /${name}`),
+    ...clientsChange(gone, `stopped calling /${name}`),
   ];
   const blockers =
     answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));
@@ -148,7 +148,7 @@ function requestsChange(name: string, requests: number, requestsBefore: number, 
   return `/${name} had ${plural(requests, 'request')}${comparison}.`;
 }
 
-function listChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
+function clientsChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
   if (clients.length === 0) return [];
   const names = clients.slice(0, 5).map(clientNameOf).join(', ');
   const more = clients.length > 5 ? ` and ${grouped(clients.length - 5)} more` : '';

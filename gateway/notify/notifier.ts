@@ -228,7 +228,7 @@ export class Notifier {
       if (this.#thread === thread) this.#thread = undefined;
       if (this.#isClosed) return;
       this.#threadNotices.failed(`the thread that sends notifications ended${reason}.  A new one is started.`);
-      // Events that the thread had not queued are found again.
+      // With these values reset, events that the thread had not queued are found again.
       this.#digestMonday = this.#incidentAt = undefined;
       this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
     });

@@ -128,7 +128,10 @@ export class NotifyQueue {
     return new NotifyQueue({ table, isShared: true, query, close: () => postgres.close() });
   }
 
-  /** Queues an event, unless it was queued before or a limit is reached. `now`: epoch ms. @returns why it was not queued */
+  /**
+   * Queues an event, unless it was queued before or a limit is reached. `now`: epoch ms. @returns why it was not queued. `full`: too many
+   * events wait for the receiver. `known`: it was queued before, or its group has enough events.
+   */
   async add(event: NotifyEvent, receiver: string, now: number): Promise<'known' | 'full' | undefined> {
     const { table } = this.#database;
     const { id, type, title, group = '', keepUntil } = event;

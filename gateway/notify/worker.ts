@@ -21,7 +21,7 @@ const notice = (line: string): void => post({ kind: 'notice', line });
 const dispatcher = new Dispatcher(workerData as DispatcherSettings, systemClock, notice);
 let isClosing = false;
 let timer: NodeJS.Timeout | undefined;
-/** Runs and commands are executed one after the other. */
+/** The last run or command. Each one starts when the previous one has ended. */
 let lastTask: Promise<void> = run();
 
 parentPort?.on('message', (command: NotifyCommand) => {

@@ -60,6 +60,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const loaded =
     typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
   const reportedLines = new Set<string>();
+  // Checks a loaded snapshot, reports the sections that an embedded gateway ignores, and removes them.
   const prepare = (snapshot: Snapshot) => {
     if (forwards) requireUpstreams(snapshot, typeof config === 'string' ? config : undefined);
     for (const line of ignoredSections(snapshot, settings.ledger === true)) {
@@ -154,6 +155,7 @@ class EmbeddedLedger {
   }
 }
 
+/** Reloads the configuration when its files change, until the returned watch is closed. */
 function reloadOnEdits(
   dataPlane: DataPlane,
   thread: LoadThread,

@@ -40,7 +40,7 @@ export type ReloadOutcome =
 export interface ReloadSteps {
   /** Holds the current snapshot. */
   readonly source: { readonly current: Snapshot };
-  /** The configuration that an edit is compared with, if that is not the current snapshot. */
+  /** What was announced to clients: the guard compares an edit with this configuration. Default: the current snapshot. */
   readonly announced?: () => AcceptedConfig;
   /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
@@ -152,12 +152,12 @@ export class Reloader {
     }
     const { current } = this.#steps.source;
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
-    const before = this.#steps.announced?.() ?? current;
-    const ending = endedVersions(before, next, this.#steps.clock.now());
+    const announced = this.#steps.announced?.() ?? current;
+    const ending = endedVersions(announced, next, this.#steps.clock.now());
     const adapting = beginningAdapters(current, next);
-    const usage = await this.#steps.readUsage(ending, stricterFreezes(before, next), adapting);
+    const usage = await this.#steps.readUsage(ending, stricterFreezes(announced, next), adapting);
     const now = this.#steps.clock.now();
-    const refusals = guardReload(before, next, usage, now);
+    const refusals = guardReload(announced, next, usage, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
     const changes = changesBetween(current, next, now);
     return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next) } };

@@ -41,6 +41,7 @@ export interface ServeOptions {
   readonly notice: (line: string) => void;
   /** Takes usage counts from time to time; undefined: usage is not counted. */
   readonly usage?: UsageSink | undefined;
+  /** The restriction state at the start. */
   readonly restrictions?: RestrictionUpdate | undefined;
   /** Answers what one client still calls; undefined: the gateway keeps no ledger. */
   readonly ownUsage?: AskOwnUsage | undefined;

@@ -32,12 +32,12 @@ export class Telemetry {
   readonly #metrics = new Metrics();
   readonly #log: AccessLog | undefined;
   readonly #collector: Collector | undefined;
-  readonly #unlisted = new UnlistedVersions();
+  readonly #unlistedVersions = new UnlistedVersions();
   readonly #batches = new RecordBatches((exchange) => this.#record(exchange));
   readonly #clock: Clock;
   readonly #uses: ReadonlyMap<string, VersionUse>;
   readonly #onRecord: (exchange: ExchangeRecord) => void;
-  readonly #usage: ServeOptions['usage'];
+  readonly #usageSink: ServeOptions['usage'];
   readonly #sendOtlp: ServeOptions['otlp'];
   /** Undefined until `telemetry` is first set. */
   #otlp: OtlpRecorder | undefined;
@@ -58,19 +58,19 @@ export class Telemetry {
     uses: ReadonlyMap<string, VersionUse> = new Map(),
     onRecord: (exchange: ExchangeRecord) => void = () => {},
   ) {
-    const { usage: settings, log, gateway } = source.current;
+    const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
     this.#passedOnUntil = clock.now();
     this.#uses = uses;
     this.#onRecord = onRecord;
     this.#basePath = gateway.basePath;
-    this.#usage = usage;
+    this.#usageSink = usage;
     this.#sendOtlp = otlp;
-    this.#collectorKey = JSON.stringify(settings);
+    this.#collectorKey = JSON.stringify(usageSettings);
     this.#identification = source.identification;
     this.#log = logs ? new AccessLog(log, notice) : undefined;
-    this.#collector = usage && new Collector(settings, this.#identification);
+    this.#collector = usage && new Collector(usageSettings, this.#identification);
     if (usage) this.#timer = setInterval(() => void this.flush(), flushIntervalMs).unref();
     this.recorder = {
       record: (exchange) => this.#batches.record(exchange),
@@ -146,7 +146,10 @@ export class Telemetry {
     this.#onRecord(exchange);
     // The path may name a version that routes.yaml does not list.
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
-    const unlisted = hasUnknownVersion ? this.#unlisted.find(exchange.path, this.#basePath, exchange.at) : undefined;
+    const unlisted = hasUnknownVersion
+      ? this.#unlistedVersions.find(exchange.path, this.#basePath, exchange.at)
+      : undefined;
+    // `counted`: the exchange was already counted while it was open.
     const client = exchange.counted
       ? this.#collector?.finish(exchange.counted, exchange)
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
@@ -181,7 +184,7 @@ export class Telemetry {
   /** `until`: all calls that ended before this time are counted, epoch ms. */
   #passOn(until: number): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usage?.take(batch, this.#identification.salt, this.#passedOnUntil);
+    if (batch.length > 0) this.#usageSink?.take(batch, this.#identification.salt, this.#passedOnUntil);
     this.#passedOnUntil = until;
   }
 

@@ -66,12 +66,13 @@ export class WorkerHandle {
   unresponsiveSince: number | undefined;
   readonly #options: ServeOptions;
   readonly #worker: Worker;
-  readonly #pending = new Map<number, PendingRequest>();
-  #lastNumber = 0;
+  /** The requests that the worker has not answered, by number. */
+  readonly #pendingRequests = new Map<number, PendingRequest>();
+  #lastRequestNumber = 0;
   /** When the unanswered heartbeat was sent, epoch ms. */
   #heartbeatSentAt: number | undefined;
   #intervalsWithoutAnswer = 0;
-  #lastVersions: ServingReport['versions'] = [];
+  #lastVersionReports: ServingReport['versions'] = [];
   #hasDrained = false;
 
   /** `socket`: undefined if this worker opens it. `sharedState`: called just before the worker is asked to serve. */
@@ -106,7 +107,8 @@ export class WorkerHandle {
     this.#worker.on('error', () => {});
     this.exited = once(this.#worker, 'exit').then(([code, signal]) => {
       this.isServing = false;
-      for (const { reject } of [...this.#pending.values()]) reject(new Error(`worker ended with ${signal ?? code}`));
+      for (const { reject } of [...this.#pendingRequests.values()])
+        reject(new Error(`worker ended with ${signal ?? code}`));
     });
     this.started = this.#serve(snapshot, socket, sharedState);
   }
@@ -132,11 +134,11 @@ export class WorkerHandle {
     const report = this.#canReport
       ? await this.#request({ kind: 'report', metrics }, answerTimeoutMs).then(reportIn, () => undefined)
       : undefined;
-    if (report) this.#lastVersions = report.versions;
+    if (report) this.#lastVersionReports = report.versions;
     // The worker may have drained or exited in the meantime.
     if (!this.#canReport) return undefined;
     const { pid, since, unresponsiveSince = requestedAt } = this;
-    return report ?? { versions: this.#lastVersions, workers: [{ pid, since, unresponsiveSince }] };
+    return report ?? { versions: this.#lastVersionReports, workers: [{ pid, since, unresponsiveSince }] };
   }
 
   /** Resolves when the worker has sent its counts. */
@@ -203,7 +205,7 @@ export class WorkerHandle {
 
   /** Open requests and streams, as of the last report of the worker. */
   get inFlight(): number {
-    return this.#lastVersions.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    return this.#lastVersionReports.reduce((sum, { inFlight }) => sum + inFlight, 0);
   }
 
   get #canReport(): boolean {
@@ -227,12 +229,12 @@ export class WorkerHandle {
   #markUnresponsive(since: number): void {
     this.unresponsiveSince = since;
     this.#options.notice(`worker ${this.pid} is unresponsive: ${this.#noAnswerText}`);
-    for (const { kind, reject } of [...this.#pending.values()])
+    for (const { kind, reject } of [...this.#pendingRequests.values()])
       if (kindsNotAwaited.has(kind)) reject(new Error(this.#noAnswerText));
   }
 
   #onHeartbeat({ versions }: ServingReport): void {
-    this.#lastVersions = versions;
+    this.#lastVersionReports = versions;
     this.#heartbeatSentAt = undefined;
     this.#intervalsWithoutAnswer = 0;
     if (this.unresponsiveSince === undefined) return;
@@ -249,32 +251,32 @@ export class WorkerHandle {
     const isUnresponsive = this.unresponsiveSince !== undefined;
     // A late report is useless, and requests to a worker that does not answer would pile up.
     if (isUnresponsive && request.kind === 'report') return Promise.reject(new Error(this.#noAnswerText));
-    this.#lastNumber += 1;
-    const number = this.#lastNumber;
+    this.#lastRequestNumber += 1;
+    const number = this.#lastRequestNumber;
     return new Promise((resolve, reject) => {
       const timeoutError = new Error(`no answer within ${(ms ?? 0) / 1000} s`);
       const timer = ms === undefined ? undefined : setTimeout(() => settle(() => reject(timeoutError)), ms);
       const settle = (end: () => void): void => {
         clearTimeout(timer);
-        this.#pending.delete(number);
+        this.#pendingRequests.delete(number);
         end();
       };
-      this.#pending.set(number, {
+      this.#pendingRequests.set(number, {
         kind: request.kind,
         resolve: (reply) => settle(() => resolve(reply)),
         reject: (error) => settle(() => reject(error)),
       });
       const onSent = (error: Error | null): void => {
-        if (error) this.#pending.get(number)?.reject(error);
+        if (error) this.#pendingRequests.get(number)?.reject(error);
       };
       this.#worker.process.send({ number, ...request }, handle, undefined, onSent);
       if (isUnresponsive && kindsNotAwaited.has(request.kind))
-        this.#pending.get(number)?.reject(new Error(this.#noAnswerText));
+        this.#pendingRequests.get(number)?.reject(new Error(this.#noAnswerText));
     });
   }
 
   #onReply(reply: WorkerReply): void {
-    const pending = this.#pending.get(reply.number);
+    const pending = this.#pendingRequests.get(reply.number);
     if ('error' in reply) pending?.reject(Object.assign(new Error(reply.error.message), reply.error));
     else pending?.resolve(reply);
   }

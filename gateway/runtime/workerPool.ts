@@ -62,7 +62,8 @@ export class WorkerPool implements Serving {
   async start(size: number): Promise<void> {
     const initialWorkers = Array.from({ length: size }, () => this.#startWorker());
     try {
-      [this.port = 0] = await Promise.all(initialWorkers.map(({ started }) => started));
+      const [port = 0] = await Promise.all(initialWorkers.map(({ started }) => started));
+      this.port = port;
     } catch (error) {
       await this.close();
       throw error;
