@@ -13,7 +13,7 @@ import { StoreError } from './postgres.ts';
 import { UnsentCounts } from './unsent.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
-const restartMs = 1000;
+const restartDelayMs = 1000;
 // A store that answers does so in a fraction of this time. The gateway starts without it.
 const firstContactMs = 2000;
 // How long an operator who asks for a verdict waits for the counts of this gateway.
@@ -69,12 +69,12 @@ export class Fleet {
   readonly #unsent = new UnsentCounts();
   /** The folded requests in the last report of the ledger. */
   #lastFolded = 0;
-  /** The oldest batch that the thread knows of. */
-  #announced: OutboxState['oldest'];
+  /** The oldest batch in the outbox, as the thread was told last. */
+  #announcedOldest: OutboxState['oldest'];
   #isStopping = false;
 
   private constructor(settings: FleetSettings, options: FleetOptions) {
-    const { ledger, notice = () => {}, worker = threadFile('fleet/worker') } = options;
+    const { ledger, notice = () => {}, worker: workerFile = threadFile('fleet/worker') } = options;
     this.settings = settings;
     this.member = new FleetMember({
       settings,
@@ -91,8 +91,8 @@ export class Fleet {
     this.#spoolNotices = new OutageNotices(notice);
     this.#refusalNotices = new OutageNotices(notice);
     this.#maintenanceNotices = new OutageNotices(notice);
-    this.#workerFile = worker;
-    this.#ledger.onReport = () => this.#onLedger();
+    this.#workerFile = workerFile;
+    this.#ledger.onReport = () => this.#onLedgerReport();
   }
 
   /**
@@ -102,11 +102,11 @@ export class Fleet {
   static async start(settings: FleetSettings, options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(settings, options);
     const worker = fleet.#startThread();
-    const [first] = (await once(worker, 'message')) as [FleetReport];
+    const [firstMessage] = (await once(worker, 'message')) as [FleetReport];
     worker.unref();
-    if (first.kind === 'unusable') {
+    if (firstMessage.kind === 'unusable') {
       await fleet.stop(0);
-      throw new StoreError(first.reason);
+      throw new StoreError(firstMessage.reason);
     }
     // Waits for the salt of the fleet, which the store has: only tags under this salt can be compared with those of other gateways.
     await fleet.#waitUntil(() => fleet.#problem !== null, firstContactMs);
@@ -157,10 +157,10 @@ export class Fleet {
       const ended = new Promise((resolve) => worker.once('exit', resolve));
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
       this.#announceOldest();
-      const left = Math.max(0, deadline - performance.now());
-      this.#send({ kind: 'stop', ms: left, unwrittenRows: this.#ledger.waitingRows });
+      const remainingMs = Math.max(0, deadline - performance.now());
+      this.#send({ kind: 'stop', ms: remainingMs, unwrittenRows: this.#ledger.waitingRows });
       // A statement that hangs must not keep the gateway from ending.
-      const late = setTimeout(() => void worker.terminate(), left + closeMs);
+      const late = setTimeout(() => void worker.terminate(), remainingMs + closeMs);
       await ended;
       clearTimeout(late);
     }
@@ -190,7 +190,7 @@ export class Fleet {
     for (const callback of callbacks) callback();
   }
 
-  #onLedger(): void {
+  #onLedgerReport(): void {
     if (this.outbox) this.#unsent.onOutbox(this.outbox, this.#ledger.isWritten);
     this.#announceOldest();
     this.#adoptSalt();
@@ -205,10 +205,10 @@ export class Fleet {
   /** Tells the thread what to send next. Waking it up for each report of the ledger would cost the serving thread CPU time. */
   #announceOldest(): void {
     const oldest = this.outbox?.oldest;
-    const isKnown = oldest?.epoch === this.#announced?.epoch && oldest?.seq === this.#announced?.seq;
+    const isKnown = oldest?.epoch === this.#announcedOldest?.epoch && oldest?.seq === this.#announcedOldest?.seq;
     // At the end, the thread reports how many rows are left.
     if (isKnown && !this.#isStopping) return;
-    this.#announced = oldest;
+    this.#announcedOldest = oldest;
     this.#send({ kind: 'outbox', outbox: this.outbox });
   }
 
@@ -238,16 +238,16 @@ export class Fleet {
     worker.on('error', (error) => {
       reason = `: ${error instanceof Error ? error.message : error}`;
     });
-    worker.on('exit', () => this.#onEnd(reason));
+    worker.on('exit', () => this.#onThreadEnd(reason));
     return worker;
   }
 
   #onMessage(message: FleetReport): void {
     if (message.kind === 'started') {
-      this.#announced = undefined;
+      this.#announcedOldest = undefined;
       this.#announceOldest();
-    } else if (message.kind === 'store') this.#onStore(message.problem);
-    else if (message.kind === 'unusable') this.#onStore(message.reason);
+    } else if (message.kind === 'store') this.#onStoreChange(message.problem);
+    else if (message.kind === 'unusable') this.#onStoreChange(message.reason);
     else if (message.kind === 'sent') {
       this.#ledger.removeSent(message.epoch, message.seq);
       this.#refusalNotices.recovered('The shared store of the fleet accepts the counts of this gateway again.');
@@ -261,7 +261,7 @@ export class Fleet {
     } else this.member.onReport(message);
   }
 
-  #onStore(reason: string | undefined): void {
+  #onStoreChange(reason: string | undefined): void {
     this.#problem = reason;
     this.#onChange();
     if (reason === undefined) this.#outageNotices.recovered('The shared store of the fleet answers again.');
@@ -271,18 +271,18 @@ export class Fleet {
       );
   }
 
-  /** Reports no failure while the store cannot be reached, because `#onStore` reports that. */
+  /** Reports no failure while the store cannot be reached, because `#onStoreChange` reports that. */
   #onMaintained(problem: string | undefined): void {
     if (problem === undefined) this.#maintenanceNotices.recovered('The shared store of the fleet is maintained again.');
     else if (this.isStoreUp) this.#maintenanceNotices.failed(failedMaintenance(problem));
   }
 
-  #onEnd(reason: string): void {
+  #onThreadEnd(reason: string): void {
     this.#worker = undefined;
     if (this.#isStopping) return;
     const problem = `the thread that talks to it ended${reason}`;
-    this.#onStore(problem);
+    this.#onStoreChange(problem);
     this.member.onReport({ kind: 'unheard', reason: problem });
-    this.#restartTimer = setTimeout(() => this.#startThread().unref(), restartMs).unref();
+    this.#restartTimer = setTimeout(() => this.#startThread().unref(), restartDelayMs).unref();
   }
 }

@@ -51,7 +51,7 @@ export function fleetJson(
 ): FleetJson {
   return {
     problem: problem ?? null,
-    now: now === 0 ? null : instant(now),
+    now: now === 0 ? null : instantText(now),
     config_skew: instances.filter(({ hasOtherConfig }) => hasOtherConfig).length,
     gateways: instances.map((one) => gatewayJson(one, own)),
   };
@@ -65,27 +65,27 @@ function gatewayJson({ name, state, row, hasOtherConfig }: FleetInstance, own: O
   return {
     name,
     state,
-    heard: instant(row?.heard),
+    heard: instantText(row?.heard),
     release: row?.release ?? null,
     config: row?.config ?? null,
-    config_since: instant(row?.configSince),
+    config_since: instantText(row?.configSince),
     config_differs: hasOtherConfig,
     ready: state === 'heard' && row?.ready === true,
     problem: row?.problem ?? null,
     in_flight: loads.reduce((sum, load) => sum + load.in_flight, 0),
     waiting: loads.reduce((sum, load) => sum + load.waiting, 0),
     spooled: spool?.spooled ?? 0,
-    spooled_since: instant(spool?.spooledSince),
+    spooled_since: instantText(spool?.spooledSince),
     clock_skew_ms: skew,
     clock_differs: state === 'heard' && Math.abs(skew) > maxSkewMs,
-    started: instant(row?.started),
-    left: instant(row?.leftAt),
-    gone: instant(row?.goneAt),
+    started: instantText(row?.started),
+    left: instantText(row?.leftAt),
+    gone: instantText(row?.goneAt),
     gone_reason: row?.goneReason ?? null,
     addresses: row?.addresses ?? [],
   };
 }
 
-function instant(ms: number | undefined): string | null {
+function instantText(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -20,7 +20,7 @@ const answerMs = 5_000;
 const heartbeatsPerCheck = 5;
 
 /** What this gateway has in the outbox, and the ids of its ledger and run. */
-interface LedgerIdentity {
+interface OwnOutbox {
   readonly instance: string;
   readonly epoch: number;
   readonly rows: number;
@@ -30,7 +30,7 @@ interface LedgerIdentity {
 export interface MemberOptions {
   readonly settings: FleetSettings;
   /** Undefined: the ledger cannot be opened. */
-  readonly outbox: () => LedgerIdentity | undefined;
+  readonly outbox: () => OwnOutbox | undefined;
   /** Rows that the ledger keeps in memory, because it cannot write them. */
   readonly heldRows: () => number;
   /** The counts that are on their way to the store. */
@@ -58,7 +58,7 @@ export class FleetMember {
   readonly view: FleetView;
   readonly #options: MemberOptions;
   // Used while the ledger cannot be opened, because the gateway must be visible nevertheless.
-  readonly #fallback: LedgerIdentity = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
+  readonly #fallbackOutbox: OwnOutbox = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
   readonly #addresses = ownAddresses();
   /** The id of this gateway in the store. */
   #self: string | undefined;
@@ -68,9 +68,9 @@ export class FleetMember {
   #sentHeartbeats = 0;
   /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
   #heldSince: number | undefined;
-  #lastId = 0;
+  #lastCommandId = 0;
   /** The hash of the current snapshot. It is kept because each heartbeat contains it. */
-  #hashed: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
+  #snapshotHash: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
   /** Receives the answer to a command, by the id of the command. */
   readonly #onAnswer = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
@@ -85,7 +85,7 @@ export class FleetMember {
     this.#membersNotices = new OutageNotices(options.notice);
     this.#checkNotices = new OutageNotices(options.notice);
     const { settings, release, unsent } = options;
-    const [self, sendHeartbeat] = [() => this.#self, () => this.#reportState()];
+    const [self, sendHeartbeat] = [() => this.#self, () => this.#sendHeartbeat()];
     this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, sendHeartbeat });
     this.#agreement = new ConfigAgreement({
       name: options.settings.name,
@@ -122,17 +122,17 @@ export class FleetMember {
   async join(gateway: ServingGateway): Promise<void> {
     this.#gateway = gateway;
     const { settings, send } = this.#options;
-    this.#heartbeatTimer = setInterval(() => void this.#sendHeartbeat(), settings.heartbeat).unref();
+    this.#heartbeatTimer = setInterval(() => void this.#sendHeartbeatAndCheck(), settings.heartbeat).unref();
     if (settings.heartbeat > longestUnreadMs)
       this.#readTimer = setInterval(() => send({ kind: 'read' }), longestUnreadMs).unref();
     await this.#agreement.decide(gateway);
-    await this.#sendHeartbeat();
+    await this.#sendHeartbeatAndCheck();
   }
 
   /** Records a configuration that the reload guard has accepted. */
   accept(snapshot: Snapshot): void {
     this.#agreement.accept(snapshot);
-    void this.#sendHeartbeat();
+    void this.#sendHeartbeatAndCheck();
   }
 
   /** Stores decisions, and returns the decisions in effect in the fleet. Undefined: the store does not answer. */
@@ -217,21 +217,22 @@ export class FleetMember {
     this.#heartbeatTimer = undefined;
   }
 
-  get #identity(): LedgerIdentity {
-    return this.#options.outbox() ?? this.#fallback;
+  get #ownOutbox(): OwnOutbox {
+    return this.#options.outbox() ?? this.#fallbackOutbox;
   }
 
   /** The rows that the store does not have yet. */
   #spooledRows(): Pick<GatewayState, 'spooled' | 'spooledSince'> {
-    const [{ rows, since }, held] = [this.#identity, this.#options.heldRows()];
-    this.#heldSince = held === 0 ? undefined : (this.#heldSince ?? Date.now());
-    return { spooled: rows + held, spooledSince: since ?? this.#heldSince };
+    const { rows, since } = this.#ownOutbox;
+    const heldRows = this.#options.heldRows();
+    this.#heldSince = heldRows === 0 ? undefined : (this.#heldSince ?? Date.now());
+    return { spooled: rows + heldRows, spooledSince: since ?? this.#heldSince };
   }
 
   /** Never rejects. */
-  async #sendHeartbeat(): Promise<void> {
+  async #sendHeartbeatAndCheck(): Promise<void> {
     try {
-      const isReported = await this.#reportState();
+      const isReported = await this.#sendHeartbeat();
       this.#sentHeartbeats += 1;
       if (!isReported || !this.#gateway || this.#sentHeartbeats % heartbeatsPerCheck !== 0) return;
       if (await this.#agreement.retry(this.#gateway))
@@ -245,7 +246,7 @@ export class FleetMember {
   }
 
   /** @returns false while the gateway starts or stops */
-  async #reportState(): Promise<boolean> {
+  async #sendHeartbeat(): Promise<boolean> {
     const gateway = this.#gateway;
     if (!gateway || this.#heartbeatTimer === undefined) return false;
     const at = Date.now();
@@ -260,7 +261,7 @@ export class FleetMember {
   /** `at`: the time of the report, epoch ms. */
   #sendState(snapshot: Snapshot, report: ServingReport, at: number, ready: boolean): void {
     const { settings, release, send } = this.#options;
-    const { instance, epoch } = this.#identity;
+    const { instance, epoch } = this.#ownOutbox;
     const { name, silentAfter } = settings;
     const identity: GatewayIdentity = { instance, epoch, name, release, addresses: this.#addresses, silentAfter };
     const state: GatewayState = {
@@ -276,13 +277,13 @@ export class FleetMember {
   }
 
   #hashOf(snapshot: Snapshot): string {
-    if (this.#hashed?.snapshot !== snapshot) this.#hashed = { snapshot, hash: configHash(snapshot) };
-    return this.#hashed.hash;
+    if (this.#snapshotHash?.snapshot !== snapshot) this.#snapshotHash = { snapshot, hash: configHash(snapshot) };
+    return this.#snapshotHash.hash;
   }
 
   #ask(command: WithoutId<Command>): Promise<MembershipAnswer> {
-    this.#lastId += 1;
-    const id = this.#lastId;
+    this.#lastCommandId += 1;
+    const id = this.#lastCommandId;
     const { promise, resolve } = Promise.withResolvers<MembershipAnswer>();
     this.#onAnswer.set(id, resolve);
     const late = setTimeout(() => {

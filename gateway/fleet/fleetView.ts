@@ -141,8 +141,8 @@ function stateOf(row: GatewayRow, now: number, silentAfter: number): InstanceSta
 function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
   const groups = Map.groupBy(heard, ({ config }) => config);
   const latestSince = (rows: readonly GatewayRow[]): number => Math.max(...rows.map(({ configSince }) => configSince));
-  const [first] = [...groups].sort(([, a], [, b]) => b.length - a.length || latestSince(b) - latestSince(a));
-  return first?.[0];
+  const [firstGroup] = [...groups].sort(([, a], [, b]) => b.length - a.length || latestSince(b) - latestSince(a));
+  return firstGroup?.[0];
 }
 
 /**
@@ -160,9 +160,9 @@ export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, ver
   // The gateways wrote their rows at different times. So each gateway must be heard after the last gateway became idle.
   const rows = current.flatMap(({ row }) => row ?? []);
   const idleSince = Math.max(...rows.map((row) => idleSinceOf(row, version)));
-  const waiting = rows.filter(({ heard }) => heard <= idleSince).map(({ name }) => printableExcerpt(name));
+  const awaitedNames = rows.filter(({ heard }) => heard <= idleSince).map(({ name }) => printableExcerpt(name));
   if (rows.length === 0) return ['no gateway was heard yet'];
-  return waiting.length === 0 ? [] : [`waiting for the next heartbeat of ${waiting.join(', ')}`];
+  return awaitedNames.length === 0 ? [] : [`waiting for the next heartbeat of ${awaitedNames.join(', ')}`];
 }
 
 function blockerOf(instance: FleetInstance, version: string): string | undefined {
@@ -174,8 +174,8 @@ function blockerOf(instance: FleetInstance, version: string): string | undefined
   const load = row.versions[version];
   if (load === undefined) return undefined;
   if (load.stage !== 'retired' && load.stage !== 'removed') return `${name} still serves it`;
-  const open = load.in_flight + load.waiting;
-  if (open > 0) return `${name} has ${plural(open, 'request')} in flight`;
+  const openRequests = load.in_flight + load.waiting;
+  if (openRequests > 0) return `${name} has ${plural(openRequests, 'request')} in flight`;
   return load.idle_since === null ? `${name} has a worker that does not answer` : undefined;
 }
 
@@ -215,34 +215,37 @@ export function ledgerGaps(
 function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet: number): Remark | undefined {
   const { state, row, heardAgo = 0 } = instance;
   const name = printableExcerpt(instance.name);
-  const missing = 'its calls are missing from this ledger';
+  const missingCalls = 'its calls are missing from this ledger';
   if (row === undefined) {
-    const text = `A gateway at ${name} was never heard, although fleet.members lists it; ${missing}.`;
+    const text = `A gateway at ${name} was never heard, although fleet.members lists it; ${missingCalls}.`;
     return { code: 'gateway_never_heard', text };
   }
   if (state === 'silent') {
     return {
       code: 'gateway_silent',
-      text: `Gateway ${name} has not been heard for ${inLargestUnit(heardAgo)}; ${missing}.`,
+      text: `Gateway ${name} has not been heard for ${inLargestUnit(heardAgo)}; ${missingCalls}.`,
     };
   }
   const { spooled, spooledSince, skewMs } = row;
   if (state === 'heard' && Math.abs(skewMs) > Math.max(maxSkewMs, Math.min(hourMs, quiet * maxSkewShare))) {
-    const by = `${inLargestUnit(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
-    return { code: 'clock_differs', text: `The clock of gateway ${name} is ${by}: its calls have the wrong time.` };
+    const difference = `${inLargestUnit(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
+    return {
+      code: 'clock_differs',
+      text: `The clock of gateway ${name} is ${difference}: its calls have the wrong time.`,
+    };
   }
   if (spooled === 0) return undefined;
-  const rows = plural(spooled, 'row');
+  const rowsInWords = plural(spooled, 'row');
   if (state === 'heard') {
     // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
     // A time in the future is from before the clock of the gateway was set back: the real age is unknown.
     if (Math.abs(age) <= silentAfter) return undefined;
-    const text = `Gateway ${name} has ${rows} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
+    const text = `Gateway ${name} has ${rowsInWords} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
     return { code: 'counts_waiting', text };
   }
   if (heardAgo >= quiet) return undefined;
-  const text = `Gateway ${name} is gone, last heard ${inLargestUnit(heardAgo)} ago, and ${rows} of its counts never reached this ledger.`;
+  const text = `Gateway ${name} is gone, last heard ${inLargestUnit(heardAgo)} ago, and ${rowsInWords} of its counts never reached this ledger.`;
   return { code: 'counts_lost', text };
 }
 

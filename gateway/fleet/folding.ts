@@ -1,7 +1,7 @@
 import { dayMs, lengths, spanAt } from '../usage/ledger/spans.ts';
 import type { Sql } from './postgres.ts';
 import { partitionSizes, schemaName, sumTables } from './schema.ts';
-import { addUpBrownout, addUpRouteClient } from './writeBatchFunction.ts';
+import { addUpBrownoutSql, addUpRouteClientSql } from './writeBatchFunction.ts';
 
 /**
  * The names to fold: all names of a version on one day, except the `keep` names with the most requests. The counts of the folded
@@ -21,37 +21,37 @@ export interface Folding {
  * same. Needs `foldingLock`. @throws StoreError
  */
 export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<void> {
-  const into = await idOf(sql, subject, others);
+  const othersId = await idOf(sql, subject, others);
   // Among names with equal requests the latest stay: a new regular client may have only one request.
   const rows = await sql.query<{ item: number }>(
     `SELECT item FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
       ORDER BY GREATEST(requests, 1) DESC, last DESC OFFSET $4`,
-    [version, day, into, keep],
+    [version, day, othersId, keep],
   );
-  const folded = rows.map(({ item }) => item);
+  const foldedIds = rows.map(({ item }) => item);
   for (const { name, length, keys, counts } of sumTables) {
     if (length === 'block' || !(name.startsWith(subject) || name.startsWith('pair'))) continue;
     const column = keys.includes('item') ? 'item' : subject;
-    const spans = length === 'day' ? [day, day] : [day * 24, day * 24 + 23];
+    const spanRange = length === 'day' ? [day, day] : [day * 24, day * 24 + 23];
     const otherKeys = keys.filter((key) => key !== column);
-    const group = ['version', 'span', ...otherKeys].join(', ');
+    const groupColumns = ['version', 'span', ...otherKeys].join(', ');
     await sql.query(
       `WITH removed AS (
           DELETE FROM ${schemaName}.${name}
           WHERE version = $1 AND span BETWEEN $2 AND $3 AND ${column} = ANY($4::int[]) RETURNING *
         )
-        INSERT INTO ${schemaName}.${name} AS t (${group}, ${column}, ${counts.join(', ')}, first, last)
-        SELECT ${group}, $5::int, ${counts.map((count) => `SUM(${count})`).join(', ')}, MIN(first), MAX(last)
-        FROM removed GROUP BY ${group}
+        INSERT INTO ${schemaName}.${name} AS t (${groupColumns}, ${column}, ${counts.join(', ')}, first, last)
+        SELECT ${groupColumns}, $5::int, ${counts.map((count) => `SUM(${count})`).join(', ')}, MIN(first), MAX(last)
+        FROM removed GROUP BY ${groupColumns}
         ON CONFLICT (version, span, ${keys.join(', ')}) DO UPDATE SET
           ${counts.map((count) => `${count} = t.${count} + excluded.${count}`).join(', ')},
           first = LEAST(t.first, excluded.first), last = GREATEST(t.last, excluded.last)`,
-      [version, ...spans, folded, into],
+      [version, ...spanRange, foldedIds, othersId],
     );
   }
-  if (subject === 'client') await foldBrownouts(sql, version, day, folded, into);
-  await sumBlock(sql, subject, version, day, [...folded, into]);
-  await foldSeen(sql, subject, version, day, folded, into);
+  if (subject === 'client') await foldBrownouts(sql, version, day, foldedIds, othersId);
+  await sumBlock(sql, subject, version, day, [...foldedIds, othersId]);
+  await correctSeenTimes(sql, subject, version, day, foldedIds, othersId);
 }
 
 async function idOf(sql: Sql, subject: Folding['subject'], name: string): Promise<number> {
@@ -82,8 +82,8 @@ async function sumBlock(
   );
 }
 
-/** If a brownout refused a folded client on this day, all requests that it refused to this client are added to `into`. */
-async function foldBrownouts(sql: Sql, version: number, day: number, folded: readonly number[], into: number) {
+/** If a brownout refused a folded client on this day, all requests that it refused to this client are added to `othersId`. */
+async function foldBrownouts(sql: Sql, version: number, day: number, foldedIds: readonly number[], othersId: number) {
   await sql.query(
     `WITH removed AS (
         DELETE FROM ${schemaName}.brownout_client
@@ -91,69 +91,72 @@ async function foldBrownouts(sql: Sql, version: number, day: number, folded: rea
       )
       INSERT INTO ${schemaName}.brownout_client AS t (version, brownout, client, refused, first, last)
       SELECT version, brownout, $5::int, SUM(refused), MIN(first), MAX(last) FROM removed GROUP BY version, brownout
-      ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownout}`,
-    [version, folded, (day + 1) * dayMs, day * dayMs, into],
+      ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownoutSql}`,
+    [version, foldedIds, (day + 1) * dayMs, day * dayMs, othersId],
   );
 }
 
 /** Corrects the times of first and last requests, per version and per route, and deletes names that are not used any more. */
-async function foldSeen(
+async function correctSeenTimes(
   sql: Sql,
   subject: Folding['subject'],
   version: number,
   day: number,
-  folded: readonly number[],
-  into: number,
+  foldedIds: readonly number[],
+  othersId: number,
 ): Promise<void> {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   // An upper bound of the last use: if some requests of a span failed, its last request may be one of them.
-  const usedAt = (ms: number): string =>
+  const lastUseSql = (ms: number): string =>
     `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${ms}::bigint + last ELSE 0 END)`;
   if (subject === 'client') {
-    const used = usedAt(lengths.block);
-    const items = [...folded, into];
+    const used = lastUseSql(lengths.block);
+    const items = [...foldedIds, othersId];
     const deletedRows = await sql.query<{ client: number; accepted: number }>(
       `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, accepted`,
       [version, items],
     );
-    const accepted = `SELECT one.accepted FROM unnest($3::int[], $4::bigint[]) AS one(client, accepted) WHERE client = item`;
+    const acceptedSql = `SELECT one.accepted FROM unnest($3::int[], $4::bigint[]) AS one(client, accepted) WHERE client = item`;
     await sql.query(
       `INSERT INTO ${schemaName}.version_client (version, client, first, last, used, accepted)
         SELECT version, item, MIN(span * ${lengths.block}::bigint + first), MAX(span * ${lengths.block}::bigint + last), ${used},
-          COALESCE((${accepted}), 0)
+          COALESCE((${acceptedSql}), 0)
         FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
       [version, items, deletedRows.map(({ client }) => client), deletedRows.map((one) => one.accepted)],
     );
   }
   await sql.query(
     `INSERT INTO ${schemaName}.route_client AS t (version, route, client, last, first, used)
-      SELECT version, route, client, MAX(span * ${dayMs}::bigint + last), MIN(span * ${dayMs}::bigint + first), ${usedAt(dayMs)}
+      SELECT version, route, client, MAX(span * ${dayMs}::bigint + last), MIN(span * ${dayMs}::bigint + first), ${lastUseSql(dayMs)}
       FROM ${schemaName}.pair_day
       WHERE version = $1 AND span = $2 AND ${subject} = $3 GROUP BY version, route, client
-      ON CONFLICT (version, route, client) DO UPDATE SET ${addUpRouteClient}`,
-    [version, day, into],
+      ON CONFLICT (version, route, client) DO UPDATE SET ${addUpRouteClientSql}`,
+    [version, day, othersId],
   );
-  const stillUsed = subject === 'client' ? 'SELECT client FROM version_client' : 'SELECT item FROM route_block';
+  const stillUsed =
+    subject === 'client'
+      ? `SELECT client FROM ${schemaName}.version_client WHERE version = $1`
+      : `SELECT item FROM ${schemaName}.route_block WHERE version = $1`;
   await sql.query(
     `DELETE FROM ${schemaName}.route_client WHERE version = $1 AND ${subject} = ANY($2::int[])
-      AND ${subject} NOT IN (${stillUsed.replace('FROM ', `FROM ${schemaName}.`)} WHERE version = $1)`,
-    [version, folded],
+      AND ${subject} NOT IN (${stillUsed})`,
+    [version, foldedIds],
   );
   await sql.query(
     `DELETE FROM ${schemaName}.route_client WHERE version = $1 AND ${subject} = ANY($2::int[]) AND first >= $3 AND last < $4`,
-    [version, folded, begin, end],
+    [version, foldedIds, begin, end],
   );
   // Only the rows of earlier days have the exact time of the last request before this day. Reading them costs too much,
   // so the end of the day before is stored.
   await sql.query(
     `UPDATE ${schemaName}.route_client SET last = $3, used = CASE WHEN used IS NOT NULL THEN LEAST(used, $3) END WHERE version = $1 AND ${subject} = ANY($2::int[])
       AND last >= $4 AND last < $5`,
-    [version, folded, begin - 1, begin, end],
+    [version, foldedIds, begin - 1, begin, end],
   );
-  const table = subject === 'client' ? 'version_client' : 'route_client';
+  const usageTable = subject === 'client' ? 'version_client' : 'route_client';
   await sql.query(
     `DELETE FROM ${schemaName}.${subject}s WHERE id = ANY($1::int[])
-      AND id NOT IN (SELECT ${subject} FROM ${schemaName}.${table})`,
-    [folded],
+      AND id NOT IN (SELECT ${subject} FROM ${schemaName}.${usageTable})`,
+    [foldedIds],
   );
 }

@@ -4,7 +4,7 @@ import { type GatewayRow, leftOrGoneAt, markGone, readGateways } from './members
 import type { Sql } from './postgres.ts';
 import { schemaName } from './schema.ts';
 
-/** `forgotten`: how many gateways with this name were silent. `refused`: why there was nothing to forget, and the remedy. */
+/** `forgotten`: how many gateways with this name were marked as gone. `refused`: why there was nothing to forget, and the remedy. */
 export type ForgetOutcome = { readonly forgotten: number } | { readonly refused: string };
 
 /**

@@ -22,7 +22,7 @@ export class Heartbeats {
   #isWriteDue = false;
   #isReadDue = false;
   #running: Promise<void> | undefined;
-  #checking: Promise<void> | undefined;
+  #membersCheck: Promise<void> | undefined;
   /** Addresses in `fleet.members` from which no gateway was heard. */
   #unheard: readonly string[] = [];
 
@@ -45,7 +45,7 @@ export class Heartbeats {
       this.#isWriteDue = true;
     } else if (this.#lastHeartbeat) this.#isReadDue = true;
     else return;
-    this.#running ??= this.#run().finally(() => {
+    this.#running ??= this.#writeAndRead().finally(() => {
       this.#running = undefined;
     });
   }
@@ -54,13 +54,13 @@ export class Heartbeats {
   async end({ rows, since }: Pick<OutboxState, 'rows' | 'since'>): Promise<void> {
     this.#isWriteDue = this.#isReadDue = false;
     await this.#running;
-    const last = this.#lastHeartbeat;
-    if (!this.#membership || !last) return;
+    const lastHeartbeat = this.#lastHeartbeat;
+    if (!this.#membership || !lastHeartbeat) return;
     if (rows === 0) await this.#membership.leave();
     else {
       const problem = 'It has stopped before the store had all its counts.';
       await this.#membership.writeHeartbeat({
-        ...last.state,
+        ...lastHeartbeat.state,
         versions: {},
         ready: false,
         problem,
@@ -70,7 +70,7 @@ export class Heartbeats {
     }
   }
 
-  async #run(): Promise<void> {
+  async #writeAndRead(): Promise<void> {
     while ((this.#isWriteDue || this.#isReadDue) && this.#lastHeartbeat) {
       const isWrite = this.#isWriteDue;
       this.#isWriteDue = this.#isReadDue = false;
@@ -102,7 +102,7 @@ export class Heartbeats {
   /** Starts a check of `fleet.members`. Does not wait for the result, because a slow DNS server must not delay a heartbeat. */
   #checkMembers(gateways: FleetRows, ownAddresses: readonly string[]): void {
     const dnsName = this.#settings.members;
-    if (!this.#members || !dnsName || this.#checking) return;
+    if (!this.#members || !dnsName || this.#membersCheck) return;
     const check = this.#members.check(gateways, ownAddresses).then(async ({ gone, unheard, problem }) => {
       this.#unheard = unheard;
       this.#post({ kind: 'members', problem });
@@ -111,10 +111,10 @@ export class Heartbeats {
       await markGone(this.#store, gone, reason);
     });
     // If a gateway could not be marked as gone, the next check finds it again.
-    this.#checking = check
+    this.#membersCheck = check
       .catch(() => {})
       .finally(() => {
-        this.#checking = undefined;
+        this.#membersCheck = undefined;
       });
   }
 

@@ -37,7 +37,7 @@ export async function importLedger(postgres: Postgres, file: string): Promise<Im
     ledger.exec('BEGIN');
     assertImportable(ledger, file);
     await migrate(postgres);
-    return await postgres.transaction((sql) => copy(sql, ledger, file));
+    return await postgres.transaction((sql) => copyLedger(sql, ledger, file));
   } catch (error) {
     if (error instanceof ImportError || error instanceof StoreError) throw error;
     throw new ImportError(`${file} cannot be read: ${failureOf(error).reason}.`);
@@ -63,7 +63,7 @@ function assertImportable(ledger: DatabaseSync, file: string): void {
   throw new ImportError(`${file} was written by an earlier release.  Start this release once with it, then import it.`);
 }
 
-async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<ImportOutcome> {
+async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise<ImportOutcome> {
   const meta = new Map(
     ledger
       .prepare('SELECT key, value FROM meta')
@@ -77,20 +77,20 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
   }
   const salt = meta.get('salt') ?? '';
   // Files with the same `usage.tag_key` have the same salt. Files of earlier releases have no id.
-  const id = createHash('sha256')
+  const fileId = createHash('sha256')
     .update(meta.get('id') ?? salt)
     .digest('hex');
-  const { seen } = ledger.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
-  const until = Number(seen ?? 0);
+  const { seen: lastSeen } = ledger.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
+  const until = Number(lastSeen ?? 0);
   // Two imports of one file at the same time: the second one waits here.
   const [claimed] = await sql.query(
     `INSERT INTO ${schemaName}.imports (ledger, seen) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING ledger`,
-    [id, until],
+    [fileId, until],
   );
-  if (claimed === undefined) return earlierImport(sql, id, until, file);
+  if (claimed === undefined) return earlierImport(sql, fileId, until, file);
   const hasFleetSalt = (await fleetSalt(sql, salt)) === salt;
-  const { first } = ledger.prepare('SELECT MIN(span) AS first FROM version_hour').get() ?? {};
-  const from = Number(first ?? 0) * hourMs;
+  const { first: firstHour } = ledger.prepare('SELECT MIN(span) AS first FROM version_hour').get() ?? {};
+  const from = Number(firstHour ?? 0) * hourMs;
   const days = ledger.prepare('SELECT DISTINCT span FROM version_day ORDER BY span').all();
   await sql.query(`SELECT ${schemaName}.create_partitions(day, day) FROM unnest($1::bigint[]) AS day`, [
     days.map(({ span }) => Number(span) * dayMs),
@@ -141,7 +141,7 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
   );
   await copyBrownouts(sql, ledger);
   // The id of the file is used as the id of the gateway that wrote it.
-  const instance = id.slice(0, 32);
+  const instance = fileId.slice(0, 32);
   for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
     await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, epoch, began, end]);
   const { requests } = ledger.prepare('SELECT SUM(requests) AS requests FROM version_day').get() ?? {};
@@ -151,10 +151,10 @@ async function copy(sql: Sql, ledger: DatabaseSync, file: string): Promise<Impor
   return { kind: 'imported', requests: Number(requests ?? 0), from, until, foreignTags: Number(tags ?? 0) };
 }
 
-async function earlierImport(sql: Sql, id: string, until: number, file: string): Promise<ImportOutcome> {
+async function earlierImport(sql: Sql, fileId: string, until: number, file: string): Promise<ImportOutcome> {
   const [row] = await sql.query<{ seen: number; at: Date }>(
     `SELECT seen, at FROM ${schemaName}.imports WHERE ledger = $1`,
-    [id],
+    [fileId],
   );
   if (row === undefined) throw new StoreError('another import of the same file has just failed.  Try again.');
   if (until <= row.seen) return { kind: 'unchanged', at: row.at.getTime() };
@@ -226,11 +226,11 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
   // it NULL, because MIN and LEAST ignore NULL.
   const valueSelects = valueColumns.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
   const keyColumns = [...idKeys, ...plainKeys];
-  const total = (column: string): string => {
+  const combinedSql = (column: string): string => {
     if (minimum.includes(column)) return `CASE WHEN COUNT(${column}) = COUNT(*) THEN MIN(${column}) END`;
     return `${sums.includes(column) ? 'SUM' : 'MAX'}(${column})`;
   };
-  const merged = (column: string): string => {
+  const mergedSql = (column: string): string => {
     if (sums.includes(column)) return `${column} = t.${column} + excluded.${column}`;
     if (minimum.includes(column))
       return `${column} = CASE WHEN t.${column} IS NOT NULL AND excluded.${column} IS NOT NULL
@@ -238,21 +238,24 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
     const storedValue = column === 'used' ? 'COALESCE(t.used, t.last)' : `t.${column}`;
     return `${column} = GREATEST(${storedValue}, excluded.${column})`;
   };
+  // The WHERE is always true. In a table without clients, it alone uses $2 and $3: PostgreSQL refuses parameters that no
+  // part of the statement uses.
   for (const chunk of chunksOf(
     ledger,
     `SELECT ${[...nameSelects, ...plainKeys, ...valueSelects].join(', ')} FROM ${name}`,
   )) {
     await sql.query(
       `INSERT INTO ${schemaName}.${name} AS t (${[...keyColumns, ...valueColumns].join(', ')})
-        SELECT ${[...idSelects, ...plainKeys.map((column) => `r.${column}`), ...valueColumns.map(total)].join(', ')}
+        SELECT ${[...idSelects, ...plainKeys.map((column) => `r.${column}`), ...valueColumns.map(combinedSql)].join(', ')}
         FROM json_to_recordset($1) AS r(${columnTypes.join(', ')}) WHERE $2::text IS NOT NULL AND $3::text IS NOT NULL
         GROUP BY ${keyColumns.map((_key, index) => index + 1).join(', ')}
-        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${valueColumns.map(merged).join(', ')}`,
+        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${valueColumns.map(mergedSql).join(', ')}`,
       [JSON.stringify(chunk), ...comparedSalts(hasFleetSalt)],
     );
   }
 }
 
+/** The rows of a query in groups of at most `rowsPerStatement`, so that the memory does not hold all of them. */
 function* chunksOf(ledger: DatabaseSync, query: string): Generator<object[]> {
   let chunk: object[] = [];
   for (const row of ledger.prepare(query).iterate()) {

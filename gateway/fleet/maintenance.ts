@@ -27,7 +27,7 @@ const mostSortedPerRun = 12;
  */
 export async function maintainStore(store: Transactions, now: number, settings: LedgerSettings): Promise<boolean> {
   const createPartitions = `SELECT ${schemaName}.create_partitions($1, $2)`;
-  const done = [
+  const stepResults = [
     await asMaintainer(store, (sql) => sql.query(createPartitions, [now - dayMs, now + aheadMs])),
     await asMaintainer(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
     await asMaintainer(store, (sql) => deleteFormerGateways(sql, settings.retention)),
@@ -35,7 +35,7 @@ export async function maintainStore(store: Transactions, now: number, settings: 
     await sortPartitions(store, now),
     await analyze(store, now),
   ];
-  return done.every(Boolean);
+  return stepResults.every(Boolean);
 }
 
 /** @returns the result of `work`, or false if a long query reads a table that `work` has to lock @throws StoreError */
@@ -79,6 +79,7 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
 /** Deletes what is older than the retention. It has work to do once a day. */
 async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
   const meta = await readMeta(sql);
+  // The hours of clients, routes and pairs are deleted before this time; those of versions are kept as long as their days.
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
   // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, meta.get('kept_from') ?? 0);
@@ -110,6 +111,7 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   await setMeta(sql, 'kept_from', String(keptFrom));
 }
 
+/** The table `meta`: key → value as a number. A value that is text, such as the salt, becomes NaN. */
 async function readMeta(sql: Sql): Promise<ReadonlyMap<string, number>> {
   const meta = await sql.query<{ key: string; value: string }>(`SELECT key, value FROM ${schemaName}.meta`);
   return new Map(meta.map(({ key, value }) => [key, Number(value)]));
@@ -144,7 +146,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
     unsorted = await unsortedPartitions(sql, now);
   });
   for (const { name, key } of unsorted.slice(0, mostSortedPerRun)) {
-    const sorted = asMaintainer(store, async (sql) => {
+    const sorting = asMaintainer(store, async (sql) => {
       await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
       await sql.query(`CLUSTER ${schemaName}.${name} USING ${key}`);
       await setMeta(sql, 'analyzed', '0');
@@ -154,7 +156,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
       throw error;
     });
     // A backup reads all partitions. Waiting for each of them would delay the gateways.
-    if (!(await falseIfLocked(sorted))) return false;
+    if (!(await falseIfLocked(sorting))) return false;
   }
   return isMaintainer && unsorted.length <= mostSortedPerRun;
 }
@@ -177,13 +179,13 @@ async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartit
         WHERE inhparent = '${schemaName}.${name}'::regclass AND NOT indisclustered
           AND pg_relation_size(inhrelid) BETWEEN 1 AND ${largestSortedBytes}`,
     );
-    unsorted.push(...rows.filter((row) => endOf(row.name, length) <= now - sortedAfterMs));
+    unsorted.push(...rows.filter((row) => endOfPartition(row.name, length) <= now - sortedAfterMs));
   }
   return unsorted;
 }
 
 /** The end of a partition, epoch ms. Its name ends with its number. */
-function endOf(partition: string, length: Length): number {
+function endOfPartition(partition: string, length: Length): number {
   return (Number(partition.slice(partition.lastIndexOf('_p') + 2)) + 1) * partitionSizes[length] * lengths[length];
 }
 
@@ -194,6 +196,6 @@ async function dropPartitions(sql: Sql, table: string, length: Length, instant: 
       WHERE inhparent = '${schemaName}.${table}'::regclass`,
   );
   for (const { name } of partitions) {
-    if (endOf(name, length) <= instant) await sql.query(`DROP TABLE ${schemaName}.${name}`);
+    if (endOfPartition(name, length) <= instant) await sql.query(`DROP TABLE ${schemaName}.${name}`);
   }
 }

@@ -7,7 +7,7 @@ const connectTimeoutMs = 1_000;
 // The address of a gateway that has left may stay in the DNS, and in its caches, for this long.
 const dnsDelayMs = 60_000;
 
-/** The result of a check. */
+/** Which gateways are gone, and from which addresses no gateway was heard. */
 export interface MembersCheck {
   /** The rows of silent gateways that do not exist any more. */
   readonly gone: readonly GatewayRow[];
@@ -22,7 +22,7 @@ export class Members {
   readonly #dnsName: HostPort;
   readonly #silentAfter: number;
   /** The answer of the last lookup that worked. */
-  #listed: readonly string[] = [];
+  #listedAddresses: readonly string[] = [];
   /** Since when each listed address has had no gateway, by the clock of the database. */
   #unclaimedSince = new Map<string, number>();
   /** When a lookup last listed this gateway; before that, the time of the first lookup. By the clock of the database. */
@@ -34,16 +34,18 @@ export class Members {
     this.#silentAfter = silentAfter;
   }
 
-  /** After a failed lookup, no gateway is reported as gone. `own`: the addresses of this gateway. Never throws. */
-  async check({ rows, now }: GatewayRows, own: readonly string[]): Promise<MembersCheck> {
+  /** After a failed lookup, no gateway is reported as gone. `ownAddresses`: the addresses of this gateway. Never throws. */
+  async check({ rows, now }: GatewayRows, ownAddresses: readonly string[]): Promise<MembersCheck> {
     let reason = 'its addresses are not those of this gateway';
     const foundAddresses = await lookup(this.#dnsName.host, { all: true }).catch((error: Error) => {
       reason = error.message;
       return [];
     });
-    if (foundAddresses.length > 0) this.#listed = foundAddresses.map(({ address }) => plainAddress(address));
+    if (foundAddresses.length > 0) this.#listedAddresses = foundAddresses.map(({ address }) => plainAddress(address));
     // If the DNS server does not list this gateway, although this gateway runs, its answer is old or incomplete.
-    const isTrusted = foundAddresses.length > 0 && own.some((address) => this.#listed.includes(plainAddress(address)));
+    const isTrusted =
+      foundAddresses.length > 0 &&
+      ownAddresses.some((address) => this.#listedAddresses.includes(plainAddress(address)));
     this.#listedAt = isTrusted ? now : (this.#listedAt ?? now);
     return {
       gone: isTrusted ? await this.#gone(rows, now) : [],
@@ -58,7 +60,7 @@ export class Members {
       // A gateway without an address cannot be checked.
       if (row.addresses.length === 0) return [];
       const addresses = row.addresses.map(plainAddress).filter((address) => !isReused(address, row, rows));
-      if (addresses.some((address) => this.#listed.includes(address))) return [];
+      if (addresses.some((address) => this.#listedAddresses.includes(address))) return [];
       const answers = await Promise.all(addresses.map((host) => acceptsConnections(host, this.#dnsName.port)));
       return answers.includes(true) ? [] : [row];
     });
@@ -68,9 +70,9 @@ export class Members {
   #unheard(rows: readonly GatewayRow[], now: number): string[] {
     const recentRows = rows.filter((row) => now - (leftOrGoneAt(row) ?? now) < dnsDelayMs);
     const claimed = new Set(recentRows.flatMap(({ addresses }) => addresses.map(plainAddress)));
-    const unclaimed = this.#listed.filter((address) => !claimed.has(address));
-    this.#unclaimedSince = new Map(unclaimed.map((one) => [one, this.#unclaimedSince.get(one) ?? now]));
-    return unclaimed.filter((one) => now - (this.#unclaimedSince.get(one) ?? now) > this.#silentAfter);
+    const unclaimed = this.#listedAddresses.filter((address) => !claimed.has(address));
+    this.#unclaimedSince = new Map(unclaimed.map((address) => [address, this.#unclaimedSince.get(address) ?? now]));
+    return unclaimed.filter((address) => now - (this.#unclaimedSince.get(address) ?? now) > this.#silentAfter);
   }
 }
 
@@ -90,12 +92,12 @@ function plainAddress(address: string): string {
 function acceptsConnections(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: connectTimeoutMs });
-    const end = (answer: boolean): void => {
+    const finish = (answer: boolean): void => {
       socket.destroy();
       resolve(answer);
     };
-    socket.once('connect', () => end(true));
-    socket.once('error', () => end(false));
-    socket.once('timeout', () => end(false));
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
+    socket.once('timeout', () => finish(false));
   });
 }

@@ -59,6 +59,7 @@ interface StoredReport {
   /** ms */
   readonly silent_after?: number | undefined;
   readonly counted?: CountedCalls | undefined;
+  /** `questionId` of `GatewayState`. */
   readonly asks?: number | undefined;
 }
 
@@ -117,16 +118,16 @@ const readRowsSql = `
 export class Membership {
   readonly #sql: Sql;
   readonly #givenIdentity: GatewayIdentity;
-  #identity: GatewayIdentity;
+  #currentIdentity: GatewayIdentity;
   /** Since when each version is idle, by the clock of the database. */
   #idleSince = new Map<string, number>();
   #skewMs = 0;
-  #problem: string | undefined;
+  #copyProblem: string | undefined;
 
   constructor(sql: Sql, identity: GatewayIdentity) {
     this.#sql = sql;
     this.#givenIdentity = identity;
-    this.#identity = identity;
+    this.#currentIdentity = identity;
   }
 
   /** Whether this object was made for the given run of the given ledger. */
@@ -136,7 +137,7 @@ export class Membership {
 
   /** The id of the row of this gateway. */
   get instance(): string {
-    return this.#identity.instance;
+    return this.#currentIdentity.instance;
   }
 
   /** Writes the row of this gateway. @throws StoreError */
@@ -145,10 +146,9 @@ export class Membership {
       name,
       { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
     ]);
-    const { instance, epoch, name, release, addresses, silentAfter } = this.#identity;
-    const { counted, questionId } = state;
-    const report: StoredReport = { epoch, silent_after: silentAfter, counted, asks: questionId };
-    const problem = [state.problem, this.#problem].filter((one) => one !== undefined).join('  ');
+    const { instance, epoch, name, release, addresses, silentAfter } = this.#currentIdentity;
+    const report: StoredReport = { epoch, silent_after: silentAfter, counted: state.counted, asks: state.questionId };
+    const problem = [state.problem, this.#copyProblem].filter((one) => one !== undefined).join('  ');
     const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(heartbeatSql, [
       instance,
       epoch,
@@ -169,8 +169,8 @@ export class Membership {
       await this.writeHeartbeat(state);
       return;
     }
-    const idle = Object.entries(row.versions).map(([one, load]) => [one, load.idle_since] as const);
-    this.#idleSince = new Map(idle.filter((one): one is readonly [string, number] => one[1] !== null));
+    const idleTimes = Object.entries(row.versions).map(([version, load]) => [version, load.idle_since] as const);
+    this.#idleSince = new Map(idleTimes.filter((entry): entry is readonly [string, number] => entry[1] !== null));
   }
 
   /** The rows of all gateways. @throws StoreError */
@@ -183,7 +183,7 @@ export class Membership {
 
   /** Records that this gateway has stopped and that all its counts are in the store. @throws StoreError */
   async leave(): Promise<void> {
-    const { instance, epoch } = this.#identity;
+    const { instance, epoch } = this.#currentIdentity;
     await this.#sql.query(
       `UPDATE ${schemaName}.gateways SET left_at = now(), heard = now(), versions = '{}', ready = false, problem = NULL,
         spooled = 0, spooled_since = NULL WHERE instance = $1 AND epoch = $2`,
@@ -193,8 +193,8 @@ export class Membership {
 
   /** Called if a later run has the same id: a copy of the ledger runs elsewhere. With a new id, both gateways are visible. */
   #takeNewId(): void {
-    this.#identity = { ...this.#identity, instance: randomUUID() };
-    this.#problem =
+    this.#currentIdentity = { ...this.#currentIdentity, instance: randomUUID() };
+    this.#copyProblem =
       'Another gateway runs with a copy of the usage ledger of this one.  Give each gateway a file of its own.';
   }
 }
@@ -216,9 +216,9 @@ export function isSilent(row: Pick<GatewayRow, 'heard' | 'silentAfter'>, now: nu
 
 /** @throws StoreError */
 export async function readGateways(sql: Sql): Promise<GatewayRows> {
-  const found = await sql.query<StoredGateway>(readRowsSql);
-  const rows = found.filter(({ instance }) => instance !== null).map(rowOf);
-  return { now: found[0]?.db_now ?? 0, rows };
+  const storedRows = await sql.query<StoredGateway>(readRowsSql);
+  const rows = storedRows.filter(({ instance }) => instance !== null).map(rowOf);
+  return { now: storedRows[0]?.db_now ?? 0, rows };
 }
 
 /**

@@ -68,11 +68,11 @@ export class CallQuestions {
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
   counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
     const { unsent: counts } = this.#options;
-    const unresponsive = workers.flatMap(({ unresponsiveSince: since }) =>
+    const unresponsiveTimes = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
     );
-    const ofAllVersions = [
-      ...unresponsive,
+    const unsentTimes = [
+      ...unresponsiveTimes,
       ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun - flushMs]),
     ];
     return {
@@ -80,7 +80,7 @@ export class CallQuestions {
       // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
       unsent: earliestOf([unsent, counts.calls]),
-      all: ofAllVersions.length === 0 ? undefined : Math.min(...ofAllVersions),
+      all: unsentTimes.length === 0 ? undefined : Math.min(...unsentTimes),
     };
   }
 
@@ -131,16 +131,16 @@ export class CallQuestions {
   onRows(sendCounts: () => Promise<unknown>): void {
     this.#nextReport.resolve();
     this.#nextReport = Promise.withResolvers();
-    const earlier = this.#questionsOfOthers;
+    const earlierQuestions = this.#questionsOfOthers;
     const at = Date.now();
-    const asking = this.#others.flatMap(({ instance, questionId: id }) => (id === undefined ? [] : [{ instance, id }]));
+    const askers = this.#others.flatMap(({ instance, questionId: id }) => (id === undefined ? [] : [{ instance, id }]));
     this.#questionsOfOthers = new Map(
-      asking.map(({ instance, id }) => {
-        const question = earlier.get(instance);
+      askers.map(({ instance, id }) => {
+        const question = earlierQuestions.get(instance);
         return [instance, question?.id === id ? question : { id, at }];
       }),
     );
-    if (asking.every(({ instance, id }) => earlier.get(instance)?.id === id)) return;
+    if (askers.every(({ instance, id }) => earlierQuestions.get(instance)?.id === id)) return;
     // If this fails, the other gateway waits for the next heartbeat and the next regular batch.
     sendCounts()
       .then(() => this.#options.sendHeartbeat())
@@ -164,8 +164,8 @@ export class CallQuestions {
     const report = await flushAndReport();
     return new Map(
       versions.flatMap((version) => {
-        const [first] = this.unsent(version, { report, ...question });
-        return first ? [[version, first.text] as const] : [];
+        const [firstReason] = this.unsent(version, { report, ...question });
+        return firstReason ? [[version, firstReason.text] as const] : [];
       }),
     );
   }
@@ -179,15 +179,15 @@ export function loadsOf(
 ): GatewayState['versions'] {
   // An unresponsive worker does not report its requests in flight.
   const incomplete = workers.some(({ unresponsiveSince }) => unresponsiveSince !== undefined);
-  const reports = new Map(versions.map((one) => [one.name, one]));
-  const versionNames = new Set([...snapshot.versions.keys(), ...reports.keys()]);
+  const reportByName = new Map(versions.map((one) => [one.name, one]));
+  const versionNames = new Set([...snapshot.versions.keys(), ...reportByName.keys()]);
   return Object.fromEntries(
     [...versionNames].map((name): [string, VersionLoad] => {
       const version = snapshot.versions.get(name);
       const load = {
         stage: version ? servedStage(version, now) : ('removed' as const),
-        in_flight: reports.get(name)?.inFlight ?? 0,
-        waiting: reports.get(name)?.waiting ?? 0,
+        in_flight: reportByName.get(name)?.inFlight ?? 0,
+        waiting: reportByName.get(name)?.waiting ?? 0,
       };
       return [name, incomplete ? { ...load, incomplete } : load];
     }),

@@ -19,7 +19,7 @@ export const foldingLock = 0x56474644;
 /** How many spans of each length a partition has: 10 days, 30 days, 30 days. */
 export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
 
-const counts = ['requests', 'errors', 'served', 'failing', 'refused'];
+const countColumns = ['requests', 'errors', 'served', 'failing', 'refused'];
 
 export const sumTables: readonly SumTable[] = [
   ...subjects.flatMap((subject) =>
@@ -27,14 +27,14 @@ export const sumTables: readonly SumTable[] = [
       name: `${subject}_${length}`,
       length,
       keys: ['item'],
-      counts,
+      counts: countColumns,
     })),
   ),
   ...(['hour', 'day'] as const).map((length) => ({
     name: `pair_${length}`,
     length,
     keys: ['client', 'route'],
-    counts,
+    counts: countColumns,
   })),
 ];
 
@@ -54,9 +54,9 @@ const routeClientPartitions = Array.from(
     `CREATE TABLE route_client_p${number} PARTITION OF route_client FOR VALUES WITH (MODULUS 16, REMAINDER ${number});`,
 ).join('\n');
 
-const writeBatch = writeBatchFunction({ schemaName, foldingLock, sumTables, counts });
+const writeBatch = writeBatchFunction({ schemaName, foldingLock, sumTables, counts: countColumns });
 
-const tables = `
+const createTables = `
   CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
   ${subjects.map((subject) => `CREATE TABLE ${subject}s (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);`).join('\n')}
   ${sumTables.map(createSumTable).join('\n')}
@@ -72,7 +72,7 @@ const tables = `
   -- The requests of each version by gateway.
   CREATE TABLE version_day_instance (
     version integer NOT NULL, span integer NOT NULL, instance uuid NOT NULL,
-    ${counts.map((column) => `${column} bigint NOT NULL`).join(', ')},
+    ${countColumns.map((column) => `${column} bigint NOT NULL`).join(', ')},
     PRIMARY KEY (version, span, instance)
   );
   -- When a gateway ran and counted. Epoch ms.
@@ -130,7 +130,7 @@ function addColumns(names: readonly string[]): string {
 }
 
 /** A tag under another salt cannot be compared with the tags of the fleet, so its client counts as `other clients`. */
-const clientName = `
+const createClientName = `
   CREATE FUNCTION client_name(client text, salt text, own_salt text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN salt = own_salt OR client NOT LIKE '%:#%' THEN client ELSE '${otherClients}' END
   $$;
@@ -138,7 +138,7 @@ const clientName = `
 
 /** The statements that migrate the store by one version each. They only add, so that gateways of two releases can share the store. */
 const migrations: readonly string[] = [
-  `${tables} ${clientName} ${createPartitions} ${writeBatch}`,
+  `${createTables} ${createClientName} ${createPartitions} ${writeBatch}`,
   // report: a `StoredReport`; null: of an earlier release.
   `ALTER TABLE gateways ADD COLUMN report jsonb;`,
   // first and used of a route are NULL if an earlier release has written the row: they are not known. No row is changed, so
@@ -180,7 +180,7 @@ export async function migrate(postgres: Postgres): Promise<void> {
   });
 }
 
-/** In a transaction whose search path is the schema. @throws StoreError if this release cannot read the tables */
+/** Needs a transaction whose search path is the schema. @throws StoreError if this release cannot read the tables */
 export async function assertReadable(sql: Sql): Promise<void> {
   const { version, compatible } = await versionOf(sql);
   if (compatible > storeVersion) throw tooNew(version);

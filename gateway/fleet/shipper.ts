@@ -13,14 +13,15 @@ const removalMs = 1_000;
 
 /** One batch of counts, as it waits in the outbox of a gateway. Instants in epoch ms. */
 export interface FleetBatch {
-  /** The gateway. */
+  /** The id of the gateway. */
   readonly instance: string;
-  /** The run of the gateway. */
+  /** The number of the gateway's run. */
   readonly epoch: number;
   /** The number of the batch in this run, from 1. */
   readonly seq: number;
   /** The start of the run, or of the time since which it has counted without a gap. */
   readonly began: number;
+  /** The end of the time that the run has counted so far. */
   readonly seen: number;
   /** When coverage restarted; undefined if it continues. */
   readonly restarted: number | undefined;
@@ -50,8 +51,9 @@ export class Shipper {
   readonly #events: ShipperEvents;
   readonly #stopping = new AbortController();
   #oldest: OutboxState['oldest'];
+  /** Resolves when `#oldest` changes, or after `stop`. */
   #changed = Promise.withResolvers<void>();
-  #failures = 0;
+  #failuresInARow = 0;
 
   /** `file`: the ledger. */
   constructor(store: Sql, file: string, events: ShipperEvents) {
@@ -91,20 +93,20 @@ export class Shipper {
   async #sendOldest(): Promise<void> {
     try {
       const batch = readOldestBatch(this.#file);
-      if (batch === undefined) return void (await this.#nextBatch());
+      if (batch === undefined) return void (await this.#awaitRemoval());
       const outcome = await writeBatch(this.#store, batch);
-      this.#failures = 0;
-      const nextBatch = this.#nextBatch();
+      this.#failuresInARow = 0;
+      const removal = this.#awaitRemoval();
       this.#events.onSent(batch, outcome);
-      await nextBatch;
+      await removal;
     } catch (error) {
       if (isStatementFailure(error) && !isTransient(error)) this.#events.onRefused(error.message);
-      await this.#pause(this.#nextPause(error));
+      await this.#pause(this.#pauseMsAfter(error));
     }
   }
 
   /** Waits until the ledger has removed the oldest batch, at most `removalMs`. */
-  async #nextBatch(): Promise<void> {
+  async #awaitRemoval(): Promise<void> {
     const limit = new AbortController();
     const signal = AbortSignal.any([limit.signal, this.#stopping.signal]);
     await Promise.race([this.#changed.promise, sleep(removalMs, undefined, { signal }).catch(() => {})]);
@@ -112,10 +114,10 @@ export class Shipper {
   }
 
   /** The pause has jitter, so that the gateways of a fleet do not all send at the same moment. */
-  #nextPause(error: unknown): number {
+  #pauseMsAfter(error: unknown): number {
     if (isTransient(error)) return firstPauseMs * Math.random();
-    this.#failures += 1;
-    return Math.min(longestPauseMs, firstPauseMs * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
+    this.#failuresInARow += 1;
+    return Math.min(longestPauseMs, firstPauseMs * 2 ** (this.#failuresInARow - 1)) * (0.5 + Math.random() / 2);
   }
 
   async #pause(ms: number): Promise<void> {

@@ -25,6 +25,7 @@ export class StoreConnection implements Sql, Transactions {
   readonly #settings: FleetSettings;
   readonly #options: PostgresOptions;
   readonly #context: StoreContext;
+  /** The connection, open or being opened. Undefined: the next statement connects. */
   #contact: Promise<Postgres> | undefined;
   /** Why the store cannot be used; undefined if it can; null before the first contact. */
   #problem: string | undefined | null = null;
@@ -60,11 +61,11 @@ export class StoreConnection implements Sql, Transactions {
       const postgres = await contact;
       isConnected = true;
       const result = await work(postgres);
-      this.#note(undefined);
+      this.#noteProblem(undefined);
       return result;
     } catch (error) {
       if (!isConnected || !isStatementFailure(error))
-        this.#note(error instanceof Error ? error.message : String(error));
+        this.#noteProblem(error instanceof Error ? error.message : String(error));
       // The next statement connects again. Other statements that are running also fail, or end on their own connection.
       if (this.#contact === contact && !(isConnected && isTransient(error))) void this.close();
       throw error;
@@ -86,7 +87,7 @@ export class StoreConnection implements Sql, Transactions {
     }
   }
 
-  #note(problem: string | undefined): void {
+  #noteProblem(problem: string | undefined): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
     this.#context.onChange(problem);

@@ -29,7 +29,7 @@ export interface Question {
   readonly at: number;
 }
 
-type Batch = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
+type BatchNumber = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
 
 type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'>;
 
@@ -38,7 +38,7 @@ export class UnsentCounts {
   /** The earliest end of a call by version, for counts that may not be in the outbox yet. */
   #notInOutbox = new Map<string, number>();
   /** The same for counts in the outbox, in batches up to `last`. */
-  #inOutbox: { readonly calls: ReadonlyMap<string, number>; readonly last: Batch } | undefined;
+  #inOutbox: { readonly calls: ReadonlyMap<string, number>; readonly last: BatchNumber } | undefined;
   /** Since when counts of an earlier run wait, epoch ms. Their versions are not known. */
   ofEarlierRun: number | undefined;
 
@@ -64,7 +64,7 @@ export class UnsentCounts {
   }
 }
 
-function isBefore(a: Batch, b: Batch): boolean {
+function isBefore(a: BatchNumber, b: BatchNumber): boolean {
   return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }
 
@@ -91,11 +91,11 @@ export function unsentCalls(
 ): Remark[] {
   return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {
     if (counted === undefined) return [];
-    const { at, answers, unsent, all = Number.POSITIVE_INFINITY } = counted;
-    const since = Math.min(all, unsent[version] ?? Number.POSITIVE_INFINITY);
+    const { at, answers, unsent, all: ofAllVersions = Number.POSITIVE_INFINITY } = counted;
+    const unsentSince = Math.min(ofAllVersions, unsent[version] ?? Number.POSITIVE_INFINITY);
     const answer = answers?.[asker];
-    if (answer !== undefined && answer.id >= questionId && since >= answer.at) return [];
-    const period = inLargestUnit(Math.max(0, questionId - (Math.min(since, at) - skewMs)));
+    if (answer !== undefined && answer.id >= questionId && unsentSince >= answer.at) return [];
+    const period = inLargestUnit(Math.max(0, questionId - (Math.min(unsentSince, at) - skewMs)));
     const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${period} that are not in this ledger yet. Ask again in a few seconds.`;
     return [{ code: 'calls_unsent', text }];
   });
@@ -108,9 +108,9 @@ export function countingNotes(gateways: readonly CountingGateway[], now: number)
     const text = `Gateway ${printableExcerpt(name)} has release ${printableExcerpt(release)}, which does not report the counts that it has not sent: calls to it of the last seconds may be missing.`;
     return { code: 'counts_unknown', text };
   });
-  const times = gateways.flatMap(({ counted, skewMs }) => (counted ? [counted.at - skewMs] : []));
-  if (times.length === 0) return notes;
-  const age = inLargestUnit(Math.max(0, now - Math.min(...times)));
+  const reportTimes = gateways.flatMap(({ counted, skewMs }) => (counted ? [counted.at - skewMs] : []));
+  if (reportTimes.length === 0) return notes;
+  const age = inLargestUnit(Math.max(0, now - Math.min(...reportTimes)));
   const text = `The other gateways have reported their calls up to ${age} ago; later ones are not in this answer.`;
   return [...notes, { code: 'counted_up_to', text }];
 }

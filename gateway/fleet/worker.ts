@@ -9,13 +9,13 @@ import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessage
 
 // The entry point of the thread that talks to the shared store. A store that is slow or unreachable delays only this thread.
 
-const maintenanceMs = 3_600_000;
+const maintenanceIntervalMs = 3_600_000;
 // The first maintenance waits until a restart of all gateways is over.
-const firstMaintenanceMs = 60_000;
+const firstMaintenanceDelayMs = 60_000;
 // A database on a busy machine may take this long to create the tables.
 const leastTimeoutMs = 5_000;
-// In a large fleet, it takes minutes to move the clients above the limit to `other clients`.
-const longestMaintenanceMs = 600_000;
+// The time limit of one statement. In a large fleet, it takes minutes to move the clients above the limit to `other clients`.
+const maintenanceStatementTimeoutMs = 600_000;
 
 const { settings, ledger, salt } = workerData as FleetWorkerData;
 let ownSalt = salt;
@@ -25,9 +25,9 @@ const store = new StoreConnection(
     salt: () => ownSalt,
     identify: ledger.identify,
     isKeyed: ledger.tagKey !== undefined,
-    onSalt: (salt, isReplaced) => {
-      ownSalt = salt;
-      post({ kind: 'salt', salt, isReplaced });
+    onSalt: (fleetSalt, isReplaced) => {
+      ownSalt = fleetSalt;
+      post({ kind: 'salt', salt: fleetSalt, isReplaced });
     },
     onChange: (problem) => post({ kind: 'store', problem }),
   },
@@ -42,7 +42,7 @@ const heartbeats = new Heartbeats(store, settings, post);
 
 async function maintain(): Promise<void> {
   try {
-    const postgres = await Postgres.open(settings, { connections: 1, queryTimeoutMs: longestMaintenanceMs });
+    const postgres = await Postgres.open(settings, { connections: 1, queryTimeoutMs: maintenanceStatementTimeoutMs });
     const isDone = await maintainStore(postgres, Date.now(), ledger).finally(() => postgres.close());
     if (isDone) post({ kind: 'maintained', problem: undefined });
   } catch (error) {
@@ -50,8 +50,8 @@ async function maintain(): Promise<void> {
   }
 }
 const maintenanceTimers = [
-  setTimeout(() => void maintain(), firstMaintenanceMs),
-  setInterval(() => void maintain(), maintenanceMs),
+  setTimeout(() => void maintain(), firstMaintenanceDelayMs),
+  setInterval(() => void maintain(), maintenanceIntervalMs),
 ];
 
 let outbox: OutboxState | undefined;

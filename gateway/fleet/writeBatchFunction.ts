@@ -20,16 +20,16 @@ interface BatchTables {
   readonly counts: readonly string[];
 }
 
-/** Adds a row to the one with the same key. An unknown `first` stays unknown; an unknown `used` becomes its latest possible value. */
-export const addUpRouteClient = `last = GREATEST(t.last, excluded.last),
+/** Adds a row of `route_client` to the one with the same key. An unknown `first` stays unknown; an unknown `used` becomes its latest possible value. */
+export const addUpRouteClientSql = `last = GREATEST(t.last, excluded.last),
   first = CASE WHEN t.first IS NOT NULL THEN LEAST(t.first, excluded.first) END,
   used = GREATEST(COALESCE(t.used, t.last), excluded.used)`;
 
-/** The same in `brownout_client`. */
-export const addUpBrownout = `refused = t.refused + excluded.refused, first = LEAST(t.first, excluded.first),
+/** Adds a row of `brownout_client` to the one with the same key. */
+export const addUpBrownoutSql = `refused = t.refused + excluded.refused, first = LEAST(t.first, excluded.first),
   last = GREATEST(t.last, excluded.last)`;
 
-const sum = (columns: readonly string[]): string => columns.map((column) => `SUM(${column})`).join(', ');
+const sumsOf = (columns: readonly string[]): string => columns.map((column) => `SUM(${column})`).join(', ');
 
 /** Adds the rows of the subquery `ids` to one table. `idColumns`: the columns of the subquery that become `keys`. */
 function addTo(
@@ -37,15 +37,15 @@ function addTo(
   { name, length, keys, counts: columns }: SumTable,
   idColumns: readonly string[],
 ): string {
-  const ms = lengths[length];
-  const group = ['version_id', `hour / ${ms}`, ...idColumns].join(', ');
+  const spanMs = lengths[length];
+  const keyExpressions = ['version_id', `hour / ${spanMs}`, ...idColumns].join(', ');
   // In GROUP BY, 0 would be the number of a column.
-  const by = idColumns.includes('0') ? `version_id, hour / ${ms}` : group;
-  const offset = (column: string): string => `${column} - hour / ${ms} * ${ms}`;
+  const groupBy = idColumns.includes('0') ? `version_id, hour / ${spanMs}` : keyExpressions;
+  const offset = (column: string): string => `${column} - hour / ${spanMs} * ${spanMs}`;
   return `add_${name} AS (
       INSERT INTO ${schemaName}.${name} AS t (version, span, ${keys.join(', ')}, ${columns.join(', ')}, first, last)
-      SELECT ${group}, ${sum(columns)}, MIN(${offset('first')}), MAX(${offset('last')})
-      FROM ids GROUP BY ${by} ORDER BY ${by}
+      SELECT ${keyExpressions}, ${sumsOf(columns)}, MIN(${offset('first')}), MAX(${offset('last')})
+      FROM ids GROUP BY ${groupBy} ORDER BY ${groupBy}
       ON CONFLICT (version, span, ${keys.join(', ')}) DO UPDATE SET
         ${columns.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')},
         first = LEAST(t.first, excluded.first), last = GREATEST(t.last, excluded.last)
@@ -109,7 +109,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
     ${sumTables.map((table) => addTo(schemaName, table, idColumnsOf(table.name))).join(',\n    ')},
     add_instance AS (
       INSERT INTO ${schemaName}.version_day_instance AS t
-      SELECT version_id, hour / ${lengths.day}, p_instance, ${sum(counts)} FROM ids GROUP BY 1, 2 ORDER BY 1, 2
+      SELECT version_id, hour / ${lengths.day}, p_instance, ${sumsOf(counts)} FROM ids GROUP BY 1, 2 ORDER BY 1, 2
       ON CONFLICT (version, span, instance) DO UPDATE SET
         ${counts.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')}
     ),
@@ -125,11 +125,11 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
       INSERT INTO ${schemaName}.brownout_client AS t (version, brownout, client, refused, first, last)
       SELECT version_id, brownout, client_id, SUM(requests), MIN(first), MAX(last)
       FROM ids WHERE brownout > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-      ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownout}
+      ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownoutSql}
     )
     INSERT INTO ${schemaName}.route_client AS t (version, route, client, last, first, used)
     SELECT version_id, route_id, client_id, MAX(last), MIN(first), MAX(used) FROM ids GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    ON CONFLICT (version, route, client) DO UPDATE SET ${addUpRouteClient};
+    ON CONFLICT (version, route, client) DO UPDATE SET ${addUpRouteClientSql};
     RETURN outcome;
   END $$;
 `;
