@@ -154,11 +154,11 @@ export class Dispatcher {
   async status(): Promise<NotifyStatus> {
     const keys = [...this.#stateByReceiver.keys()];
     const rows = await this.#useAll([...this.#queues.keys()], (queue) => queue.recent(maxEventsInStatus, keys));
-    const shown = rows.flat().flatMap(({ receiver: key, ...row }) => {
+    const rowsWithHosts = rows.flat().flatMap(({ receiver: key, ...row }) => {
       const state = this.#stateByReceiver.get(key);
       return state ? [{ ...row, host: hostOf(state.receiver) }] : [];
     });
-    const recent = shown.sort((a, b) => b.at - a.at).slice(0, maxEventsInStatus);
+    const recent = rowsWithHosts.sort((a, b) => b.at - a.at).slice(0, maxEventsInStatus);
     return { problem: this.#problemByQueue.values().next().value, recent };
   }
 
@@ -170,14 +170,13 @@ export class Dispatcher {
     let isDropped = false;
     for (const [key, { receiver, queueFullNotices }] of this.#stateByReceiver) {
       if (!isWanted(event, receiver)) continue;
-      const outcome = await this.#addTo(kind, event, key);
-      if (outcome === 'failed') return 'failed';
-      if (outcome === 'full') {
+      const host = hostOf(receiver);
+      const whyNotQueued = await this.#addTo(kind, event, key);
+      if (whyNotQueued === 'failed') return 'failed';
+      if (whyNotQueued === 'full') {
         isDropped = true;
-        queueFullNotices.failed(
-          `500 events wait for ${hostOf(receiver)}; further ones are dropped until it accepts some.`,
-        );
-      } else if (outcome === undefined) queueFullNotices.recovered(`events for ${hostOf(receiver)} are queued again.`);
+        queueFullNotices.failed(`500 events wait for ${host}; further ones are dropped until it accepts some.`);
+      } else if (whyNotQueued === undefined) queueFullNotices.recovered(`events for ${host} are queued again.`);
     }
     return isDropped ? 'dropped' : 'queued';
   }
@@ -236,9 +235,10 @@ export class Dispatcher {
   }
 
   async #useAll<Result>(kinds: readonly QueueKind[], work: (queue: NotifyQueue) => Promise<Result>): Promise<Result[]> {
-    const wanted = kinds.filter((kind) => kind !== 'store' || this.#settings.fleet !== undefined);
     const results: Result[] = [];
-    for (const kind of wanted) {
+    for (const kind of kinds) {
+      if (kind === 'store' && this.#settings.fleet === undefined) continue;
+      // The queue in memory is opened only when an event is added to it.
       if (kind === 'memory' && !this.#queues.has('memory')) continue;
       const result = await this.#useQueue(kind, work, undefined);
       if (result !== undefined) results.push(result);

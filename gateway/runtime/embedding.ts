@@ -75,15 +75,15 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const salt = tagKey === undefined ? undefined : saltFrom(tagKey);
   const dataPlane = new DataPlane(firstSnapshot, { clock, discovery, forwards, salt });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
-  const thread =
+  const loadThread =
     reload && typeof config === 'string' && path
       ? new LoadThread({ file: config, path, cwd: process.cwd(), env, forwards }, { snapshot: firstSnapshot, digest })
       : undefined;
-  const watched = thread && reloadOnEdits(dataPlane, thread, prepare, ledger, notice);
+  const watched = loadThread && reloadOnEdits(dataPlane, loadThread, prepare, ledger, notice);
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     watched?.close();
-    await thread?.close();
+    await loadThread?.close();
     dataPlane.close();
     await ledger?.close();
   };
@@ -96,7 +96,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   };
 }
 
-/** An open ledger with its writer and reader. */
+/** An open ledger, the telemetry that writes to it, and its reader. */
 interface OpenLedger {
   readonly ledger: ThreadedLedger;
   readonly telemetry: Telemetry;
@@ -158,12 +158,12 @@ class EmbeddedLedger {
 /** Reloads the configuration when its files change, until the returned watch is closed. */
 function reloadOnEdits(
   dataPlane: DataPlane,
-  thread: LoadThread,
+  loadThread: LoadThread,
   prepare: (snapshot: Snapshot) => Snapshot,
   ledger: EmbeddedLedger | undefined,
   notice: (line: string) => void,
 ): WatchedFiles {
-  const load = async (content?: Uint8Array) => prepare((await thread.load(content)).snapshot());
+  const load = async (content?: Uint8Array) => prepare((await loadThread.load(content)).snapshot());
   const serving = {
     report: async () => dataPlane.report(),
     flush: async () => (await ledger?.flush()) ?? false,
@@ -189,9 +189,9 @@ function reloadOnEdits(
   };
   const watched = new WatchedFiles(
     (content) => void onChange(content),
-    () => thread.lastRead,
+    () => loadThread.lastRead,
   );
-  const watchFilesOf = (snapshot: Snapshot): void => watched.setFiles(thread.path, snapshot);
+  const watchFilesOf = (snapshot: Snapshot): void => watched.setFiles(loadThread.path, snapshot);
   watchFilesOf(dataPlane.current);
   return watched;
 }
@@ -220,9 +220,9 @@ function ignoredSections(
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
-  // The salt of the tags is in the ledger or comes from the key.
-  const hasTags = hasLedger || usage.tagKey !== undefined;
-  if (!hasTags && byMajor.some(({ waivers }) => waivers.length > 0))
+  // The salt of the tags is in the ledger or comes from `usage.tag_key`.
+  const isSaltKnown = hasLedger || usage.tagKey !== undefined;
+  if (!isSaltKnown && byMajor.some(({ waivers }) => waivers.length > 0))
     lines.push(
       'Waivers cannot match tags, because the salt of the tags is not known.  Set usage.tag_key, or ledger: true.',
     );
