@@ -1,5 +1,5 @@
 import { Server as NetServer } from 'node:net';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Discovery } from '../discovery/app.ts';
 import { ejectionsIn } from '../observability/metrics.ts';
 import { followCertificate, setTicketKeys } from '../pipeline/certificate.ts';
@@ -94,14 +94,14 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       // Closing the listener resets connections that are not accepted yet. So the ones that have arrived are accepted first.
       for (let turn = 0; turn < 2; turn += 1) await setImmediate();
       // Not close() of node:http, which also closes idle connections: the next request on them may already be on its way.
-      const ended = new Promise<void>((resolve) => NetServer.prototype.close.call(listener, () => resolve()));
+      const listenerClosed = new Promise<void>((resolve) => NetServer.prototype.close.call(listener, () => resolve()));
       draining.endAll(ms);
-      const deadline = setTimeout(ms, undefined, { ref: false });
-      await Promise.race([ended, setTimeout(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
+      const deadline = sleep(ms, undefined, { ref: false });
+      await Promise.race([listenerClosed, sleep(Math.min(longestIdleMs, ms / 2), undefined, { ref: false })]);
       // The connection of a response that started before the drain becomes idle when the response ends.
       const sweep = setInterval(() => listener.closeIdleConnections(), idleSweepMs);
       listener.closeIdleConnections();
-      await Promise.race([ended, deadline]);
+      await Promise.race([listenerClosed, deadline]);
       clearInterval(sweep);
     },
     close: async () => {

@@ -159,7 +159,7 @@ export class Telemetry {
     this.#passOnIfMany(exchange.endedAt);
   }
 
-  /** Does nothing if no setting has changed, because `configure` clears the tracked clients. */
+  /** Does nothing if no setting has changed, because `Collector.configure` clears the tracked clients. */
   #configureCollector(): void {
     const { current, identification } = this.#source;
     const key = JSON.stringify(current.usage);
