@@ -12,8 +12,8 @@ export interface CountedCalls {
   /** The time of this report. Later calls are not in it. */
   readonly at: number;
   /**
-   * The last question of each other gateway that this gateway has read before `at`, by the id of the gateway that asks. Absent:
-   * this gateway runs an earlier release.
+   * Id of another gateway → the last question of that gateway that was read before `at`. With this report, such a question is
+   * answered. Absent: this gateway runs an earlier release.
    */
   readonly answers?: Readonly<Record<string, Question>>;
   readonly unsent: UnsentCalls;
@@ -80,8 +80,8 @@ export interface CountingGateway {
 
 /**
  * Why calls of a version may be missing in the shared ledger, although they will be in it soon. The store has all calls of a
- * gateway that ended before the question, if two things are true: the gateway has read the question, and no call that ended
- * before it read the question is unsent. Only times of the same clock are compared. `asker`: the id of the gateway that asks.
+ * gateway that ended before the question, if two things are true: the gateway has read the question, and every call that ended
+ * before this reading was sent. Only times of the same clock are compared. `asker`: the id of the gateway that asks.
  */
 export function unsentCalls(
   gateways: readonly CountingGateway[],

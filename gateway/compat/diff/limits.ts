@@ -99,9 +99,10 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
 /** `minProperties` has no effect if at least as many fields are required. */
 function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: number): boolean {
   const [looser, stricter] = order > 0 ? [old, now] : [now, old];
-  const excluding = isRequest ? 'readOnly' : 'writeOnly';
-  const sent = [...looser.required.keys()].filter((name) => looser.properties.get(name)?.has(excluding) !== true);
-  return sent.length >= (stricter.limits.counts.get('minProperties')?.value ?? 0);
+  const absenceKeyword = isRequest ? 'readOnly' : 'writeOnly';
+  const requiredNames = [...looser.required.keys()];
+  const sentNames = requiredNames.filter((name) => looser.properties.get(name)?.has(absenceKeyword) !== true);
+  return sentNames.length >= (stricter.limits.counts.get('minProperties')?.value ?? 0);
 }
 
 function compareTexts(pair: SchemaPair, keyword: string): void {

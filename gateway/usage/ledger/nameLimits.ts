@@ -178,7 +178,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     [firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
   );
   if (subject === 'client') foldBrownouts(run, version, day, into);
-  foldSeen(run, subject, version, day, into);
+  correctSeenTimes(run, subject, version, day, into);
   return Number(requests ?? 0);
 }
 
@@ -236,7 +236,7 @@ function foldBrownouts(run: Run, version: number, day: number, into: number): vo
 }
 
 /** Folds the tables of clients per version and route, and deletes names that are not used any more. */
-function foldSeen(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
+function correctSeenTimes(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {
     run('DELETE FROM accepted_before');
