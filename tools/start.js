@@ -52,7 +52,7 @@ function startAll() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (stoppedAt ? force() : stop()));
   // The reader has closed the pipe, as in `npm start | head`.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', stop);
-  // npm cannot forward SIGKILL. The script in package.json starts this process with `exec`, so npm is its parent. If npm is killed,
+  // npm cannot forward SIGKILL. npm is the parent of this process, because the script in package.json uses `exec`. If npm is killed,
   // this process gets another parent.
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && stop(), 500).unref();

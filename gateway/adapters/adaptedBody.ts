@@ -114,8 +114,8 @@ function isAscii(text: string): boolean {
 
 /**
  * The pointer to a violation of the adapted body; undefined if there is none. `value` is checked first, because to parse `text`
- * takes longer. But a number whose text is kept (`JSON.rawJSON`) is an object in `value`, which the validator rejects. So if
- * `value` may have such numbers, or seems to violate the contract, the value that is parsed from `text` is checked.
+ * takes longer. But a number whose text is kept (`JSON.rawJSON`) is an object in `value`, which the validator rejects. So
+ * `text` is parsed and checked if `value` may have such numbers, or if `value` seems to violate the contract.
  */
 function confirmedViolation(
   value: JsonValue,

@@ -213,7 +213,7 @@ export class AdaptedReferences implements Rewriting {
     return mapped.startsWith(`${this.#ownRoot}/`) ? mapped : this.#ownRoot;
   }
 
-  /** The path below the version of the backend. `base_path` may be missing, because the backend may not know it. */
+  /** The part of `path` after the prefix of the other version. A backend may omit `base_path`, so it is optional. */
   #below(path: string): string | undefined {
     const below = pathBelow(path, this.#otherRoot);
     return below ?? (this.basePath === '' ? undefined : pathBelow(path, this.#otherRoot.slice(this.basePath.length)));

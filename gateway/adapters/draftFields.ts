@@ -49,7 +49,7 @@ export interface FieldRename {
   readonly note: string;
 }
 
-/** Key: the name of the field. */
+/** Name of a field → the field. */
 type Fields = ReadonlyMap<string, Field>;
 
 /**

@@ -46,7 +46,7 @@ export interface DraftContext extends NamedSchemasPair {
 /** `Omit<…, 'place'>` for each kind of operation. */
 type UnplacedOperation = Operation extends infer One ? (One extends Operation ? Omit<One, 'place'> : never) : never;
 
-// Levels of values within values.
+// Nested fields below this level are not drafted.
 const maxDepth = 12;
 // If schemas share parts, each part may be reached on many paths.
 const maxVisits = 2000;

@@ -48,7 +48,7 @@ export function valuesInQuery(query: string, forms: ParameterForms['own']): Map<
   return new Map([...receivedIn(query, forms, new Map())].map(([name, { value }]) => [name, value]));
 }
 
-/** The parameters by name. Adds to `rawByText`: the key is a decoded text, and the value is the text as received. */
+/** Name of a parameter → its values. Also adds to `rawByText`: decoded text → the text as received. */
 function receivedIn(
   query: string,
   forms: ParameterForms['own'],

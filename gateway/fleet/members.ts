@@ -76,7 +76,7 @@ export class Members {
   }
 }
 
-/** Whether a newer gateway has the address: it started after the gateway of the row was last heard. Platforms reuse addresses. */
+/** Whether a platform gave the address to another gateway, which started after the gateway of the row was last heard. */
 function isReused(address: string, { instance, heard }: GatewayRow, rows: readonly GatewayRow[]): boolean {
   return rows.some(
     (other) =>

@@ -59,7 +59,7 @@ interface StoredReport {
   /** ms */
   readonly silent_after?: number | undefined;
   readonly counted?: CountedCalls | undefined;
-  /** `questionId` of `GatewayState`. */
+  /** The id of the last question that this gateway asked, as `questionId` in `GatewayState`. */
   readonly asks?: number | undefined;
 }
 

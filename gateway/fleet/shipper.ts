@@ -51,7 +51,7 @@ export class Shipper {
   readonly #events: ShipperEvents;
   readonly #stopping = new AbortController();
   #oldest: OutboxState['oldest'];
-  /** Resolves when `#oldest` changes, or after `stop`. */
+  /** Its promise resolves when `#oldest` changes, or when the shipper is stopped. */
   #changed = Promise.withResolvers<void>();
   #failuresInARow = 0;
 

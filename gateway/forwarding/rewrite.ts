@@ -35,9 +35,9 @@ export function rewriteReference(reference: string, rewriting: Rewriting, author
     (ours) => ours !== '' && normalized === withoutDefaultPort(ours, scheme),
   );
   const isTarget = normalized === withoutDefaultPort(authorities.target, scheme);
-  const isAbsolutePath = origin === '' && afterOrigin.startsWith('/');
+  const belongsToApi = origin === '' ? afterOrigin.startsWith('/') : isOurs || isTarget;
   // Unchanged: the URL of another host, and a relative path, which clients resolve against the URL of their request.
-  if (!isAbsolutePath && !isOurs && !isTarget) return reference;
+  if (!belongsToApi) return reference;
   const path = afterOrigin.startsWith('/') ? afterOrigin : `/${afterOrigin}`;
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
   const keptOrigin = isOurs ? origin : '';

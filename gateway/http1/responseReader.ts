@@ -160,7 +160,7 @@ export class ResponseReader {
     this.keepAlive = head.keepAlive;
     const size = this.#bodySize(head);
     const available = length - bodyStart;
-    // `text` ends at `maxHeadBytes`, so a larger body is not in it as a whole.
+    // `text` has at most `maxHeadBytes` bytes. The end of a long body may be missing in it.
     const textHasBody = size <= text.length - headEnd - 4;
     if (size >= 0 && size <= available && textHasBody) {
       this.#wholeResponse = { head, body: text.slice(headEnd + 4, headEnd + 4 + size) };

@@ -48,8 +48,8 @@ export function sinkOf(
 }
 
 /**
- * Counts clients with a tag, such as `x-api-key:#4f2a91c07be05d3a`, as "other clients". With a tag of an earlier salt, a client would
- * be counted as a second one.
+ * Counts clients with a tag, such as `x-api-key:#4f2a91c07be05d3a`, as "other clients". The salt has changed since these
+ * counts, so a client would otherwise appear twice: with its old tag and with its new one.
  */
 function withoutTags(batch: UsageBatch): UsageBatch {
   return batch.map((row) => (row.client.includes(':#') ? { ...row, client: otherClients } : row));

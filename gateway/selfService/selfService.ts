@@ -3,7 +3,7 @@ import type { Problem } from '../problems/problem.ts';
 import { networkOf } from '../shared/network.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
 
-// Requests are limited in windows of this length, which begin with a whole minute.
+// The length of a window in which requests are counted. A window begins with a whole minute.
 const windowMs = 60_000;
 // Requests of one network in a window.
 const maxPerNetwork = 10;

@@ -61,7 +61,7 @@ const classOrder: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise
 /** `rows`: of two versions, all with the same `hash`. Rows of the same route and kind differ in `propertyKeyOf`. */
 export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   const byRoute = Map.groupBy(rows, ({ route }) => route);
-  // While the new version fails, a route may have only control pairs. Such a route is left out.
+  // A route that has only control pairs is left out. That happens while the new version fails.
   return [...byRoute]
     .map(([route, routeRows]) => assessRoute(route, routeRows))
     .filter(({ pairs }) => pairs > 0)

@@ -49,7 +49,7 @@ export function valueIn(body: ReturnType<typeof parsedBody> | undefined): unknow
 const deepestBody = 200;
 
 function isDeeperThan(limit: number, body: Uint8Array): boolean {
-  // 0x22: quotation mark. 0x5c: backslash. 0x7b, 0x5b: start of an object or a list. 0x7d, 0x5d: its end.
+  // 0x22 is a quotation mark, 0x5c a backslash. 0x7b and 0x5b begin an object or a list; 0x7d and 0x5d end one.
   let depth = 0;
   let isInString = false;
   for (let index = 0; index < body.length; index += 1) {
