@@ -54,7 +54,8 @@ export function unionOfTypes(
   seen = new Map<Schema, ReadonlySet<JsonType> | undefined>(),
 ): ReadonlySet<JsonType> | undefined {
   if (seen.has(schema)) return seen.get(schema);
-  const { types, choices } = schema.view;
+  const { types, choices, rejectsAll } = schema.view;
+  if (rejectsAll) return noTypes;
   const [choice] = choices;
   seen.set(schema, choice === undefined ? types : noTypes);
   if (choice === undefined) return types;
@@ -82,6 +83,7 @@ export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): 
   const known = seen.get(schema);
   if (known !== undefined) return known;
   const { view } = schema;
+  if (view.rejectsAll) return false;
   const isNullItselfValid = view.nullable || acceptsAnyType(view);
   seen.set(schema, isNullItselfValid);
   if (isNullItselfValid || view.types !== undefined) return isNullItselfValid;

@@ -86,9 +86,10 @@ export class Schemas implements SchemaLookup {
 
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[] {
     const list = below(part.located, keyword);
-    const nonNull = itemsOf(list).filter((one) => !this.isNull(one));
+    const isCompared = (one: Located): boolean => !this.isNull(one) && !this.#rejectsAll(one);
+    const alternatives = itemsOf(list).filter(isCompared);
     // `#collect` merges a single alternative into the schema.
-    return nonNull.length < 2 ? nonNull : flattened(list, keyword).filter((one) => !this.isNull(one));
+    return alternatives.length < 2 ? alternatives : flattened(list, keyword).filter(isCompared);
   }
 
   isNull(located: Located): boolean {
@@ -97,6 +98,14 @@ export class Schemas implements SchemaLookup {
     const { type, const: constant, enum: values } = value as { type?: unknown; const?: unknown; enum?: unknown };
     const isNullType = type === 'null' || (isList(type) && type.length === 1 && type[0] === 'null');
     return isNullType || constant === null || (isList(values) && values.length === 1 && values[0] === null);
+  }
+
+  /** Whether the schema is `false` or `{ not: {} }`: no value is valid. */
+  #rejectsAll(located: Located): boolean {
+    const { value } = this.#documents.resolve(located);
+    if (!isMap(value)) return value === false;
+    const { not } = value as { not?: unknown };
+    return not === true || (isMap(not) && Object.keys(not).length === 0);
   }
 
   subtypesOf(parent: unknown): ReadonlyMap<string, Located> {
@@ -122,7 +131,9 @@ export class Schemas implements SchemaLookup {
       for (const one of itemsOf(below(at, 'allOf'))) this.#collect(one, into, isBesideNull);
     }
     for (const keyword of choiceKeywords) {
-      const alternatives = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
+      const items = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
+      const possible = items.filter((one) => !this.#rejectsAll(one));
+      const alternatives = possible.length === 0 ? items.slice(0, 1) : possible;
       if (alternatives.length === 0 || alternatives.length > 2) continue;
       const [only, ...others] = alternatives.filter((one) => !this.isNull(one));
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.

@@ -87,8 +87,8 @@ export function resolveHost({ host, port }: ComposeTarget, project: Project, gat
   }
   if (servicesWithHost.length > 0) return { kind: 'itself' };
   // A link is `SERVICE:ALIAS` or `SERVICE`.
-  const links = allTexts(child(gateway.node, 'links')).map((link) => link.toLowerCase().split(':'));
-  const linked = project.services.get(links.find((names) => names.at(-1) === host)?.[0] ?? '');
+  const links = allTexts(child(gateway.node, 'links')).map((link) => link.split(':'));
+  const linked = project.services.get(links.find((names) => names.at(-1)?.toLowerCase() === host)?.[0] ?? '');
   if (linked) return { kind: 'services', services: [linked] };
   const elsewhere = projectServices.find((service) =>
     [...service.networks.keys()].some((network) => hasHostOn(service, network)),
@@ -125,12 +125,12 @@ function atLoopback(port: number, project: Project, gateway: Service): HostResol
 /** Whether the host is an IP address, a DNS name with a dot, or a name from `extra_hosts` or `external_links`. */
 function isOutside(host: string, gateway: Service): boolean {
   const extraHosts = child(gateway.node, 'extra_hosts');
-  const hosts = [
+  const names = [
     ...entriesOf(extraHosts).map(([name]) => name),
     ...allTexts(extraHosts).map((text) => text.split(/[:=]/)[0]),
+    ...allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1)),
   ];
-  const externalNames = allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1));
-  return isIP(host) !== 0 || host.includes('.') || hosts.includes(host) || externalNames.includes(host);
+  return isIP(host) !== 0 || host.includes('.') || names.some((name) => name?.toLowerCase() === host);
 }
 
 /** Everything that a rule compares. */

@@ -173,12 +173,9 @@ export class Outbox {
     const oldest = this.#get('SELECT epoch, seq, rows IS NULL AS open FROM outbox ORDER BY epoch, seq LIMIT 1');
     if (oldest?.['open'] !== 1) return;
     const batchKey = [Number(oldest['epoch']), Number(oldest['seq'])];
-    const jsonObject = (names: readonly string[]): string =>
-      `json_object(${names.map((column) => `'${column}', ${column}`).join(', ')})`;
-    const withoutBrownout = columns.filter((column) => column !== 'brownout');
+    const jsonObject = `json_object(${columns.map((column) => `'${column}', ${column}`).join(', ')})`;
     this.#run(
-      `UPDATE outbox AS b SET rows = (SELECT json_group_array(
-          json(CASE WHEN brownout = 0 THEN ${jsonObject(withoutBrownout)} ELSE ${jsonObject(columns)} END)) FROM outbox_rows AS r
+      `UPDATE outbox AS b SET rows = (SELECT json_group_array(${jsonObject}) FROM outbox_rows AS r
         WHERE r.epoch = b.epoch AND r.seq = b.seq) WHERE epoch = ? AND seq = ?`,
       ...batchKey,
     );

@@ -67,3 +67,26 @@ describe('oneOf of a request', () => {
     expect(errors(inResponse?.(old) ?? {}, inResponse?.(now) ?? {})).toEqual([]);
   });
 });
+
+describe('an alternative that rejects every value', () => {
+  const never = { not: {} };
+  const nothing = { type: 'null' };
+
+  it.each([
+    ['false', { anyOf: [text, false] }, { anyOf: [text] }],
+    ['`not: {}`', { anyOf: [text, whole, never] }, { anyOf: [text, whole] }],
+    ['false, beside null', { anyOf: [text, nothing, false] }, { anyOf: [text, nothing] }],
+    ['all of them', { anyOf: [false, never] }, false],
+  ])('has no effect: %s', (_what, one, other) => {
+    for (const inPlace of [inBody, inResponse]) {
+      expect(errors(inPlace?.(one) ?? {}, inPlace?.(other) ?? {})).toEqual([]);
+      expect(errors(inPlace?.(other) ?? {}, inPlace?.(one) ?? {})).toEqual([]);
+    }
+  });
+
+  it('does not hide that a response may now be null', () => {
+    const [old, now] = [{ anyOf: [text, false] }, { anyOf: [text, nothing] }];
+    expect(errors(inResponse?.(old) ?? {}, inResponse?.(now) ?? {})).toEqual(['response-field-weakened']);
+    expect(errors(inBody?.(now) ?? {}, inBody?.(old) ?? {})).toEqual(['request-constraint-tightened']);
+  });
+});

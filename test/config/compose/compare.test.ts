@@ -44,3 +44,16 @@ networks: { shared: { external: true } }
   const { result } = compareFiles({ 'routes.yaml': 'routes: { /v1: "http://v1:80" }', 'docker-compose.yml': compose });
   expect([result.faults, result.warnings.length]).toEqual([[], 1]);
 });
+
+it.each([
+  ['a service that a link names', 'links: ["Coffee:Backend"]'],
+  ['an entry of extra_hosts', 'extra_hosts: ["Backend:192.0.2.1"]'],
+  ['a container of another project', 'external_links: ["coffee_1:Backend"]'],
+])('compares host names without regard to upper case: %s', (_what, option) => {
+  const compose = `services:
+  gateway: { image: version-gateway, ${option} }
+  Coffee: { image: api }
+`;
+  const routes = 'routes: { /v1: "http://backend:80" }';
+  expect(inWords(compareFiles({ 'routes.yaml': routes, 'docker-compose.yml': compose }))).not.toContain('routes.yaml:');
+});
