@@ -13,7 +13,7 @@ import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import { AdminError, type AdminTarget } from './adminClient.ts';
 import { type Io, UsageError } from './io.ts';
 
-// The second place is a folder that contains nothing else, so that it can be mounted into a container.
+// The folder of the second place contains nothing else, so that the folder can be mounted into a container.
 const defaultPlaces = ['routes.yaml', 'config/routes.yaml'] as const;
 
 /** The routes.yaml that is used when none is named; undefined when neither place has one. */

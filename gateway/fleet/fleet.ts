@@ -14,7 +14,7 @@ import { UnsentCounts } from './unsent.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
 
 const restartDelayMs = 1000;
-// A store that answers does so in a fraction of this time. The gateway starts without it.
+// A store that answers needs only a fraction of this time. After this time, the gateway starts without an answer.
 const firstContactMs = 2000;
 // How long an operator who asks for a verdict waits for the counts of this gateway.
 const flushMs = 1000;
@@ -206,7 +206,7 @@ export class Fleet {
   #announceOldest(): void {
     const oldest = this.outbox?.oldest;
     const isKnown = oldest?.epoch === this.#announcedOldest?.epoch && oldest?.seq === this.#announcedOldest?.seq;
-    // At the end, the thread reports how many rows are left.
+    // A thread that stops needs the latest state: it tells the store how many rows are left.
     if (isKnown && !this.#isStopping) return;
     this.#announcedOldest = oldest;
     this.#send({ kind: 'outbox', outbox: this.outbox });
@@ -282,7 +282,7 @@ export class Fleet {
     if (this.#isStopping) return;
     const problem = `the thread that talks to it ended${reason}`;
     this.#onStoreChange(problem);
-    this.member.onReport({ kind: 'unheard', reason: problem });
+    this.member.onReport({ kind: 'heartbeatFailed', reason: problem });
     this.#restartTimer = setTimeout(() => this.#startThread().unref(), restartDelayMs).unref();
   }
 }

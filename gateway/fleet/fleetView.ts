@@ -239,7 +239,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   if (state === 'heard') {
     // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
-    // A time in the future is from before the clock of the gateway was set back: the real age is unknown.
+    // If the age is negative, the clock of the gateway was set back after the row began to wait. The real age is then unknown.
     if (Math.abs(age) <= silentAfter) return undefined;
     const text = `Gateway ${name} has ${rowsInWords} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
     return { code: 'counts_waiting', text };

@@ -78,7 +78,7 @@ export class Heartbeats {
         if (isWrite) await this.#writeHeartbeat(this.#lastHeartbeat);
         if (this.#membership) await this.#read(this.#membership, this.#lastHeartbeat);
       } catch (error) {
-        this.#post({ kind: 'unheard', reason: reasonOf(error) });
+        this.#post({ kind: 'heartbeatFailed', reason: reasonOf(error) });
       }
     }
   }

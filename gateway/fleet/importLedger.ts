@@ -226,11 +226,11 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
   // it NULL, because MIN and LEAST ignore NULL.
   const valueSelects = valueColumns.map((column) => (column === 'used' ? 'COALESCE(used, last) AS used' : column));
   const keyColumns = [...idKeys, ...plainKeys];
-  const combinedSql = (column: string): string => {
+  const aggregateSql = (column: string): string => {
     if (minimum.includes(column)) return `CASE WHEN COUNT(${column}) = COUNT(*) THEN MIN(${column}) END`;
     return `${sums.includes(column) ? 'SUM' : 'MAX'}(${column})`;
   };
-  const mergedSql = (column: string): string => {
+  const updateSql = (column: string): string => {
     if (sums.includes(column)) return `${column} = t.${column} + excluded.${column}`;
     if (minimum.includes(column))
       return `${column} = CASE WHEN t.${column} IS NOT NULL AND excluded.${column} IS NOT NULL
@@ -246,10 +246,10 @@ async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, has
   )) {
     await sql.query(
       `INSERT INTO ${schemaName}.${name} AS t (${[...keyColumns, ...valueColumns].join(', ')})
-        SELECT ${[...idSelects, ...plainKeys.map((column) => `r.${column}`), ...valueColumns.map(combinedSql)].join(', ')}
+        SELECT ${[...idSelects, ...plainKeys.map((column) => `r.${column}`), ...valueColumns.map(aggregateSql)].join(', ')}
         FROM json_to_recordset($1) AS r(${columnTypes.join(', ')}) WHERE $2::text IS NOT NULL AND $3::text IS NOT NULL
         GROUP BY ${keyColumns.map((_key, index) => index + 1).join(', ')}
-        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${valueColumns.map(mergedSql).join(', ')}`,
+        ON CONFLICT (${keys.join(', ')}) DO UPDATE SET ${valueColumns.map(updateSql).join(', ')}`,
       [JSON.stringify(chunk), ...comparedSalts(hasFleetSalt)],
     );
   }

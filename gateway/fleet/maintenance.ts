@@ -79,7 +79,8 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
 /** Deletes what is older than the retention. It has work to do once a day. */
 async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
   const meta = await readMeta(sql);
-  // The hours of clients, routes and pairs are deleted before this time; those of versions are kept as long as their days.
+  // Sums by hour of clients, routes and pairs are deleted if they are older than this. Sums by hour of versions are kept as long as
+  // sums by day.
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
   // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, meta.get('kept_from') ?? 0);

@@ -11,8 +11,8 @@ import { type CountedCalls, countingNotes, type Question, type UnsentCounts, uns
 export const longestUnreadMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
 const countsWaitMs = 3 * longestUnreadMs;
-// How long a question stays in the row of its gateway. The other gateways report their answers only during this time, and the
-// verdict reads the answers after the wait.
+// How long a question stays in the row of its gateway after the wait. The verdict reads the answers then, and the other gateways
+// report their answers only while the question is in the row.
 const shownMs = 30_000;
 const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
@@ -67,19 +67,19 @@ export class CallQuestions {
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
   counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
-    const { unsent: counts } = this.#options;
+    const { unsent: unsentCounts } = this.#options;
     const unresponsiveTimes = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
     );
     const unsentTimes = [
       ...unresponsiveTimes,
-      ...(counts.ofEarlierRun === undefined ? [] : [counts.ofEarlierRun - flushMs]),
+      ...(unsentCounts.ofEarlierRun === undefined ? [] : [unsentCounts.ofEarlierRun - flushMs]),
     ];
     return {
       at,
       // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
-      unsent: earliestOf([unsent, counts.calls]),
+      unsent: earliestOf([unsent, unsentCounts.calls]),
       all: unsentTimes.length === 0 ? undefined : Math.min(...unsentTimes),
     };
   }

@@ -84,8 +84,8 @@ const createTables = `
     instance uuid NOT NULL, epoch bigint NOT NULL, seq bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (instance, epoch)
   );
-  -- heard: by the clock of the database. versions: stage and requests in flight of each version. spooled: rows that wait on
-  -- the disk of the gateway; spooled_since: the time of the oldest, epoch ms.
+  -- heard: by the clock of the database. versions: stage and requests in flight of each version. spooled: rows that wait in
+  -- the gateway; spooled_since: when the oldest began to wait, epoch ms.
   CREATE TABLE gateways (
     instance uuid PRIMARY KEY, epoch bigint NOT NULL, name text NOT NULL, release text NOT NULL, addresses text[] NOT NULL,
     started timestamptz NOT NULL DEFAULT now(), heard timestamptz NOT NULL DEFAULT now(),
@@ -129,7 +129,10 @@ function addColumns(names: readonly string[]): string {
   return names.map((name) => `ADD COLUMN IF NOT EXISTS ${name} bigint NOT NULL DEFAULT 0`).join(', ');
 }
 
-/** A tag under another salt cannot be compared with the tags of the fleet, so its client counts as `other clients`. */
+/**
+ * A tag under another salt cannot be compared with the tags of the fleet, so its client counts as `other clients`. `own_salt`: the
+ * salt of the fleet.
+ */
 const createClientName = `
   CREATE FUNCTION client_name(client text, salt text, own_salt text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN salt = own_salt OR client NOT LIKE '%:#%' THEN client ELSE '${otherClients}' END

@@ -64,7 +64,7 @@ export type MembershipReport =
   /** After a heartbeat or a `read`. `self`: the id of this gateway. `askedAt`: when the store was asked, by `monotonicNow`. */
   | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string; readonly askedAt: number }
   /** A heartbeat could not be written, or the rows of the gateways could not be read. */
-  | { readonly kind: 'unheard'; readonly reason: string }
+  | { readonly kind: 'heartbeatFailed'; readonly reason: string }
   /** After a check of `fleet.members`. `problem`: why the check cannot tell which gateways are gone. */
   | { readonly kind: 'members'; readonly problem: string | undefined }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: MembershipAnswer };

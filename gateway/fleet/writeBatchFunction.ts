@@ -66,7 +66,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
   CREATE OR REPLACE FUNCTION write_batch_1(
     p_instance uuid, p_epoch bigint, p_seq bigint, p_began bigint, p_seen bigint, p_restarted bigint, p_salt text, p_rows json
   ) RETURNS text LANGUAGE plpgsql AS $$
-  DECLARE last_seq bigint; outcome text := 'applied'; own_salt text; restarted bigint := p_restarted;
+  DECLARE last_seq bigint; outcome text := 'applied'; fleet_salt text; restarted bigint := p_restarted;
   BEGIN
     PERFORM pg_advisory_xact_lock_shared(${foldingLock});
     -- The row is created first, so that it can be locked: two copies of the same batch are added one after the other.
@@ -85,7 +85,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
         ON CONFLICT (key) DO UPDATE SET value = GREATEST(m.value::bigint, restarted)::text;
     END IF;
     IF json_array_length(p_rows) = 0 THEN RETURN outcome; END IF;
-    SELECT value INTO own_salt FROM ${schemaName}.meta WHERE key = 'salt';
+    SELECT value INTO fleet_salt FROM ${schemaName}.meta WHERE key = 'salt';
     -- Only the hours of the rows, without the hours in between: after a clock started in 1970, they would need more partitions
     -- than can be locked at once.
     PERFORM ${schemaName}.create_partitions(hour, hour)
@@ -94,16 +94,16 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
       WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.versions WHERE name = version) ORDER BY 1 ON CONFLICT DO NOTHING;
     INSERT INTO ${schemaName}.routes (name) SELECT DISTINCT route FROM json_to_recordset(p_rows) AS r(route text)
       WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.routes WHERE name = route) ORDER BY 1 ON CONFLICT DO NOTHING;
-    INSERT INTO ${schemaName}.clients (name) SELECT DISTINCT ${schemaName}.client_name(client, p_salt, own_salt) AS client_name
+    INSERT INTO ${schemaName}.clients (name) SELECT DISTINCT ${schemaName}.client_name(client, p_salt, fleet_salt) AS client_name
       FROM json_to_recordset(p_rows) AS r(client text)
-      WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.clients WHERE name = ${schemaName}.client_name(client, p_salt, own_salt))
+      WHERE NOT EXISTS (SELECT 1 FROM ${schemaName}.clients WHERE name = ${schemaName}.client_name(client, p_salt, fleet_salt))
       ORDER BY 1 ON CONFLICT DO NOTHING;
     WITH ids AS MATERIALIZED (
       SELECT v.id AS version_id, c.id AS client_id, t.id AS route_id, r.*
       FROM json_to_recordset(p_rows) AS r(version text, client text, route text, hour bigint, ${counts.map((column) => `${column} bigint`).join(', ')},
         first bigint, last bigint, used bigint, accepted bigint, brownout bigint)
       JOIN ${schemaName}.versions v ON v.name = r.version
-      JOIN ${schemaName}.clients c ON c.name = ${schemaName}.client_name(r.client, p_salt, own_salt)
+      JOIN ${schemaName}.clients c ON c.name = ${schemaName}.client_name(r.client, p_salt, fleet_salt)
       JOIN ${schemaName}.routes t ON t.name = r.route
     ),
     ${sumTables.map((table) => addTo(schemaName, table, idColumnsOf(table.name))).join(',\n    ')},

@@ -58,7 +58,7 @@ export class ActiveVersion {
   adapter: ActiveAdapter | undefined;
   /** Set by the first request of a version with `grease`. */
   grease: ActiveGrease | undefined;
-  /** Undefined if the prefix is forwarded. */
+  /** How the prefix is restored in URLs of responses. Undefined if the prefix is forwarded. An adapter replaces this value. */
   rewriting: Rewriting | undefined;
   /** The prefix that is removed from the path before it is sent; '' for none. */
   readonly removedPrefix: string;

@@ -168,7 +168,7 @@ export class Exchange implements Outbound, InFlight {
     });
   }
 
-  /** Undefined for a new trace, even if the client sent one (W3C Trace Context §3.3). */
+  /** Undefined for a new trace, even if the client sent a tracestate (W3C Trace Context §3.3). */
   get tracestate(): string | undefined {
     return this.traceparent === this.fields.traceparent ? this.fields.tracestate : undefined;
   }

@@ -31,7 +31,8 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
     res.writeHead = writeHead;
     const reason = typeof reasonOrHeaders === 'string' ? reasonOrHeaders : undefined;
     const headers = typeof reasonOrHeaders === 'string' ? headersAfterReason : (headersAfterReason ?? reasonOrHeaders);
-    // A list is changed and passed on as it is. If fields were set before, or `headers` is an object, all fields are set first.
+    // If `headers` is a list and no field was set before, the changed list is passed to `writeHead`. Otherwise all fields are first
+    // set on `res`, and changed there.
     const fields = Array.isArray(headers) && res.getHeaderNames().length === 0 ? flatFields(headers) : undefined;
     if (fields) changeHead(status, fields);
     else {

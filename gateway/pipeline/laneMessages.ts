@@ -177,13 +177,14 @@ export class LaneResponse implements OutgoingResponse {
     if (this.#isWritable) this.socket?.write(interimHead(status, fields), 'latin1');
   }
 
-  write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {
+  write(chunk: Buffer | '', listenerOrEncoding?: WriteListener | 'latin1'): void {
     const { socket } = this;
     // The connection is closing. Its `close` event ends the exchange.
     if (!socket || !this.#isWritable) return;
     if (this.#head !== '') writeText(socket, this.#head);
     this.#head = '';
-    if (chunk !== '' && onWritten !== 'latin1' && !this.#bodiless) this.#writeBody(socket, chunk, onWritten);
+    if (chunk !== '' && listenerOrEncoding !== 'latin1' && !this.#bodiless)
+      this.#writeBody(socket, chunk, listenerOrEncoding);
     if (socket.writableLength > 0) this.#owner.onWriteWaits();
   }
 

@@ -7,7 +7,8 @@ const maxWaitingRequests = 16;
 const maxConnectionBytes = 64 * 1024;
 // The limit of requests while many connections pipeline: parsed requests cost time and memory before they can run.
 const maxWaitingCrowded = 2;
-// The parser of another application's server cannot be paused. If more requests wait there, the connection is closed.
+// The parser of a server that an application has created cannot be paused. If more requests wait on a connection of such a
+// server, the connection is closed.
 const maxWaitingUnpausable = 1000;
 // The memory of pipelined requests on all connections of the process. Beyond it the answer is 503.
 const maxTotalBytes = Math.min(64 * 2 ** 20, getHeapStatistics().heap_size_limit / 8);

@@ -55,7 +55,7 @@ describe('while the store does not answer', () => {
       // The first statements may still find the connections of before.
       await eventually(() => {
         beat();
-        expect(reports.at(-1)).toEqual({ kind: 'unheard', reason: expect.stringContaining('ECONNREFUSED') });
+        expect(reports.at(-1)).toEqual({ kind: 'heartbeatFailed', reason: expect.stringContaining('ECONNREFUSED') });
       });
       heartbeats.onCommand({ kind: 'readConfig', id: 7 });
       heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold', remembered: [] });

@@ -107,7 +107,7 @@ function isClean({ pairs, stale }: CompatReport): boolean {
   return stale.length === 0 && !pairs.some((pair) => isBreaking(decisiveFindings(pair)));
 }
 
-/** @returns `levels`, which maps rules to the levels set so far, and the level that this argument sets */
+/** `levels`: rule → the level that an earlier `--rule` sets. @returns these levels and the level that this `--rule` sets */
 function ruleArgument(
   text: string,
   levels: ReadonlyMap<string, RuleLevel> = new Map(),

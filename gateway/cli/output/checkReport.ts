@@ -82,7 +82,7 @@ export function composeCheckAsText(
 /** Empty if the line may contain a secret. `maskLine` would not hide a secret in a list item such as `- ADMIN_TOKEN=…`. */
 function withoutSecrets(text: string, line = 1): string {
   const lines = text.split(/\r\n?|\n/);
-  // `isSecret` takes a text with a slash for a path, and not for a key.
+  // `isSecret` treats a text with a slash as a path, and not as a key.
   return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
 }
 
@@ -226,11 +226,11 @@ function printableLine(line: string): string {
 /** Whether the line belongs to the value of a secret key on an earlier line, such as `admin_token:`. */
 function continuesSecret(lines: readonly string[], index: number): boolean {
   const indent = indentOf(lines[index] ?? '');
-  const opener = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);
-  if (opener === undefined) return false;
-  const [, before = '', key = ''] = /^([\s-]*)["']?([\w-]+)["']?\s*:/.exec(opener) ?? [];
-  const isWebhook = key !== '' && key !== 'notify' && before.length < indent && isBelowNotify(lines, index);
-  return isSecret([/^[^:]*/.exec(opener)?.[0] ?? '']) || (isWebhook && isSecret(['notify', 0, key]));
+  const parentLine = lines.slice(0, index).findLast((line) => line.trim() !== '' && indentOf(line) < indent);
+  if (parentLine === undefined) return false;
+  const [, beforeKey = '', key = ''] = /^([\s-]*)["']?([\w-]+)["']?\s*:/.exec(parentLine) ?? [];
+  const isWebhookKey = key !== '' && key !== 'notify' && beforeKey.length < indent && isBelowNotify(lines, index);
+  return isSecret([/^[^:]*/.exec(parentLine)?.[0] ?? '']) || (isWebhookKey && isSecret(['notify', 0, key]));
 }
 
 /** Whether the line is below `notify`: every key between the two is indented more than `notify`. */

@@ -22,7 +22,8 @@ const streamWindowBytes = 65_535;
 const maxFieldLines = 1100;
 // How often a connection is checked for time limits and for rejected heads.
 const checkIntervalMs = 500;
-// How long a client has to close its side of a connection that was ended, and to read so far that a reset is sent.
+// How long a client has to close its side of a connection that was ended. Also how long a reset may stay unsent because the
+// client does not read.
 const lingerMs = 2000;
 const highestStreamId = 2 ** 31 - 1;
 const noBytes = Buffer.alloc(0);

@@ -128,11 +128,12 @@ export class Http2Response implements OutgoingResponse {
     this.#send(() => this.#stream.additionalHeaders(groupedFields(fields, status)));
   }
 
-  write(chunk: Buffer | '', onWritten?: WriteListener | 'latin1'): void {
+  write(chunk: Buffer | '', listenerOrEncoding?: WriteListener | 'latin1'): void {
     // The stream was reset. Its `close` event ends the exchange.
     if (this.#ended || !this.#isOpen) return;
     this.#sendHead(false);
-    if (chunk !== '' && onWritten !== 'latin1' && this.#stream.writable) this.#stream.write(chunk, onWritten);
+    if (chunk !== '' && listenerOrEncoding !== 'latin1' && this.#stream.writable)
+      this.#stream.write(chunk, listenerOrEncoding);
   }
 
   get writableLength(): number {
