@@ -183,7 +183,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
       this.#sentFields = undefined;
       return undefined;
     }
-    if (result === tooLarge || result.cause === tooLarge.cause) {
+    if (result.cause === tooLarge.cause) {
       return { code: 'BODY_TOO_LARGE', fault: 'client', cause: result.cause };
     }
     const place = result.pointer === '' ? '' : ` at ${result.pointer}`;

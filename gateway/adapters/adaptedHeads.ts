@@ -17,6 +17,7 @@ const tagConditions = new Set(['if-none-match', 'if-match']);
 
 /** What `adaptedRequestLines` depends on. */
 interface RequestChange {
+  /** The hash of the adapter. The entity tags of adapted bodies end with it. */
   readonly hash: string;
   readonly isNewBody: boolean;
   /** The media types to ask the backend for. Undefined: those that the client accepts. */

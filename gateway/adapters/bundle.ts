@@ -66,7 +66,10 @@ export class Bundle {
     return this.#schema(located, noNames);
   }
 
-  /** `absent`: fields that messages do not have. A schema whose `allOf`, `anyOf` or `oneOf` contains `located` marks them. */
+  /**
+   * `absent`: the names of fields that messages of this direction never have. They are marked in a schema that has `located` in its
+   * `allOf`, `anyOf` or `oneOf`.
+   */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;
     if (typeof value === 'boolean') return value;
@@ -204,8 +207,8 @@ export function responsesOf({ operation }: Route, bundle: Bundle): Map<string, P
       .filter(([status]) => !status.startsWith('x-'))
       .map(([status, written]) => {
         const response = bundle.resolved(written);
-        const headers = entriesOf(below(response, 'headers')).map(([name, at]) => {
-          const header = bundle.resolved(at);
+        const headers = entriesOf(below(response, 'headers')).map(([name, writtenHeader]) => {
+          const header = bundle.resolved(writtenHeader);
           return [name, { ...plain(header), ...schemaIn(header, bundle) }] as const;
         });
         const part = { description: '', headers: fromEntries(headers), content: contentOf(response, bundle) };

@@ -127,7 +127,7 @@ function renameOfOnlyField(
   );
   if (rivals.length > 0) return undefined;
   const kind = `${target.isRequired ? 'required ' : ''}${kindOf(field.schema, context.from)}`;
-  // A field that may be absent needs no counterpart, so nothing shows that the two are the same.
+  // A target that may be absent needs no counterpart, so this rename may be wrong.
   const certainty = target.isRequired ? 'guess' : 'decision';
   return {
     from,
@@ -156,9 +156,9 @@ export interface FieldMove {
 }
 
 /**
- * Pairs fields at different depths. A pair is certain if both paths have the same letters. It is a guess if only the names of both
- * fields have the same letters, and each field is the only outermost one with such a name among the fields to pair. Also returns
- * the fields without a pair.
+ * Pairs fields at different depths. A pair is certain if both paths have the same letters. A pair is a guess if only the names of
+ * both fields have the same letters. Then each side must have exactly one outermost field with such a name. Also returns the fields
+ * without a pair.
  */
 export function movedFields(
   spare: readonly SpareField[],

@@ -19,7 +19,7 @@ export interface DraftedRow {
   readonly faults: readonly string[];
 }
 
-// Without quotes, YAML reads `GET /drinks/{id}` as this text.
+// A route in this form needs no quotes in YAML: `GET /drinks/{id}`.
 const plainRoute = /^[A-Z]+ \/[\w\-./{}~]*$/;
 
 /** The row in YAML, below `routes`. */
@@ -139,8 +139,8 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
 }
 
 /**
- * A field of the current object, or a JSON Pointer. `quote`: the function that quotes a name. For a value it is `textOf`, because
- * a $ in a value begins a variable.
+ * A field of the current object, or a JSON Pointer. `quote`: the function that quotes a name. It is `textOf` if the name is a value
+ * in YAML, because a $ in a value begins a variable.
  */
 function fieldText(keys: Keys, quote = quoted): string {
   const [name = ''] = keys;

@@ -18,9 +18,9 @@ export function prepareAdapter(
   digests: readonly string[],
 ): PreparedAdapter {
   const { routes, names, $defs } = checkedResponses(adapter, sides);
-  const { from, body, routes: rows } = adapter;
+  const { from, body } = adapter;
   const hash = fingerprintOf(
-    { from, body, rows },
+    { from, body, rows: adapter.routes },
     digests.map((digest, index) => [String(index), digest]),
   ).slice(0, 12);
   return { hash, checks: checkCodeOf($defs, names), routes };
@@ -100,10 +100,10 @@ export function negotiationOf(
   });
   const unadaptable = changedStatuses.flatMap((status) => {
     const types = mediaTypesOf(others, status);
-    // The new `Accept` does not ask for types that only the other contract has.
-    const canBeAvoided = replacesAccept && types.some(mayBeJson);
+    // The new `Accept` then asks for JSON, and not for types that only the other contract has.
+    const asksForJson = replacesAccept && types.some(mayBeJson);
     const remaining = types.filter(
-      (type) => !mayBeJson(type) && !(canBeAvoided && !mediaTypesOf(own, status).includes(type)),
+      (type) => !mayBeJson(type) && !(asksForJson && !mediaTypesOf(own, status).includes(type)),
     );
     return remaining.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
   });

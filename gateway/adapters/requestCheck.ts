@@ -261,7 +261,7 @@ function pathOrQueryWith(
   // Key: the name of a parameter. Value: its values as a client writes them.
   const texts = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(values)) {
-    // Operations do not read the other parameters, so any text can stand for them.
+    // Operations do not read a parameter that is `opaque` or `parts`, so any text can stand for its value.
     const isRead = typeof formByName.get(name) === 'object';
     const items = isRead ? [value].flat().flatMap((one) => (one === null ? [] : [textOf(one)])) : ['x'];
     const written = writtenOrNone(items, forms.own.get(`${where} ${name}`));

@@ -192,7 +192,6 @@ export class SchemaTransform {
     });
   }
 
-  /** `at` and `to` have different first keys, or `to` has only one. */
   #movedWithin(schema: PlainSchema, at: Keys, to: Keys, operation: Operation): SubSchema {
     const name = at.at(-1) ?? '';
     const foundFields: SubSchema[] = [];

@@ -40,7 +40,7 @@ export class VersionAdapter {
     const { settings, hash } = this.compiled;
     if (job.bytes.length > maxBytesInServingThread) return bodyThread.run(settings, hash, job);
     const result = this.#bodies.adapt(job, Math.min(settings.body, maxBytesInServingThread));
-    // Only the decoded body is larger than this thread may adapt.
+    // The received body is small enough for this thread, but the decoded body is not.
     return result === tooLarge && maxBytesInServingThread < settings.body
       ? bodyThread.run(settings, hash, job)
       : result;

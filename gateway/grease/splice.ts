@@ -61,7 +61,7 @@ const nameCount = 0x10000;
 
 /**
  * The body with one unknown member in each object that `root` selects. All other bytes stay as they are. Undefined: the body is
- * not JSON in UTF-8, or has no such object. `taken`: names that are not used.
+ * not JSON in UTF-8, or has no such object. `taken`: names that an unknown member must not have.
  */
 export function withUnknownMembers(body: Buffer, root: LinkedNode, taken: readonly string[]): Buffer | undefined {
   if (!isJsonText(body)) return undefined;

@@ -129,7 +129,7 @@ class RouteRows {
       const detail = rule === 'type' ? this.#types(row) : rule === 'format' ? row.detail.slice('format '.length) : '';
       if (!isDifference) {
         const isUndecided = row.oldMore === 0 && newMore < leastPairs;
-        return [difference(row, [rule, detail], isUndecided ? tooFew : alsoBefore, newMore)];
+        return [difference(row, [rule, detail], isUndecided ? tooFew : alsoInOldVersion, newMore)];
       }
       const why =
         what === 'syntax'
@@ -286,7 +286,7 @@ type Label = readonly [what: string, detail: string];
 type Verdict = readonly [DifferenceClass, why: string];
 
 const noise: Verdict = ['noise', 'the old version differs from itself'];
-const alsoBefore: Verdict = ['noise', 'the old version sends such values, too'];
+const alsoInOldVersion: Verdict = ['noise', 'the old version sends such values, too'];
 const tooFew: Verdict = ['no evidence', 'too few pairs show it'];
 
 function difference(row: EvidenceRow, label: Label, verdict: Verdict, count: number): ResponseDifference {

@@ -8,10 +8,9 @@ import { declaredAt, type Observation } from './shapes.ts';
 const mostRows = 20_000;
 // Entries of `#withListedFields` and of `#newTemplates`.
 const mostRemembered = 20_000;
-// Routes that the contract does not list and that have not only answered 404: at most this many are counted by name.
+// The next two limits: how many routes that the contract does not list are counted by name. First: routes with an answer other than 404.
 const mostUnlistedFound = 1_000;
-// Unlisted routes that both versions have only answered with 404 have a limit of their own: the number of the other unlisted routes so
-// far, and at least this.
+// Second: routes that both versions have only answered with 404. As many as there are of the first kind so far, and at least this many.
 const leastMissingLimit = 50;
 
 /** Two versions whose responses are compared. */

@@ -197,10 +197,10 @@ export class ResponseComparer {
       violationsOf('strict', kind === 'control' ? 'old' : 'new', newBody),
     ] as const;
     const changed = [violationsOf('open', 'old', oldBody), violationsOf('open', 'old', newBody)] as const;
-    const isCompared = kind === 'shadow' || kind === 'adapter';
+    const isOfTwoVersions = kind === 'shadow' || kind === 'adapter';
     const ofTypes = (violations: Map<string, PlacedViolation>): Map<string, PlacedViolation> =>
       new Map([...violations].filter(([, { rule }]) => isTypeRule(rule)));
-    const narrowed = isCompared
+    const narrowed = isOfTwoVersions
       ? ([ofTypes(violationsOf('strict', 'new', oldBody)), ofTypes(invalid[1])] as const)
       : undefined;
     const invalidPaths = new Set([...invalid[1].values()].map(({ path }) => path));
@@ -242,8 +242,8 @@ function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPat
 }
 
 /**
- * The number of values in a body to which a pointer without its last key leads. If the last key is `*`: the number of values to
- * which the whole pointer leads. At least 1.
+ * The number of values in a body that could violate a rule at `pointer`: the objects that could have its last field, or all items or
+ * entries if it ends with `*`. At least 1.
  */
 function countOwners(pointer: string, body: unknown): number {
   const keys = pointer.split('/').slice(1);

@@ -1,4 +1,4 @@
-// Unused samples are saved up to this number. They remain unused while all requests come from entries that already have their share.
+// Unused samples are saved up to this number.
 const mostSavedUp = 8;
 // After this time, the samples of each entry are counted anew.
 const periodMs = 600_000;
@@ -33,8 +33,9 @@ export class FairShare {
   #allowedByShare = 0;
   /** Samples that the rate allows now. */
   #allowedByRate: number;
-  /** Requests that may be looked up now, at most those of a tenth of a second. */
+  /** Requests that may be looked up now. */
   #lookUpsLeft: number;
+  /** The limit of `#lookUpsLeft`: the look-ups of a tenth of a second. */
   readonly #mostLookUps: number;
   /** Per second. */
   readonly #lookUpRate: number;
