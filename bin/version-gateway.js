@@ -26,8 +26,8 @@ function entryPoint() {
 }
 
 async function run(main) {
-  // Enabled before the first TypeScript file, because loading the TypeScript parser takes as long as the rest of the start.
-  // Imported here, because an old Node does not export this function and would fail at a static import.
+  // The cache is enabled before the first TypeScript file is imported, because loading the TypeScript parser takes as long as the
+  // rest of the start. The function is imported here, because a static import of it would fail in an old Node.
   const { enableCompileCache } = await import('node:module');
   enableCompileCache();
   stopWithNpx(() => process.kill(process.pid, 'SIGTERM'));

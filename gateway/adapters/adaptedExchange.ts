@@ -132,7 +132,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return result instanceof Promise ? result.then((one) => this.#setBody(one)) : this.#setBody(result);
   }
 
-  bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
+  bodyHandling(head: ResponseHead): 'pass' | 'whole' | Failure {
     const { status, contentLength } = head;
     // The backend got no Range field, so it was not asked for a part of a body.
     if (status === 206 && this.method !== 'HEAD' && this.#changesBody(200)) {

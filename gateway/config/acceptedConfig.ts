@@ -193,6 +193,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
+/** Adds the members that the record leaves out, as empty lists or as undefined. */
 function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfig {
   const byName = new Map(
     versions.map(

@@ -109,7 +109,10 @@ export interface PreparedRoute {
   readonly parameters: ParameterForms;
 }
 
-/** `path` or `query` and the name of a parameter (`query limit`) → how it is written. A parameter without an entry is one text. */
+/**
+ * How parameters are written. The key of an entry is the place of the parameter, which is `path` or `query`, and its name:
+ * `query limit`. A parameter without an entry is a single text.
+ */
 export interface ParameterForms {
   /** In requests to the adapted version. */
   readonly own: ReadonlyMap<string, ParameterForm>;

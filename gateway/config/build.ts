@@ -12,7 +12,7 @@ import { driftOf, shadowOf } from './rules/shadow.ts';
 import type { Draft } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
-// A gateway handles every request. Tracing 1% of them also shows where time is spent, at a hundredth of the cost.
+// 1% of the traces is enough to show where time is spent, at a hundredth of the cost of all traces.
 const defaultSample = 0.01;
 
 /** Builds the snapshot of a document without faults. `revised`: see `Snapshot`. */
@@ -48,6 +48,7 @@ export function buildSnapshot(context: RuleContext, revised: number): Snapshot {
     },
     compat: {
       rules: new Map(Object.entries(draft.compat.rules).flatMap(([id, level]) => (level ? [[id, level]] : []))),
+      // The type requires `pointer`, even if it is undefined.
       exempt: draft.compat.exempt.map(({ pointer, ...exemption }) => ({ ...exemption, pointer })),
     },
     log: logOf(draft.log, source.folder),

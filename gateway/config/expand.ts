@@ -21,7 +21,10 @@ export interface Expansion {
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*/;
 
-/** Expands `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$` as Compose does. Defaults are expanded, too. */
+/**
+ * Expands `${NAME}`, `${NAME:-default}`, `${NAME-default}`, `$NAME` and `$$`. Defaults are expanded, too. Unlike in Compose, a
+ * variable that is not set is a fault.
+ */
 export function expand(input: string, env: NodeJS.ProcessEnv): Expansion {
   const problems: { message: string; remedy: string }[] = [];
   const text = input.includes('$') ? substitute(input, env, problems) : input;

@@ -44,8 +44,8 @@ function linkTargetOf(path: string): string | undefined {
  * see such an edit. `file`: the name of the routes.yaml in the warning; `path`: the same file, absolute.
  */
 export function replacedLink(file: string, path: string): Fault | undefined {
-  const isPathOfTarget = basename(dirname(path)) === 'config';
-  const [root, shownRoot] = isPathOfTarget
+  const isInConfigFolder = basename(dirname(path)) === 'config';
+  const [root, shownRoot] = isInConfigFolder
     ? [dirname(dirname(path)), join(dirname(file), '..')]
     : [dirname(path), dirname(file)];
   if (basename(path) !== 'routes.yaml') return undefined;

@@ -192,7 +192,7 @@ class FileWatch implements Watch {
       if (restedMs >= goneAfterMs && this.#readAt === undefined) this.#report(undefined, now);
       return;
     }
-    // `lastRead` may have changed without a change of the file.
+    // A content that was read may be new again, because `lastRead` may have changed without a change of the file.
     if (this.#readAt !== undefined && !this.#isNew(this.#digest)) {
       if (this.#readAt - this.#unchangedSince >= fileClockTickMs) return;
       if (restedMs < fileClockTickMs) return this.#checkIn(fileClockTickMs - restedMs);

@@ -172,7 +172,7 @@ export class AdaptingResponse {
   }
 
   sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
-    const handling = this.#adaptation.bodyOf(head);
+    const handling = this.#adaptation.bodyHandling(head);
     if (handling === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
     else if (handling === 'whole') {
       const outcome = this.#adaptation.reserveMemory(body.length);
@@ -184,7 +184,7 @@ export class AdaptingResponse {
   }
 
   start(head: ResponseHead, bodyUnread: boolean): void {
-    const handling = this.#adaptation.bodyOf(head);
+    const handling = this.#adaptation.bodyHandling(head);
     if (handling === 'pass') this.#response.start(this.#adaptation.adaptHead(head), bodyUnread);
     else if (handling === 'whole') {
       this.#head = head;

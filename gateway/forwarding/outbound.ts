@@ -159,7 +159,7 @@ export interface Adaptation {
   /** Changes the request body. Returns a failure if the body cannot be changed. */
   adaptRequestBody(body: Buffer): Failure | undefined | Promise<Failure | undefined>;
   /** `pass`: the body is passed on as it arrives. `whole`: `adaptBody` changes it. */
-  bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure;
+  bodyHandling(head: ResponseHead): 'pass' | 'whole' | Failure;
   /** The head for the client. `length`: of a body that was changed; undefined: the body is passed on, or there is none. */
   adaptHead(head: ResponseHead, length?: number): ResponseHead;
   /**

@@ -153,9 +153,9 @@ export class GreasedExchange implements ExchangeAdaptation {
     return this.#parts.adaptation?.adaptRequestBody(bytes);
   }
 
-  bodyOf(head: ResponseHead): 'pass' | 'whole' | Failure {
+  bodyHandling(head: ResponseHead): 'pass' | 'whole' | Failure {
     const { adaptation, method } = this.#parts;
-    const handling = adaptation?.bodyOf(head) ?? 'pass';
+    const handling = adaptation?.bodyHandling(head) ?? 'pass';
     if (typeof handling === 'object') return handling;
     this.#isAdapted = handling === 'whole';
     // The length of the adapted body is not known yet; 0 stands for it.

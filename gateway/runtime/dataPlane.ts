@@ -112,11 +112,11 @@ export class DataPlane {
     if (known === undefined) return;
     this.#known = known;
     const knownByVersion = await knownSets(known);
+    // In the meantime, newer known clients have arrived, or the identification of clients has changed.
+    if (known !== this.#known) return;
     // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;
     const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
-    // There are newer known clients, or clients are now identified in another way.
-    if (known !== this.#known) return;
     this.context.restrictionState = {
       ...this.context.restrictionState,
       known: isSameNaming ? knownByVersion : new Map(),

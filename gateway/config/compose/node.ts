@@ -111,7 +111,7 @@ function mergeNodes(base: ComposeNode, override: ComposeNode, key: string): Comp
     const kept = key === 'volumes' ? base.items.filter((item) => !overriddenPaths.has(mountPoint(item))) : base.items;
     return { ...base, items: [...kept, ...override.items] };
   }
-  // `networks: { back: }` does not override a `back` with a value.
+  // A key without a value, as in `networks: { back: }`, keeps the value of the earlier file.
   return textOf(override) === undefined && override.kind === 'scalar' ? base : override;
 }
 

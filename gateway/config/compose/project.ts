@@ -46,10 +46,9 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   const warnings: Fault[] = [];
   const resolveFile = (file: ComposeFile, trail: readonly string[]): MapNode => {
     const extended = resolveExtends(file, reader);
-    return readIncludes(file, reader, warnings, trail, resolveFile).reduceRight(
-      (override, base) => mergeMaps(base, override),
-      extended,
-    );
+    const included = readIncludes(file, reader, warnings, trail, resolveFile);
+    // Each included file overrides the ones before it, and the file itself overrides all of them.
+    return included.reduceRight((override, base) => mergeMaps(base, override), extended);
   };
   const roots = files.flatMap((name) => {
     const file = reader.read(name, folder, variables);
@@ -192,7 +191,7 @@ function readIncludes(
   });
 }
 
-/** An included project has its own `.env`, which the variables of the including project override. */
+/** Reads one file of an `include`. The included project has its own `.env`. The variables of the including project override it. */
 function readIncluded(
   file: ComposeFile,
   reader: ComposeReader,

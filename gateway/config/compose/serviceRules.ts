@@ -95,7 +95,7 @@ export const orphanStillRuns: ComposeRule = (context) => {
   });
 };
 
-/** The label that marks a service as no backend of the gateway, with the value `false`. */
+/** A service with this label and the value `false` is not a backend of the gateway. */
 export const backendLabel = 'version-gateway.backend';
 
 // Images of services that are not an API, such as databases. The list only suppresses a warning.

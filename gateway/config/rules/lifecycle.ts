@@ -53,8 +53,9 @@ export const successorIsHigher: ConfigRule = (context) =>
   });
 
 /**
- * The versions whose configured successor is not a higher major, each with the chain of its successors until it ends or
- * repeats. If the chain leads back to the version, it also ends with its key. Every cycle contains at least one such version.
+ * The versions whose configured successor is not a higher major. `chain`: the key of the version and the keys of its
+ * successors, until there is no further successor or a key repeats. If the successors lead back to the version, the chain
+ * also ends with the key of the version. Every cycle of successors contains at least one such version.
  */
 function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));

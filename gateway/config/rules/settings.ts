@@ -93,7 +93,7 @@ export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
     return [faultAt(source, ['notify', index], 'The entry has no `url`.', remedy)];
   });
 
-/** The queue has one entry for each event, URL and format, so a second such entry would add nothing. */
+/** Webhooks are told apart by URL and format. A second entry with the same URL and format would replace the first. */
 export const receiversDiffer: ConfigRule = ({ source, draft: { notify } }) =>
   notify.flatMap(({ url, format }, index) => {
     const first = notify.findIndex((one) => url !== undefined && one.url === url && one.format === format);

@@ -11,7 +11,10 @@ export const unknownKeys: ConfigRule = ({ source, schema }) =>
     faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys), 'key'),
   );
 
-/** The paths, as in faults, of the known keys that misspelt keys probably stand for. These known keys are not reported as missing. */
+/**
+ * An unknown key is probably a misspelt known key. Returns the paths of these known keys, in the form of faults. The known keys are
+ * then not reported as missing.
+ */
 export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> {
   return new Set(
     unknownIn(tree, [schema], []).flatMap(({ path, key, knownKeys }) => {

@@ -125,7 +125,7 @@ export const greaseWithoutContract: WarningRule = (context) =>
       return faultAt(context.source, ['routes', key, 'grease'], message, 'Add contract, or remove grease.');
     });
 
-/** The next major, retired or not: `moved` and links lead from one version to the next. */
+/** The configured successor, or the next major, even if it is retired: `moved` and links lead from one version to the next. */
 function nextOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);
