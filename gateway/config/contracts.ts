@@ -118,6 +118,12 @@ function methodsIn(item: Readonly<Record<string, unknown>>): string {
   return methods.join(' ').toUpperCase();
 }
 
+/** The keys of an operation that say when it is deprecated and when it ends. */
+export const endDateKeys = ['x-deprecated-since', 'x-sunset'] as const;
+
+/** Epoch ms, or what is wrong with the date; undefined: there is none. */
+type ContractDate = number | string | undefined;
+
 /** The operations with `deprecated: true` and a date. */
 function endsIn(path: string, item: Readonly<Record<string, unknown>>): ContractEnd[] {
   return contractMethods.flatMap((name) => {
@@ -129,12 +135,6 @@ function endsIn(path: string, item: Readonly<Record<string, unknown>>): Contract
     return [{ method: name.toUpperCase(), path, deprecation: timeOf(deprecation), sunset: timeOf(sunset), problem }];
   });
 }
-
-/** The keys of an operation that say when it is deprecated and when it ends. */
-export const endDateKeys = ['x-deprecated-since', 'x-sunset'] as const;
-
-/** Epoch ms, or what is wrong with the date; undefined: there is none. */
-type ContractDate = number | string | undefined;
 
 function dateIn(operation: Readonly<Record<string, unknown>>, key: string): ContractDate {
   if (operation[key] === undefined) return undefined;

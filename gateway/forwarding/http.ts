@@ -3,7 +3,7 @@ import type { ResponseHandler, WireFailure } from '../http1/responseReader.ts';
 import { Attempts } from './attempts.ts';
 import { AdaptingResponse, ClientResponse } from './clientResponse.ts';
 import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, failureOf, type Outbound } from './outbound.ts';
-import { RequestBody, WholeBody } from './requestBody.ts';
+import { CollectedBody, RequestBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
 // 1  head   client ──► gateway ──► target    `start`, and each retry of Attempts
@@ -17,7 +17,7 @@ export class Forwarding implements ResponseHandler {
   readonly #attempts: Attempts;
   #body: RequestBody | undefined;
   /** Set if the request body is read as a whole and changed before the request is sent. */
-  #adaptedBody: WholeBody | undefined;
+  #collectedBody: CollectedBody | undefined;
   // The side that has to act next: a timeout is its fault.
   #awaited: AwaitedParty = 'target';
   #ended = false;
@@ -37,11 +37,11 @@ export class Forwarding implements ResponseHandler {
     const { adaptation } = this.#outbound;
     if (!adaptation?.readsBody) this.#attempts.start();
     else {
-      this.#adaptedBody = new WholeBody(this.#outbound, adaptation, (failure) => {
+      this.#collectedBody = new CollectedBody(this.#outbound, adaptation, (failure) => {
         if (failure) this.#fail(failure);
         else this.#attempts.start();
       });
-      this.#adaptedBody.start();
+      this.#collectedBody.start();
     }
   }
 
@@ -161,7 +161,7 @@ export class Forwarding implements ResponseHandler {
 
   #finish(): void {
     this.#body?.stop();
-    this.#adaptedBody?.stop();
+    this.#collectedBody?.stop();
     this.#ended = true;
     this.#attempts.finish();
   }

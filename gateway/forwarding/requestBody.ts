@@ -139,8 +139,8 @@ export class RequestBody {
   }
 }
 
-/** Reads a whole request body and adapts it, before the request is sent. */
-export class WholeBody implements Timed {
+/** Collects a whole request body and adapts it, before the request is sent. */
+export class CollectedBody implements Timed {
   deadline = Number.POSITIVE_INFINITY;
   readonly #outbound: Outbound;
   readonly #adaptation: Adaptation;

@@ -12,12 +12,12 @@ import { serveInProcess } from './inProcess.ts';
 import type { ServeOptions, Serving, UsageSink } from './serving.ts';
 import type {
   WireError,
-  WorkerAnswer,
   WorkerNotice,
   WorkerOtlp,
   WorkerQuestion,
   WorkerReply,
   WorkerRequest,
+  WorkerResult,
   WorkerShadow,
   WorkerUsage,
 } from './workerMessages.ts';
@@ -52,10 +52,10 @@ class Worker {
   async onRequest(request: WorkerRequest, handle: SendHandle): Promise<void> {
     const { number } = request;
     try {
-      const answer = await this.#answer(request, handle);
+      const result = await this.#resultOf(request, handle);
       // Another request may be answered while the listener is being opened. Only the reply to `serve` sends the socket.
       const openedSocket = request.kind === 'serve' ? this.#openedSocket : undefined;
-      await send({ kind: 'reply', number, ...answer }, openedSocket);
+      await send({ kind: 'reply', number, ...result }, openedSocket);
       if (openedSocket) this.#openedSocket = undefined;
     } catch (error) {
       await send({ kind: 'reply', number, error: wireError(error) });
@@ -63,7 +63,7 @@ class Worker {
     if (request.kind === 'drain') process.disconnect?.();
   }
 
-  async #answer(request: WorkerRequest, handle: SendHandle): Promise<WorkerAnswer> {
+  async #resultOf(request: WorkerRequest, handle: SendHandle): Promise<WorkerResult> {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
       const take: UsageSink['take'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });

@@ -31,10 +31,10 @@ export type WorkerRequest =
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 
 /** The reply to `serve` is sent with the listening socket if this worker has opened it. */
-export type WorkerAnswer = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
+export type WorkerResult = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
 
 export type WorkerReply = { readonly kind: 'reply'; readonly number: number } & (
-  | WorkerAnswer
+  | WorkerResult
   | { readonly error: WireError }
 );
 

@@ -90,10 +90,11 @@ function findingsBetween(
   gatewayName?: string,
   running?: ReadonlySet<string>,
 ): ComposeResult {
-  const gateway = gatewayIn(project, routes, gatewayName);
+  const gatewayOrFault = gatewayIn(project, routes, gatewayName);
   // Most findings about a project that was not read completely would be wrong.
   if (project.faults.length > 0) return { ...refusal(project.faults), gateway: undefined };
-  if (!('networks' in gateway)) return { ...refusal([gateway]), gateway: undefined };
+  if (isFault(gatewayOrFault)) return { ...refusal([gatewayOrFault]), gateway: undefined };
+  const gateway = gatewayOrFault;
   const env = Object.fromEntries([...gateway.environment].map(([name, { text }]) => [name, text]));
   const reading = readYaml(routes.text, routes.file, dirname(routes.path), env);
   const result = validate(reading, routes.now);
@@ -169,6 +170,10 @@ function gatewayIn(project: Project, routes: ComparedFile, gatewayName: string |
     return faultIn(fileStart, ['services'], 'The project has no services.', 'Name the file that has the gateway.');
   const message = `It is not clear which service is the gateway: ${names}.`;
   return faultIn(candidates[0]?.at ?? fileStart, ['services'], message, 'Name it with --compose-service NAME.');
+}
+
+function isFault(found: Service | Fault): found is Fault {
+  return 'message' in found;
 }
 
 function unknownService(project: Project, name: string): Fault {

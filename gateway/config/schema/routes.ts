@@ -163,9 +163,7 @@ const routeEnd = section({
   deprecation: instant.optional().describe('The date from which the route is deprecated. Required.'),
   sunset: instant
     .optional()
-    .describe(
-      'When the route ends. The gateway refuses no requests after this time: the next major does not have the route.',
-    ),
+    .describe('When the route ends. The time is only announced: the gateway also serves the route afterwards.'),
 });
 
 const brownoutWindow = section({
@@ -246,7 +244,7 @@ export const route = section({
     .preprocess((input) => (input === null ? {} : input), z.record(z.string(), routeEnd))
     .optional()
     .describe(
-      'Single routes that end before the next major, such as "GET /legacy-search". Their responses announce it in headers. An entry takes precedence over `deprecated: true`, `x-deprecated-since` and `x-sunset` of that operation in the contract.',
+      'Single routes that the next major will not have, such as "GET /legacy-search". Their responses announce the end in headers. An entry takes precedence over `deprecated: true`, `x-deprecated-since` and `x-sunset` of that operation in the contract.',
     ),
   contract: contract.optional().describe('The OpenAPI document of this version.'),
   guide: flag
