@@ -25,7 +25,7 @@ export class Connection implements Timed, SocketEvents {
   readonly #owner: ConnectionOwner;
   readonly #reader: ResponseReader;
   readonly #readBuffer = new ReadBuffer();
-  /** What kind of failure it is if the connection closes now. */
+  /** The kind of failure if the connection closes now. */
   #failureOnClose: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
   #requestSent = false;
   #idleTimeout = 0;
@@ -174,8 +174,8 @@ export interface Endpoint {
 
 interface SocketEvents {
   /**
-   * `length` bytes of `buffer` were read. They are valid only during the call, unless `bytesOf` returns them. False pauses
-   * reading until `resume`.
+   * `length` bytes of `buffer` were read. They are valid only during the call; the result of `bytesOf` is valid until the next
+   * read. False pauses reading until `resume`.
    */
   onRead(buffer: Buffer, length: number): boolean;
   /** With TLS: the TCP connection is open, the handshake not complete. */

@@ -49,7 +49,7 @@ export class ReadBuffer {
     }
   }
 
-  /** The socket reads no more bodies. Its own buffer may still be needed for sending, so the garbage collector frees it. */
+  /** The socket no longer reads into its own buffer. Bytes in it may still be unsent, so the garbage collector frees the buffer. */
   release(): void {
     if (this.#own) buffersInUse -= 1;
     this.#own = undefined;

@@ -211,8 +211,9 @@ export function fieldOf({ names, fields }: ResponseHead, name: string): string |
 const framingFields = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer']);
 
 /**
- * The head for another body. `body` is the length of this body; or `unknown` if the response has no body, for example to HEAD, but a
- * body would be changed; or `same` if the body is passed on. `change` returns the new value of a field; undefined: the field is removed.
+ * The head of a response whose body may be changed. `body`: the length of the new body. `unknown`: the response has no body (HEAD,
+ * 304), and its head describes a body that would be changed. `same`: the body is passed on. `change` returns the new value of a
+ * field; undefined: the field is removed.
  */
 export function headForBody(
   head: ResponseHead,

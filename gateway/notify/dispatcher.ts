@@ -218,7 +218,7 @@ export class Dispatcher {
           state.failureNotices.failed(
             `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
-        // Other events for this receiver would probably fail, too. Age 0: the receiver also pauses after an event that is given up.
+        // Other events for this receiver would probably fail, too. The age 0 always gives a pause, even after an event that is given up.
         state.failuresInRow = isSent ? 0 : state.failuresInRow + 1;
         state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failuresInRow, 0, answer) ?? 0);
       }

@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 const lateMs = 7 * dayMs;
 // Without `brownout.notice`, a brownout is reported this long before it begins.
 const defaultNoticeMs = 7 * dayMs;
-// How long the queue remembers an event that was sent, counted from the last time at which the event can be found again.
+// The queue remembers an event that was sent for this long after the last time at which a gateway may find the event.
 export const rememberedMs = 30 * dayMs;
 
 /** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */
@@ -129,7 +129,7 @@ function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
   );
 }
 
-// `missed` is left out: a gateway that has just started also reports it, until it has read the state of the brownout.
+// `missed` is left out: a gateway that has just started gives this state to every past brownout, until it has read the ledger.
 const brownoutStates: Partial<Record<BrownoutStatus['state'], string>> = {
   running: 'has begun',
   ended: 'has ended',
@@ -217,7 +217,7 @@ export function clientNameOf({ client, name }: { readonly client: string; readon
  * `kind`: what failed; at most one event of a kind is sent for each hour. `text`: sentences for the operator. `at`: when it
  * began, epoch ms.
  */
-export function ledgerEvent(gateway: string, kind: string, text: string, at: number): NotifyEvent {
+export function ledgerProblemEvent(gateway: string, kind: string, text: string, at: number): NotifyEvent {
   const hour = new Date(at).toISOString().slice(0, 13);
   return {
     id: `ledger-problem ${gateway} ${kind} ${hour}`,

@@ -41,7 +41,7 @@ export interface DigestQuery {
 export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefined> {
   const { snapshot, queries, since, now, monday } = query;
   const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
-  const versions = await Array.fromAsync(ending, (version) => versionDigest(version, query));
+  const versionDigests = await Array.fromAsync(ending, (version) => versionDigest(version, query));
   const pastBrownouts = await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, query));
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
@@ -51,7 +51,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const datesReached = [...allDates.filter(({ at }) => at > since && at <= now), ...pastBrownouts.flat()].sort(
     (a, b) => a.at - b.at,
   );
-  const changes = [...datesReached.map(dateInWords), ...versions.flatMap(({ changes }) => changes)];
+  const changes = [...datesReached.map(dateInWords), ...versionDigests.flatMap(({ changes }) => changes)];
   const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
   const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
   return {
@@ -62,7 +62,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
     sections: [
       { lines: [`${plural(requests, 'request')} in ${periodInWords(query)}.${noDeprecation}`] },
       { heading: 'What changed', lines: changes.length > 0 ? changes : ['Nothing.'] },
-      ...versions.map(({ section }) => section),
+      ...versionDigests.map(({ section }) => section),
       {
         heading: 'Next dates',
         lines: nextDates.length > 0 ? nextDates.slice(0, maxListedDates).map(dateInWords) : ['No date is set.'],
@@ -73,7 +73,7 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
       until: instantText(now),
       requests,
       changes,
-      versions: versions.map(({ data }) => data),
+      versions: versionDigests.map(({ data }) => data),
       dates: nextDates.slice(0, maxListedDates).map(({ at, what }) => ({ at: instantText(at), what })),
     },
     keepUntil: now + rememberedMs,
@@ -106,12 +106,13 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const arrivals = await queries.arrivals(name, since, now, Math.max(dayMs, quiet));
   const newClients = arrivals.filter((one) => one.isNew);
   const returned = arrivals.filter((one) => !one.isNew);
-  const gone = facts.gone.filter(({ last }) => last >= since - quiet);
+  // Their quiet period, counted from the last call, ended within the period of the digest.
+  const newlyGone = facts.gone.filter(({ last }) => last + quiet >= since);
   const changes = [
     requestsChange(name, requests, requestsBefore, query),
     ...clientsChange(newClients, `called /${name} for the first time`),
     ...clientsChange(returned, `came back to /${name}`),
-    ...clientsChange(gone, `stopped calling /${name}`),
+    ...clientsChange(newlyGone, `stopped calling /${name}`),
   ];
   const blockers =
     answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));

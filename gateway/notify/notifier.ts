@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
-import { brownoutEvents, dateEvents, digestDue, instantText, ledgerEvent, type NotifyEvent } from './events.ts';
+import { brownoutEvents, dateEvents, digestDue, instantText, ledgerProblemEvent, type NotifyEvent } from './events.ts';
 
 const checkEveryMs = 10_000;
 const datesEveryMs = 60_000;
@@ -48,8 +48,9 @@ export class Notifier {
   #thread: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #status: NotifyStatus = { problem: undefined, recent: [] };
-  /** When dates were checked last, and clients; epoch ms. */
+  /** When the dates were checked last, epoch ms. */
   #datesCheckedAt = Number.NEGATIVE_INFINITY;
+  /** When the ledger was last asked for client events, epoch ms. */
   #clientsCheckedAt = Number.NEGATIVE_INFINITY;
   /** The Monday of the last digest that was passed on to the thread, epoch ms. */
   #digestMonday: number | undefined;
@@ -143,7 +144,10 @@ export class Notifier {
     const { source, clock, clientEvents, weeklyDigest } = this.#options;
     const { notify } = source.current;
     const now = clock.now();
-    const events: NotifyEvent[] = [...this.#ledgerEvents(now), ...brownoutEvents(this.#options.brownouts(), now)];
+    const events: NotifyEvent[] = [
+      ...this.#ledgerProblemEvents(now),
+      ...brownoutEvents(this.#options.brownouts(), now),
+    ];
     // The absolute difference, so that the check also runs after the clock was set back.
     if (Math.abs(now - this.#datesCheckedAt) >= datesEveryMs) {
       this.#datesCheckedAt = now;
@@ -168,7 +172,7 @@ export class Notifier {
     return events;
   }
 
-  #ledgerEvents(now: number): NotifyEvent[] {
+  #ledgerProblemEvents(now: number): NotifyEvent[] {
     const { ledger, storeProblem } = this.#options;
     const gateway = this.#name;
     const problemsByKind = [
@@ -183,12 +187,12 @@ export class Notifier {
       }
       const since = this.#problemSince.get(kind);
       if (since === undefined) this.#problemSince.set(kind, now);
-      else if (now - since >= reportProblemAfterMs) events.push(ledgerEvent(gateway, kind, problem, since));
+      else if (now - since >= reportProblemAfterMs) events.push(ledgerProblemEvent(gateway, kind, problem, since));
     }
     const incident = ledger?.incident;
     if (incident && incident.at !== this.#incidentAt) {
       this.#incidentAt = incident.at;
-      events.push(ledgerEvent(gateway, 'coverage', incident.text, incident.at));
+      events.push(ledgerProblemEvent(gateway, 'coverage', incident.text, incident.at));
     }
     return events;
   }

@@ -11,8 +11,8 @@ const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. Later, another gateway may send the event. */
 const claimMs = 60_000;
 /**
- * An instant that is ahead by more than the longest pause plus this slack shows that the clock was set back. The clocks of a fleet
- * differ by less.
+ * An instant in the queue that is further in the future than the longest pause plus this slack was recorded before the clock was set
+ * back. The clocks of a fleet differ by less than the slack.
  */
 const clockSlackMs = 600_000;
 

@@ -19,7 +19,7 @@ export interface ExchangeRecord {
   readonly path: string;
   /** The part after the question mark; '' without one. */
   readonly query: string;
-  /** The path after the version, as the contract names it. */
+  /** The path after the version, without the query: `/drinks/7`. */
   readonly resource: string;
   /** The path templates of the version's contract. */
   readonly paths: PathTable<unknown> | undefined;

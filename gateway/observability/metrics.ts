@@ -81,7 +81,7 @@ function labelled(version: string, label: string, values: Iterable<readonly [str
   return [...values].map(([text, value]) => ({ labels: { version, [label]: text }, value }));
 }
 
-/** The ejections of each target, as a counter of this process. It is kept after the process ends, like its other counters. */
+/** The ejections of each target, as a counter of this process. */
 export function ejectionsIn({ versions }: ServingReport): MetricValues[] {
   const samples = versions.flatMap(({ name, targets }) =>
     targets.map(({ url, ejections = 0 }) => ({ labels: { version: name, target: url }, value: ejections })),

@@ -223,7 +223,7 @@ export class BrownoutControl {
     if (problem !== undefined) this.#decide(brownout, 'stopped', `its successor /${successor.name} ${problem}`);
   }
 
-  /** Takes effect here at once, except for an approval: in a fleet, another gateway may have decided before. */
+  /** A decision takes effect here at once, except for an approval: in a fleet, another gateway may have decided before. */
   #decide({ key, version, window }: NearBrownout, state: BrownoutRecord['state'], reason: string | null): void {
     const currentRecord = this.#recordOf(key);
     if (this.#isClosed || (currentRecord !== undefined && currentRecord.state !== 'approved')) return;
@@ -231,7 +231,7 @@ export class BrownoutControl {
     if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
   }
 
-  /** Shares the pending decisions after earlier calls. @returns false if the ledger, or the store of the fleet, does not answer */
+  /** Shares the pending decisions when the earlier calls have ended. @returns false if the ledger, or the store of the fleet, does not answer */
   #shareInTurn(): Promise<boolean> {
     const isShared = this.#lastShare.then(() => this.#shareNow());
     this.#lastShare = isShared;
@@ -284,7 +284,7 @@ export class BrownoutControl {
     await this.#options.restrict({ brownouts: new Set(keys), cancelled }).catch(() => {});
   }
 
-  /** The decisions that are in effect here: the stored ones, and those that are not stored yet, except approvals. */
+  /** The decision that is in effect here: a pending one, unless it is an approval, or else the stored one. */
   #recordOf(key: string): BrownoutRecord | undefined {
     const pending = this.#pending.get(key);
     return pending && pending.state !== 'approved' ? pending : this.#records.get(key);

@@ -62,8 +62,9 @@ interface WatchedFreeze {
 }
 
 /**
- * Reads the known clients of each freeze from the ledger when the freeze begins; if it has begun already, at the start and when a
- * reload changes it. Reads them again half a minute after the freeze began. From then on, reports new clients.
+ * Reads the known clients of each freeze from the ledger when the freeze begins. A freeze that has already begun is read at the
+ * start of the gateway, and when a reload adds or changes it. Half a minute after a freeze began, its known clients are read again.
+ * New clients are reported.
  */
 export class FreezeWatch {
   readonly #options: FreezeWatchOptions;

@@ -115,7 +115,7 @@ export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<st
   return sets;
 }
 
-/** Finds the clients that a version had before its freeze. The ledger must have all calls of that time with their clients. */
+/** Finds the clients from before a freeze, and the new ones. `unknown`: the ledger lacks calls from before it, or their clients. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
   const { version, from, quiet, limit, onlyNewClients = false } = query;
   const coverageAtFreeze = await queries.coveredSince(quiet, from);
@@ -167,7 +167,7 @@ export function newClientInWords({ client, name }: NewClient): string {
   return printableExcerpt(name === undefined ? client : `${name} (${client})`, 100);
 }
 
-/** A note on the freeze in the verdict about its version, with the new clients. */
+/** A note for the verdict about the version: the state of its freeze, and the new clients. */
 export async function freezeNote(
   queries: Pick<UsageQueries, 'firstCalls'>,
   freeze: FreezeStatus,

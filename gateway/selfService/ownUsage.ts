@@ -8,9 +8,9 @@ const periodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
- * The JSON of `GET /versions/me`: the calls of one client in the last 30 days. It lists the called versions that are not in the
- * stage active, and of active versions the called routes whose end is announced. Undefined: no backend has ever accepted the
- * client. `now`: epoch ms.
+ * The JSON of `GET /versions/me`: the versions and routes that one client has called in the last 30 days. In the stage active, it
+ * lists only routes whose end is announced, and leaves out a version without such routes. Undefined: no backend has ever accepted
+ * the client. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse'>,
@@ -19,20 +19,20 @@ export async function ownUsage(
   now: number,
 ): Promise<string | undefined> {
   const since = now - periodMs;
-  const uses = await queries.acceptedUse(client, since);
-  if (uses === undefined) return undefined;
-  const byVersion = Map.groupBy(uses, ({ version }) => version);
+  const acceptedUses = await queries.acceptedUse(client, since);
+  if (acceptedUses === undefined) return undefined;
+  const byVersion = Map.groupBy(acceptedUses, ({ version }) => version);
   const versions = snapshot.byMajor.flatMap((version) => {
     const ends = RouteEnds.of(version);
-    const usesWithEnd = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
-    const listedUses =
-      stageOf(version, now) === 'active' ? usesWithEnd.filter(({ end }) => end !== undefined) : usesWithEnd;
+    const uses = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
+    const listedUses = stageOf(version, now) === 'active' ? uses.filter(({ end }) => end !== undefined) : uses;
     return listedUses.length === 0 ? [] : [versionJson(version, snapshot, listedUses, now)];
   });
   return `${JSON.stringify({ since: textInSeconds(since), until: textInSeconds(now), versions }, null, 2)}\n`;
 }
 
-type EndingUse = AcceptedUse & { readonly end: AnnouncedEnd | undefined };
+/** `end`: undefined if no end of the route is announced. */
+type UseAndEnd = AcceptedUse & { readonly end: AnnouncedEnd | undefined };
 
 function endOf({ route }: AcceptedUse, ends: RouteEnds | undefined): AnnouncedEnd | undefined {
   const [method = '', path = ''] = route.split(' ', 2);
@@ -40,7 +40,7 @@ function endOf({ route }: AcceptedUse, ends: RouteEnds | undefined): AnnouncedEn
 }
 
 /** Keys without a value are omitted. */
-function versionJson(version: Version, snapshot: Snapshot, uses: readonly EndingUse[], now: number): object {
+function versionJson(version: Version, snapshot: Snapshot, uses: readonly UseAndEnd[], now: number): object {
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const successor = successorOf(version, snapshot, now);
   const guide = guidePath(version, successor, snapshot);

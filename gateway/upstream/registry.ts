@@ -7,16 +7,16 @@ import { Target, type TargetContext } from './target.ts';
 /** Keeps targets by URL over all snapshots, so that a reload keeps their connections, health and counts. */
 export class Registry {
   readonly #context: TargetContext;
-  /** From the key that `#targetFor` makes to the target. */
+  /** The targets by key; `#targetFor` makes the keys. */
   #targets = new Map<string, Target>();
-  /** From the name of a version to its budget. */
+  /** The budgets by the name of the version. */
   #budgets = new Map<string, RetryBudget>();
 
   constructor({ resolve = systemResolve }: { readonly resolve?: Resolve } = {}) {
     this.#context = { changes: { count: 0 }, resolve };
   }
 
-  /** From the name of each version to its pool. Targets that no version uses any more are closed once idle. */
+  /** The pools by the name of the version. Targets that no version uses any more are closed once idle. */
   poolsFor(snapshot: Snapshot): Map<string, Pool> {
     const keptTargets = new Map<string, Target>();
     const versionsByTarget = new Map<Target, Version[]>();

@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
-import { brownoutEvents, dateEvents, digestDue, ledgerEvent, listedPerDay } from '../../gateway/notify/events.ts';
+import {
+  brownoutEvents,
+  dateEvents,
+  digestDue,
+  ledgerProblemEvent,
+  listedPerDay,
+} from '../../gateway/notify/events.ts';
 import { clientEvents, digestOf } from '../../gateway/notify/ledgerEvents.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
@@ -166,7 +172,9 @@ describe('the events of clients', () => {
 });
 
 it('a problem of the ledger is one event for each hour and kind', () => {
-  const ids = ['12:01', '12:59', '13:01'].map((time) => ledgerEvent('gw', 'ledger', 'x', at(`2027-03-01T${time}`)).id);
+  const ids = ['12:01', '12:59', '13:01'].map(
+    (time) => ledgerProblemEvent('gw', 'ledger', 'x', at(`2027-03-01T${time}`)).id,
+  );
   expect(new Set(ids).size).toBe(2);
 });
 
