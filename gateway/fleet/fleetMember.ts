@@ -193,7 +193,7 @@ export class FleetMember {
     return stopBlockers(this.view, version);
   }
 
-  /** A question asked now, for `facts` and `awaitCounts`. */
+  /** Creates a question with the present time, for `facts` and `awaitCounts`. */
   question: CallQuestions['question'] = () => this.#questions.question();
 
   /** What the verdict about a version depends on, without the ledger. `quiet` in ms. */

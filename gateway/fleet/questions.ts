@@ -54,7 +54,7 @@ export class CallQuestions {
     this.#options = options;
   }
 
-  /** A question asked now. */
+  /** Creates a question with the present time. */
   question(): Question {
     this.#lastId = Math.max(this.#options.view.now, this.#lastId + 1);
     return { id: this.#lastId, at: Date.now() };

@@ -234,7 +234,7 @@ function waiverLines(versions: readonly RunningVersion[]): string[] {
   return lines.length > 0 ? ['', ...lines] : [];
 }
 
-/** `/v1 is served from /v2`, and its failures. */
+/** `/v1 is served by an adapter from /v2`, and its failures. */
 function adapterLines(versions: readonly RunningVersion[], now: number, paint: Paint): string[] {
   const lines = versions.flatMap(({ version, adapter }) => {
     if (adapter?.mode !== 'serve') return [];
