@@ -107,15 +107,15 @@ class ValueDraft {
     const outerTrail = this.#trail;
     // An entry without both `$ref`s is never found again, and only counts for the depth.
     this.#trail = refs.includes(undefined) ? [...outerTrail, `${outerTrail.length}`] : [...outerTrail, pair];
-    const own = alternativesOf(from, this.#context.from);
-    const target = alternativesOf(to, this.#context.to);
-    const haveNamedFields = [own, target].every((list) =>
+    const sources = alternativesOf(from, this.#context.from);
+    const targets = alternativesOf(to, this.#context.to);
+    const haveNamedFields = [sources, targets].every((list) =>
       list.some((one) => Object.keys(propertiesOf(one)).length > 0),
     );
-    const [onlyOwn, onlyTarget] = [own[0], target[0]];
-    if (haveNamedFields && own.every(isObject) && target.every(isObject)) this.#draftObject(own, target, at);
-    else if (onlyOwn && onlyTarget && own.length === 1 && target.length === 1)
-      this.#draftSingle(onlyOwn, onlyTarget, at);
+    const [onlySource, onlyTarget] = [sources[0], targets[0]];
+    if (haveNamedFields && sources.every(isObject) && targets.every(isObject)) this.#draftObject(sources, targets, at);
+    else if (onlySource && onlyTarget && sources.length === 1 && targets.length === 1)
+      this.#draftSingle(onlySource, onlyTarget, at);
     if (this.#mayBeNull(from, 'from') && !this.#mayBeNull(to, 'to')) this.#replaceNull(from, to, at);
     this.#trail = outerTrail;
   }
@@ -149,9 +149,9 @@ class ValueDraft {
     this.#add({ kind: 'map', at, values }, isDefaultUsed ? 'guess' : 'decision', note);
   }
 
-  #draftObject(own: readonly PlainSchema[], target: readonly PlainSchema[], at: Keys): void {
-    const [fields, wantedFields] = [fieldsOf(own, at), fieldsOf(target, at)];
-    const isRefused = target.every((one) => one['additionalProperties'] === false);
+  #draftObject(sources: readonly PlainSchema[], targets: readonly PlainSchema[], at: Keys): void {
+    const [fields, wantedFields] = [fieldsOf(sources, at), fieldsOf(targets, at)];
+    const isRefused = targets.every((one) => one['additionalProperties'] === false);
     // Key: the name of a field for the sender. Value: its name for the receiver.
     const newNames = new Map<string, string>();
     const knownRenames = at.length === 0 ? this.#context.renamed : undefined;
@@ -187,29 +187,29 @@ class ValueDraft {
   /** Whether a request without the field means another value to the receiver. */
   #hasOtherDefault(from: SubSchema, to: SubSchema): boolean {
     if (this.#context.direction === 'response') return false;
-    const ownDefault = annotationOf(from, this.#context.from, 'default');
-    return ownDefault !== undefined && !isEqual(ownDefault, annotationOf(to, this.#context.to, 'default'));
+    const senderDefault = annotationOf(from, this.#context.from, 'default');
+    return senderDefault !== undefined && !isEqual(senderDefault, annotationOf(to, this.#context.to, 'default'));
   }
 
   /** Drafts the operations of a value that is not an object with named fields. */
-  #draftSingle(own: PlainSchema, target: PlainSchema, at: Keys): void {
-    const [isArray, wantsArray] = [own, target].map((one) => typesOf(one)?.join() === 'array');
-    const [items, wantedItems] = [own, target].map((one) => one['items'] as SubSchema | undefined);
+  #draftSingle(source: PlainSchema, target: PlainSchema, at: Keys): void {
+    const [isArray, wantsArray] = [source, target].map((one) => typesOf(one)?.join() === 'array');
+    const [items, wantedItems] = [source, target].map((one) => one['items'] as SubSchema | undefined);
     if (isArray && wantsArray) {
       if (items !== undefined && wantedItems !== undefined) this.#draftEach(items, wantedItems, at);
     } else if (isArray && typesOf(target) !== undefined) {
-      const hasOneItem = own['maxItems'] === 1;
+      const hasOneItem = source['maxItems'] === 1;
       const certainty = hasOneItem ? 'certain' : this.#context.direction === 'response' ? 'guess' : 'decision';
       this.#add({ kind: 'head', at }, certainty, hasOneItem ? '' : 'only the first item is used');
       if (items !== undefined) this.#draftValue(items, target, at);
-    } else if (wantsArray && typesOf(own) !== undefined) {
-      if (wantedItems !== undefined) this.#draftValue(own, wantedItems, at);
+    } else if (wantsArray && typesOf(source) !== undefined) {
+      if (wantedItems !== undefined) this.#draftValue(source, wantedItems, at);
       this.#add({ kind: 'wrap', at });
-    } else if (isObject(own) && isObject(target)) {
-      const [ownValue, targetValue] = [own, target].map((one) => one['additionalProperties']);
-      if (typeof ownValue === 'object' && typeof targetValue === 'object')
-        this.#draftEach(ownValue as SubSchema, targetValue as SubSchema, at);
-    } else this.#draftScalar(own, target, at);
+    } else if (isObject(source) && isObject(target)) {
+      const [sourceValue, targetValue] = [source, target].map((one) => one['additionalProperties']);
+      if (typeof sourceValue === 'object' && typeof targetValue === 'object')
+        this.#draftEach(sourceValue as SubSchema, targetValue as SubSchema, at);
+    } else this.#draftScalar(source, target, at);
   }
 
   #draftEach(items: SubSchema, wantedItems: SubSchema, at: Keys): void {
@@ -217,16 +217,16 @@ class ValueDraft {
     if (itemOperations.length > 0) this.#add({ kind: 'each', at, operations: [] }, 'certain', '', itemOperations);
   }
 
-  #draftScalar(own: PlainSchema, target: PlainSchema, at: Keys): void {
-    const [ownValues, targetValues] = [valuesOf(own), valuesOf(target)];
-    if (ownValues?.length === 1 && targetValues?.length === 1 && at.length > 0) {
-      if (!isEqual(ownValues[0], targetValues[0]))
+  #draftScalar(source: PlainSchema, target: PlainSchema, at: Keys): void {
+    const [sourceValues, targetValues] = [valuesOf(source), valuesOf(target)];
+    if (sourceValues?.length === 1 && targetValues?.length === 1 && at.length > 0) {
+      if (!isEqual(sourceValues[0], targetValues[0]))
         this.#add({ kind: 'const', at, value: targetValues[0] as JsonValue });
       return;
     }
-    const mapping = mappingFor(own, target);
+    const mapping = mappingFor(source, target);
     if (mapping) this.#add({ kind: 'map', at, values: mapping.values }, mapping.certainty, mapping.note);
-    const conversion = mapping || targetValues ? undefined : conversionFor(own, target);
+    const conversion = mapping || targetValues ? undefined : conversionFor(source, target);
     if (!conversion) return;
     const { to, digits, certainty, note } = conversion;
     this.#add({ kind: 'convert', at, to, digits }, certainty, note);

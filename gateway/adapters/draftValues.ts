@@ -42,26 +42,26 @@ export type Likeness = 'same' | 'convertible' | undefined;
 
 /** Compares the kinds of two values. Recursive schemas are followed for a few levels only. */
 export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPair, depth = 0): Likeness {
-  const [own, ...otherOwn] = alternativesOf(from, named.from);
+  const [source, ...otherSources] = alternativesOf(from, named.from);
   const [target, ...otherTargets] = alternativesOf(to, named.to);
-  if (!own || !target || otherOwn.length > 0 || otherTargets.length > 0) return undefined;
-  const [types, wantedTypes] = [typesOf(own), typesOf(target)];
+  if (!source || !target || otherSources.length > 0 || otherTargets.length > 0) return undefined;
+  const [types, wantedTypes] = [typesOf(source), typesOf(target)];
   if (types?.length !== 1 || wantedTypes?.length !== 1 || depth > 4) return undefined;
   const [type, wantedType] = [types[0], wantedTypes[0]];
   if (type === 'object' || wantedType === 'object')
-    return type === wantedType ? objectLikeness(own, target) : undefined;
-  const [items, wantedItems] = [own, target].map((one) => one['items'] as SubSchema | undefined);
+    return type === wantedType ? objectLikeness(source, target) : undefined;
+  const [items, wantedItems] = [source, target].map((one) => one['items'] as SubSchema | undefined);
   if (type === 'array' && wantedType === 'array')
     return items === undefined || wantedItems === undefined
       ? 'convertible'
       : likenessOf(items, wantedItems, named, depth + 1);
   if (type === 'array' || wantedType === 'array') {
     // The first item of an array may become a single value, or a single value the only item of an array.
-    const [ownPart, targetPart] = type === 'array' ? [items, target] : [own, wantedItems];
-    if (ownPart === undefined || targetPart === undefined) return undefined;
-    return likenessOf(ownPart, targetPart, named, depth + 1) && 'convertible';
+    const [sourcePart, targetPart] = type === 'array' ? [items, target] : [source, wantedItems];
+    if (sourcePart === undefined || targetPart === undefined) return undefined;
+    return likenessOf(sourcePart, targetPart, named, depth + 1) && 'convertible';
   }
-  const isSame = type === wantedType && own['format'] === target['format'] && shareOfValues(own, target) > 0;
+  const isSame = type === wantedType && source['format'] === target['format'] && shareOfValues(source, target) > 0;
   return isSame ? 'same' : 'convertible';
 }
 
@@ -71,20 +71,20 @@ export interface NamedSchemasPair {
   readonly to: NamedSchemas;
 }
 
-function objectLikeness(own: PlainSchema, target: PlainSchema): Likeness {
-  const [ownNames, targetNames] = [own, target].map((one) => Object.keys(propertiesOf(one)));
-  const sharedCount = ownNames?.filter((name) => targetNames?.includes(name)).length ?? 0;
-  const largerCount = Math.max(ownNames?.length ?? 0, targetNames?.length ?? 0);
+function objectLikeness(source: PlainSchema, target: PlainSchema): Likeness {
+  const [sourceNames, targetNames] = [source, target].map((one) => Object.keys(propertiesOf(one)));
+  const sharedCount = sourceNames?.filter((name) => targetNames?.includes(name)).length ?? 0;
+  const largerCount = Math.max(sourceNames?.length ?? 0, targetNames?.length ?? 0);
   if (largerCount === 0) return 'same';
   return sharedCount / largerCount >= 0.5 ? 'same' : sharedCount > 0 ? 'convertible' : undefined;
 }
 
 /** The share of the listed values that the target lists, too. 1 if neither side lists values; 0 if only one side lists them. */
-function shareOfValues(own: PlainSchema, target: PlainSchema): number {
-  const [ownValues, targetValues] = [valuesOf(own), valuesOf(target)];
-  if (!ownValues && !targetValues) return 1;
-  return ownValues && targetValues
-    ? ownValues.filter((value) => targetValues.includes(value)).length / ownValues.length
+function shareOfValues(source: PlainSchema, target: PlainSchema): number {
+  const [sourceValues, targetValues] = [valuesOf(source), valuesOf(target)];
+  if (!sourceValues && !targetValues) return 1;
+  return sourceValues && targetValues
+    ? sourceValues.filter((value) => targetValues.includes(value)).length / sourceValues.length
     : 0;
 }
 
@@ -97,8 +97,8 @@ export interface DraftedConversion {
 }
 
 /** The conversion of a value that is no object, no array and no listed value. Undefined: none is needed, or none is known. */
-export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedConversion | undefined {
-  const [types, wantedTypes] = [typesOf(own), typesOf(target)];
+export function conversionFor(source: PlainSchema, target: PlainSchema): DraftedConversion | undefined {
+  const [types, wantedTypes] = [typesOf(source), typesOf(target)];
   const [type] = types ?? [];
   if (!types || !wantedTypes || type === undefined) return undefined;
   const conversionTo = (to: DraftedConversion['to'], note = '', digits = 0): DraftedConversion => ({
@@ -110,7 +110,7 @@ export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedCon
   const areTypesAccepted = types.every(
     (one) => wantedTypes.includes(one) || (one === 'integer' && wantedTypes.includes('number')),
   );
-  const [format, wantedFormat] = [own['format'], target['format']];
+  const [format, wantedFormat] = [source['format'], target['format']];
   if (areTypesAccepted) {
     if (type !== 'string' || format === wantedFormat) return undefined;
     if (format === 'date-time' && wantedFormat === 'date') return conversionTo('date');
@@ -126,7 +126,7 @@ export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedCon
       if (isNumber && wantedFormat === 'date-time')
         return conversionTo('date_time', 'if the number is seconds since 1970');
       return isNumber
-        ? numberTextConversion(own, target, conversionTo)
+        ? numberTextConversion(source, target, conversionTo)
         : type === 'boolean'
           ? conversionTo('string')
           : undefined;
@@ -144,13 +144,13 @@ export function conversionFor(own: PlainSchema, target: PlainSchema): DraftedCon
 
 /** The conversion of a number to a text that the receiving contract accepts, by its pattern or its example. */
 function numberTextConversion(
-  own: PlainSchema,
+  source: PlainSchema,
   target: PlainSchema,
   conversionTo: (to: DraftedConversion['to'], note?: string, digits?: number) => DraftedConversion,
 ): DraftedConversion {
   const { pattern, example } = target;
-  const isWhole = typesOf(own)?.join() === 'integer';
-  const limitTexts = [own['minimum'] ?? 1, own['maximum'] ?? 12].map(String);
+  const isWhole = typesOf(source)?.join() === 'integer';
+  const limitTexts = [source['minimum'] ?? 1, source['maximum'] ?? 12].map(String);
   const sampleTexts = [...limitTexts, isWhole ? '7' : '12.5'];
   const expression = typeof pattern === 'string' ? expressionOf(pattern) : undefined;
   if (!expression) {
@@ -196,8 +196,8 @@ const booleanOf: ReadonlyMap<string, boolean> = new Map([
  * Pairs the values that two contracts list. Undefined: the values need no map, or a contract lists none. Values with the same
  * letters are certain pairs. Pairs of the remaining values are guesses.
  */
-export function mappingFor(own: PlainSchema, target: PlainSchema): DraftedMapping | undefined {
-  const [values, wantedValues] = [own, target].map(listedValues);
+export function mappingFor(source: PlainSchema, target: PlainSchema): DraftedMapping | undefined {
+  const [values, wantedValues] = [source, target].map(listedValues);
   if (!values || !wantedValues || values.every((value) => wantedValues.some((one) => isEqual(value, one))))
     return undefined;
   const pairs = new Map<string, JsonValue>();
@@ -247,13 +247,13 @@ function keyOf(value: unknown): string {
 }
 
 function isAlike(value: unknown, target: unknown): boolean {
-  const [own, other] = [keyOf(value), keyOf(target)];
-  const [ownLetters, otherLetters] = [letterPairsIn(own).plain, letterPairsIn(other).plain];
-  if (ownLetters !== '' && ownLetters === otherLetters) return true;
-  const [ownBoolean, otherBoolean] = [booleanOf.get(own.toLowerCase()), booleanOf.get(other.toLowerCase())];
+  const [valueKey, targetKey] = [keyOf(value), keyOf(target)];
+  const [valueLetters, targetLetters] = [letterPairsIn(valueKey).plain, letterPairsIn(targetKey).plain];
+  if (valueLetters !== '' && valueLetters === targetLetters) return true;
+  const [valueBoolean, targetBoolean] = [booleanOf.get(valueKey.toLowerCase()), booleanOf.get(targetKey.toLowerCase())];
   return (
-    ownBoolean !== undefined &&
-    ownBoolean === otherBoolean &&
+    valueBoolean !== undefined &&
+    valueBoolean === targetBoolean &&
     (typeof value === 'boolean' || typeof target === 'boolean')
   );
 }

@@ -123,13 +123,13 @@ class PatternParser {
 
   #repeated(part: Part): Part {
     // `*`, `+`, `?`, `{2}`, `{2,}` or `{2,5}`, perhaps with the `?` of a lazy repeat.
-    const [whole = '', sign, least, comma, most] =
+    const [whole = '', symbol, least, comma, most] =
       /^(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/.exec(this.#text.slice(this.#at)) ?? [];
     if (whole === '') return part;
     this.#at += whole.length;
-    const min = sign === undefined ? Number(least) : sign === '+' ? 1 : 0;
-    const hasNoMaximum = sign === undefined ? comma !== undefined && most === '' : sign !== '?';
-    const max = hasNoMaximum ? min + mostExtraRepeats : sign === '?' ? 1 : Number(comma === undefined ? least : most);
+    const min = symbol === undefined ? Number(least) : symbol === '+' ? 1 : 0;
+    const hasNoMaximum = symbol === undefined ? comma !== undefined && most === '' : symbol !== '?';
+    const max = hasNoMaximum ? min + mostExtraRepeats : symbol === '?' ? 1 : Number(comma === undefined ? least : most);
     return { kind: 'repeat', part, min, max };
   }
 }

@@ -130,8 +130,8 @@ class Replay {
 
   async send(): Promise<void> {
     const rounds = this.#rounds();
-    // All workers take requests from the same generator.
-    const runWorker = async (): Promise<void> => {
+    // Runs several times at once. All runs take requests from the same generator.
+    const sendRemaining = async (): Promise<void> => {
       for (const [request, round] of rounds) {
         if (this.silent ?? this.#gone) return;
         if (request.failures >= mostFailures) continue;
@@ -139,7 +139,7 @@ class Replay {
         await this.#sendPair(request, round);
       }
     };
-    await Promise.all(Array.from({ length: mostInFlight }, runWorker));
+    await Promise.all(Array.from({ length: mostInFlight }, sendRemaining));
     this.#senders.old.close();
     this.#senders.new.close();
   }
