@@ -154,7 +154,7 @@ export function axisOf({ now, versions }: Overview): TimeAxis | undefined {
   const dates = versions.flatMap(({ version }) => [version.deprecation ?? [], version.sunset ?? []].flat());
   if (dates.length === 0) return undefined;
   const first = Math.min(now, ...dates);
-  // Not 0, by which the distance of an instant could not be divided.
+  // At least 1, because positions are divided by it.
   const spanMs = Math.max(now, ...dates) - first || 1;
   return (instant) => {
     const position = firstPosition + ((instant - first) / spanMs) * (lastPosition - firstPosition);

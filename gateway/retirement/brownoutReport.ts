@@ -26,7 +26,7 @@ const movePeriodMs = 7 * dayMs;
 // The most entries of a list. `*_count` has the full number.
 const maxListed = 100;
 
-/** `since`: only later requests count as calling the version again, epoch ms. */
+/** `since`: only requests from this instant on count as calling the version again, epoch ms. */
 export function brownoutClass(
   { first, last, lastCall, lastRetry, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
   since: number,

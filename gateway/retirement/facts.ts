@@ -36,7 +36,7 @@ export interface RetirementFacts extends CountedClients {
   readonly sunset: number | undefined;
   /** The required length of the quiet period. */
   readonly quiet: number;
-  /** The start of the quiet period: the start of an hour, because the ledger counts by hours, unless `quiet` is below an hour. */
+  /** The start of the quiet period. Rounded down to an hour unless `quiet` is below an hour, because the ledger counts by hours. */
   readonly since: number;
   /** `retire.max_share`: the share of all requests that may be lost, 0 to 1. */
   readonly maxShare: number;
@@ -47,8 +47,8 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and when any client last
-   * used the version, these clients had used it within the time `quiet` before. Empty if any client uses the version.
+   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and each of these clients
+   * last used the version no longer than `quiet` before the last use by any client. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */

@@ -39,8 +39,8 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const dateAndLedger = [...(isRemoved ? [] : dateReasons(facts)), ...ledgerReasons(facts)];
   const use = useReasons(facts);
   const unclear = [...hiddenReasons(facts), ...lostServiceReasons(facts), ...infrequentReasons(facts)];
-  const reasons = [...removal, ...dateAndLedger, ...use, ...unclear];
-  if (reasons.length === removal.length) {
+  const obstacles = [...dateAndLedger, ...use, ...unclear];
+  if (obstacles.length === 0) {
     // Calls that the shared ledger does not have yet can only change a yes.
     const unsent = facts.fleet?.unsent ?? [];
     if (unsent.length > 0) return { answer: 'not yet', reasons: [...removal, ...unsent] };
@@ -48,7 +48,7 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   }
   // The clients of a removed version already get 404. If one of them still calls, the answer is no, even if the ledger is incomplete.
   const isNo = use.length > 0 && (dateAndLedger.length === 0 || isRemoved);
-  return { answer: isNo ? 'no' : 'not yet', reasons };
+  return { answer: isNo ? 'no' : 'not yet', reasons: [...removal, ...obstacles] };
 }
 
 /** A removed version has no dates, and `retire.max_share` does not apply: a 404 does not tell clients where to go. */

@@ -8,8 +8,8 @@ export interface Clock {
 export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
 
 const jumpToleranceMs = 5_000;
-// The fastest adjustment that is followed and not counted as a jump: twice the 0.5 ms a second of NTP. The part of a
-// faster change above this rate is not followed, and adds up. A sum above `jumpToleranceMs` means that the clock was set.
+// How fast `#offset` follows the wall clock, in ms per ms. NTP adjusts a clock by at most 0.5 ms per second, which is half of
+// this. A faster change is followed only in part. The rest adds up, and above `jumpToleranceMs` it counts as a jump.
 const slewPerMs = 0.001;
 
 /** Detects that the wall clock was set, by comparing it with the monotonic clock. */

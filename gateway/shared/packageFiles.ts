@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-// The build joins most modules into the files of dist/chunks/. Only this module looks for other files of the package, because
-// its paths are the same in both places: gateway/shared/ and dist/chunks/ are one folder deep.
+// The build joins most modules into the files of dist/chunks/. Only this module looks for other files of the package. Its
+// paths are right in both places: `..` leads from gateway/shared/ to gateway/, and from dist/chunks/ to dist/.
 
 /** The entry points of threads: paths below gateway/ and dist/, without the extension. */
 export const threads = [

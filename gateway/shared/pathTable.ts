@@ -36,7 +36,7 @@ function compilePattern(segment: string): SegmentPattern | undefined {
 
 /**
  * The values of a segment's parameters, none of them empty; undefined if it does not match. Searches each literal once,
- * from the end of the last one: a regular expression could take exponential time on a path that a client chooses.
+ * from the end of the previous one: a regular expression could take exponential time on a path that a client chooses.
  */
 export function valuesIn(segment: string, { literals }: SegmentPattern): string[] | undefined {
   const [first = '', ...nextLiterals] = literals;

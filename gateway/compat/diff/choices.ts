@@ -157,7 +157,8 @@ function dropMovedChanges(pair: SchemaPair): void {
   // Stricter than "not breaking": objects with only optional fields fit each other by JSON Schema even if they have no
   // field in common.
   const fits: Fits = (before, after) => pair.isReplaceable(before, after);
-  if (!isSame && (!pair.isBreaking || !isSafeReplacement(pair, old, now, fits))) return;
+  const hasOnlyMoved = isSame || (pair.isBreaking && isSafeReplacement(pair, old, now, fits));
+  if (!hasOnlyMoved) return;
   dropChanges(pair);
   pair.addChange('structure', 'equivalent', '', oldSchema.located, newSchema.located);
 }

@@ -196,7 +196,7 @@ function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wi
 /**
  * Fields that matched the removed pattern must now satisfy `additionalProperties`. The change is narrower if that schema rejects
  * values that the pattern allowed. It is wider if the old or the new object accepts any other field. If only the old object
- * did, `compareAdditional` reports that.
+ * accepts any other field, `compareAdditional` adds a change for that.
  */
 function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional } = pair.new;

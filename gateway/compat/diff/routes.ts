@@ -42,9 +42,8 @@ export function addOperations(
   documents: Documents,
   into: Map<string, Route>,
 ): void {
-  const target = documents.resolve(written);
-  // Operations beside a `$ref` also count.
-  for (const item of new Set([target.value === written.value ? written : target, written])) {
+  // Operations beside a `$ref` also count. Without a `$ref`, both are the same object.
+  for (const item of new Set([documents.resolve(written), written])) {
     const standard = methods.map((method) => [method, below(item, method)] as const);
     for (const [method, operation] of [...standard, ...entriesOf(below(item, 'additionalOperations'))]) {
       if (!isMap(operation.value)) continue;

@@ -26,7 +26,7 @@ export class Documents {
   readonly isOpenApi30: boolean;
   readonly #openFile: OpenFile;
   readonly #ids = new SchemaIds();
-  /** Root of a file, or schema with `$id` → a `$ref` that is relative to it → the target, once it has been followed. */
+  /** Root of a file, or schema with `$id` → a `$ref` relative to this root or schema → the target. Filled by `follow`. */
   readonly #targets = new Map<unknown, Map<string, Located>>();
   /** Root of a file, or schema with `$id` → the name of an anchor below it → the schema with this anchor. */
   readonly #anchors = new Map<unknown, Map<string, Located>>();
@@ -77,7 +77,7 @@ export class Documents {
     }
     if (reference !== '') return this.#findWithin(this.#open(reference, from), pointer);
     const withinStart = this.#findWithin(start, pointer);
-    // Many contracts give a schema an `$id` and still use pointers from the root of the file in it.
+    // Inside a schema with `$id`, many contracts still use pointers from the root of the file.
     return withinStart.value === undefined ? this.#findWithin(rootOf(from.place.file), pointer) : withinStart;
   }
 

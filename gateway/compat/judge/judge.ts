@@ -187,8 +187,8 @@ export function decisiveFindings({ between, findings }: PairReport): readonly Pl
 }
 
 /**
- * The finding about a new major without a breaking change. Undefined: a change is breaking by its configured or by its default
- * level, and justifies the major.
+ * The finding about a new major without a breaking change. Undefined: the rule is off, or a change is breaking by its configured
+ * or by its default level, and justifies the major.
  */
 function needlessMajorFinding(
   comparison: ContractComparison,

@@ -27,8 +27,8 @@ export interface Rule<Id extends string = string> {
   /** The default; `compat.rules` of routes.yaml and `--rule` override it. */
   readonly level: Severity;
   /**
-   * `core`: the versioning rules state that the change is not allowed. `extended`: that follows from them. `silent`: they do not
-   * cover the change. `compatible`: they allow it.
+   * `core`: the versioning rules forbid the change. `extended`: the versioning rules imply that the change is forbidden.
+   * `silent`: they do not cover the change. `compatible`: they allow the change.
    */
   readonly basis: 'core' | 'extended' | 'silent' | 'compatible';
   readonly direction: 'request' | 'response' | 'either';

@@ -68,8 +68,8 @@ export function stepInWords(step: PathStep): string {
 }
 
 /**
- * The last step of the subject, or its words, if the steps to the change lack it. For example, a field that only one contract
- * has.
+ * The last step of the subject, or the words for this step, if the steps to the change lack it: for example, the step to a
+ * field that only one contract has.
  */
 function missingLastStep(change: Change): PathStep | string | undefined {
   const { kind, effect, name } = change;

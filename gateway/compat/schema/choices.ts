@@ -56,6 +56,7 @@ export function unionOfTypes(
   if (seen.has(schema)) return seen.get(schema);
   const { types, choices, rejectsAll } = schema.view;
   if (rejectsAll) return noTypes;
+  // A valid value satisfies every choice, so the types of the first choice include the types of all valid values.
   const [choice] = choices;
   seen.set(schema, choice === undefined ? types : noTypes);
   if (choice === undefined) return types;

@@ -72,7 +72,7 @@ export interface SchemaLookup {
   named(target: Located): Schema | undefined;
   /** A schema object without some keywords. If it has none of them, the same object. */
   without(located: Located, keywords: readonly string[]): Located;
-  /** The alternatives of a choice, without a bare null. */
+  /** The alternatives of a choice, without those that allow only null or no value. */
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[];
   /** Whether null is the only valid value. */
   isNull(located: Located): boolean;

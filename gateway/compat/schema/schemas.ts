@@ -133,6 +133,7 @@ export class Schemas implements SchemaLookup {
     for (const keyword of choiceKeywords) {
       const items = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
       const possible = items.filter((one) => !this.#rejectsAll(one));
+      // If every alternative rejects all values, merging the first one makes the schema reject all values, too.
       const alternatives = possible.length === 0 ? items.slice(0, 1) : possible;
       if (alternatives.length === 0 || alternatives.length > 2) continue;
       const [only, ...others] = alternatives.filter((one) => !this.isNull(one));

@@ -160,7 +160,7 @@ function resolveRevision(revision: string, cwd: string): string | undefined {
   return /^([0-9a-f]{40,64}) \S+ \d+\n$/.exec(stdout.toString('latin1'))?.[1];
 }
 
-// More bytes than git prints about one object, besides its name and content.
+// The most bytes that git prints about one object, besides its name and content.
 const maxHeaderBytes = 300;
 
 /** Reads files of a tree in two git calls: the first one returns the sizes, so that no large file is read. */

@@ -177,7 +177,7 @@ export function pairsOf(map: Node & { readonly items: readonly unknown[] }): rea
 
 /** A key as it is written: the keys `200`, `1.10` and `true` are texts. Undefined for a map, a list or an empty key. */
 export function keyText(key: Node | null, aliases: YamlText['aliases']): string | undefined {
-  const target = isScalar(key) ? key : isAlias(key) ? aliases.get(key) : key;
+  const target = isAlias(key) ? aliases.get(key) : key;
   return isScalar(target) && (typeof target.value === 'string' || target.source) ? writtenText(target) : undefined;
 }
 
