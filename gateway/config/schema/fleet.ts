@@ -31,7 +31,7 @@ const membersUrl = scalar({
 /** Several gateways that share one ledger. */
 export const fleet = section({
   store: optionalOrEmpty(storeUrl).describe(
-    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. The same applies if the value is a variable without quotes, and the variable is empty. A change takes effect at the next start.',
+    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. A change takes effect at the next start.',
   ),
   password_file: filePath
     .optional()
@@ -51,6 +51,6 @@ export const fleet = section({
   spool: size
     .prefault('512MiB')
     .describe(
-      'The largest disk space for counts that wait while the store cannot be reached. If they need more, the routes of the oldest hours are counted together. If that is not enough, the clients are, too.',
+      'The largest disk space for counts that wait while the store cannot be reached. If they need more, routes and then clients are counted together.',
     ),
 });

@@ -25,13 +25,13 @@ const signingSecret = scalar({
 
 const receiver = section({
   url: optionalOrEmpty(webhookUrl).describe(
-    'The URL of the webhook. If the value is a variable without quotes, and the variable is empty, nothing is sent.',
+    'The URL of the webhook. Required. If its variable is empty, nothing is sent.',
   ),
   format: oneOf(['json', 'slack'])
     .prefault('json')
     .describe('json: an object with type, timestamp and data. slack: a message for an incoming webhook of Slack.'),
   secret: optionalOrEmpty(signingSecret).describe(
-    'The key that signs each request, as Standard Webhooks describes. If the value is a variable without quotes, and the variable is empty, requests are not signed.',
+    'The key that signs each request, as Standard Webhooks describes. Without it, requests are not signed.',
   ),
   events: z
     .array(oneOf(notifyEvents))

@@ -13,9 +13,7 @@ const firstByte = timerOrOff.describe('The longest time until the first byte of 
 const idle = timerOrOff.describe('The longest pause between two parts of a response body.');
 const streamIdle = timerOrOff.describe('The longest pause in a text/event-stream or an upgraded connection.');
 const writeIdle = timerOrOff.describe('The longest time that a client may leave its response unread.');
-const keepAlive = timerOrOff.describe(
-  'The longest idle time of a pooled connection to a target. If a target announces a shorter time in Keep-Alive, that time is used.',
-);
+const keepAlive = timerOrOff.describe('The longest idle time of a pooled connection to a target.');
 
 export const timeouts = section({
   connect: connect.prefault('3s'),

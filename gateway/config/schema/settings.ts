@@ -27,7 +27,7 @@ export const gateway = section({
   listen: hostPort.prefault('127.0.0.1:8080').describe('The address for clients.'),
   admin: hostPort.prefault('127.0.0.1:9901').describe('The address for operators.'),
   admin_token: optionalOrEmpty(token).describe(
-    'The token for the admin listener. Calls from this machine need it too, unless `admin_loopback` is open. Required if `admin` is not a loopback address. If the value is a variable without quotes, and the variable is empty, there is no token.',
+    'The token for the admin listener. Calls from this machine need it too, unless `admin_loopback` is open. Required if `admin` is not a loopback address.',
   ),
   admin_loopback: oneOf(['token', 'open'])
     .prefault('token')
@@ -108,14 +108,14 @@ export const log = section({
     .array(text('the name of a query parameter'))
     .prefault([])
     .describe(
-      'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged. With `shadow.credentials: drop`, requests with such parameters are not copied, and header fields with such names are left out of copies.',
+      'Additional query and path parameters whose values are not logged. Values of token, key, secret, password, session, signature and similar names are never logged.',
     ),
 });
 
 /** Export over OTLP. */
 export const telemetry = section({
   otlp: optionalOrEmpty(collectorUrl).describe(
-    'The URL of a collector for OTLP over HTTP, such as http://collector:4318; /v1/traces and /v1/metrics are appended. If the value is a variable without quotes, and the variable is empty, nothing is exported.',
+    'The URL of a collector for OTLP over HTTP, such as http://collector:4318; /v1/traces and /v1/metrics are appended. Without it, nothing is exported.',
   ),
   sample: share
     .optional()
@@ -157,7 +157,7 @@ export const usage = section({
     .describe('How many routes of a version are counted separately. All others are counted together.'),
   names: filePath.optional().describe('A YAML or JSON file that maps identifiers of clients in the ledger to names.'),
   tag_key: optionalOrEmpty(tagKey).describe(
-    'A secret of at least 16 characters. Tags of clients are hashed with it, so they stay the same with a new ledger and are equal in a fleet. Without it, the salt is random and kept in the ledger. If the value is a variable without quotes, and the variable is empty, there is no key.',
+    'A secret of at least 16 characters. Tags of clients are hashed with it, so they stay the same with a new ledger and are equal in a fleet. Without it, the salt is random and kept in the ledger.',
   ),
 });
 
@@ -211,7 +211,7 @@ export const brownout = section({
   unnamed: share
     .prefault('5%')
     .describe(
-      'A brownout is skipped if clients without a name in `usage.names` made a larger share of the requests to the version in the last week. Nobody could inform these clients.',
+      'A brownout is skipped if clients without a name in `usage.names` made a larger share of the requests to the version in the last week.',
     ),
   max_share: share
     .prefault('20%')
