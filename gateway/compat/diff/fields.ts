@@ -45,9 +45,9 @@ function isEmptied(pair: SchemaPair, old: SubschemaRef, now: SubschemaRef): bool
 
 /** The fields of one direction: requests have no `readOnly` fields, and responses no `writeOnly` ones. */
 function fieldsIn({ properties }: View, direction: Direction): Fields {
-  const excluding = direction === 'request' ? 'readOnly' : 'writeOnly';
+  const absenceKeyword = direction === 'request' ? 'readOnly' : 'writeOnly';
   for (const field of properties.values()) {
-    if (field.has(excluding)) return new Map([...properties].filter(([, one]) => !one.has(excluding)));
+    if (field.has(absenceKeyword)) return new Map([...properties].filter(([, one]) => !one.has(absenceKeyword)));
   }
   return properties;
 }

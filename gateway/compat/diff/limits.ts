@@ -88,9 +88,9 @@ function inclusive(bound: Bound, { types }: View, sign: 1 | -1): Bound {
 function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
   const [old, now] = [pair.old.limits.counts.get(keyword), pair.new.limits.counts.get(keyword)];
   // The defaults: 1 for `minContains`, 0 for other minimums.
-  const unlimited = sign === 1 ? (keyword === 'minContains' ? 1 : 0) : Number.POSITIVE_INFINITY;
+  const defaultLimit = sign === 1 ? (keyword === 'minContains' ? 1 : 0) : Number.POSITIVE_INFINITY;
   // If both are infinite, their difference is NaN, which becomes 0.
-  const order = sign * ((now?.value ?? unlimited) - (old?.value ?? unlimited)) || 0;
+  const order = sign * ((now?.value ?? defaultLimit) - (old?.value ?? defaultLimit)) || 0;
   if (keyword === 'minProperties' && isImpliedByRequired(pair, order)) return;
   if (order > 0 && now && oldValuesSatisfy(pair, (value) => satisfiesCount(value, keyword, now.value))) return;
   addLimitChange(pair, keyword, order, old?.at, now?.at);
