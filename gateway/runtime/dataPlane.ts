@@ -76,7 +76,7 @@ export class DataPlane {
     return this.context.active.snapshot;
   }
 
-  /** The brownouts that were ended early: see `RestrictionState`. */
+  /** See `RestrictionState`. */
   get cancelled(): CancelledBrownouts {
     return this.context.restrictionState.cancelled;
   }

@@ -18,18 +18,18 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
     const { method, path } = splitRoute(name);
     if (row.gone !== undefined) return { method, path, gone: row.gone };
     const at = ['routes', key, 'adapter', 'routes', name];
-    const [ofRequest, ofResponse] = [row.request ?? {}, row.response ?? {}];
+    const { request = {}, response = {} } = row;
     return {
       method,
       path,
       to: splitRoute(row.to ?? ''),
       request: {
-        path: withPlaces(ofRequest.path, [...at, 'request', 'path']),
-        query: withPlaces(ofRequest.query, [...at, 'request', 'query']),
-        body: withPlaces(ofRequest.body, [...at, 'request', 'body']),
+        path: withPlaces(request.path, [...at, 'request', 'path']),
+        query: withPlaces(request.query, [...at, 'request', 'query']),
+        body: withPlaces(request.body, [...at, 'request', 'body']),
       },
       responses: new Map(
-        Object.entries(ofResponse).map(([status, list]) => [
+        Object.entries(response).map(([status, list]) => [
           normalStatus(status),
           withPlaces(list, [...at, 'response', status]),
         ]),

@@ -72,14 +72,10 @@ function normalPrefix(key: string): string {
 /** A version needs an upstream, unless it is served by an adapter, or is retired and has no waiver. */
 export const needsTarget: ConfigRule = ({ source, entries }) =>
   entries
-    .filter(({ route }) => route.adapter?.mode !== 'serve')
-    .filter(
-      ({ key, route }) =>
-        (!route.retired || route.waivers.length > 0) && !hasValue(source, ['routes', key, 'upstream']),
-    )
-    .filter(
-      ({ key, route }) => route.upstream === undefined && !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])),
-    )
+    .filter(({ route }) => route.adapter?.mode !== 'serve' && (!route.retired || route.waivers.length > 0))
+    // A route may be a URL, without the key `upstream`. An `upstream` with a wrong value is a fault of its own.
+    .filter(({ key, route }) => route.upstream === undefined && !hasValue(source, ['routes', key, 'upstream']))
+    .filter(({ key }) => !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])))
     .map(({ key, route }) => {
       const alternative = route.retired ? 'remove its waivers' : 'retired: true for a tombstone';
       const remedy = `Write upstream: http://HOST:PORT, or ${alternative}.`;
