@@ -11,7 +11,7 @@ import { type Sessions, sessionOf } from './dashboard/sessions.ts';
 export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**
- * Admits requests with the token. If there is none, or `admin_loopback` is open, it also admits requests from this machine
+ * Admits requests with the token. If no token is set, or `admin_loopback` is open, it also admits requests from this machine
  * to a loopback name. The name is checked because an attacker's web page can make a browser on this machine send requests to a
  * name of the attacker that resolves to 127.0.0.1 (DNS rebinding). The address is checked because anyone can send
  * `Host: localhost`.

@@ -4,9 +4,9 @@ import { stageOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { LastUseTimes, LedgerClient } from './reading/ledgerClient.ts';
 
-// The shortest time between two queries of the ledger: the first while no version is called, the second while one is. The
-// ledger is written every 5 s.
+// The shortest time between two queries of the ledger while no version is called.
 const idleIntervalMs = 60_000;
+// The same while a version is called. The ledger is written every 5 s.
 const busyIntervalMs = 5_000;
 // The first status waits this long for the ledger, because only the ledger has the times from before the start.
 const firstWaitMs = 2_000;

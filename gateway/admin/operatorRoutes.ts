@@ -101,20 +101,20 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
       return;
     }
-    const ask = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
+    const queryLedger = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
       const { route, quiet = snapshot.retire.quiet } = parseRetirementQuery(query);
       const report = await flushAndReport();
       const facts = question && fleet?.facts(version, quiet, { report, ...question });
       const freeze = operations.freezes?.().find((one) => one.version === version);
-      const asked = { version, route, quiet, report, fleet: facts, freeze, now: clock.now() };
-      return usage?.query('retirement', snapshot, asked);
+      const parameters = { version, route, quiet, report, fleet: facts, freeze, now: clock.now() };
+      return usage?.query('retirement', snapshot, parameters);
     };
     await sendAnswer(res, async () => {
-      const answer = await ask();
+      const answer = await queryLedger();
       if (!fleet || question === undefined || answer === undefined || 'problem' in answer || !answer.waitsForCounts)
         return answer;
       await fleet.awaitCounts([version], flushAndReport, question);
-      return ask();
+      return queryLedger();
     });
   });
 }
@@ -157,22 +157,22 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
     const question = fleet?.question();
     const snapshot = source.current;
     await sendAnswer(res, async () => {
-      const asked = parsePlanQuery(req.body, clock.now());
+      const planQuery = parsePlanQuery(req.body, clock.now());
       if (usage === undefined) return undefined;
-      if ('routesYaml' in asked && Buffer.byteLength(asked.routesYaml ?? '') > largestFileBytes)
+      if ('routesYaml' in planQuery && Buffer.byteLength(planQuery.routesYaml ?? '') > largestFileBytes)
         return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
-      const loaded = 'retire' in asked ? undefined : await operations.candidate(asked.routesYaml);
+      const loaded = 'retire' in planQuery ? undefined : await operations.candidate(planQuery.routesYaml);
       const hasFaults = loaded !== undefined && !('fingerprint' in loaded);
       if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: loaded })) };
-      const candidate = 'retire' in asked ? { retired: asked.retire } : toPlain(loaded ?? snapshot);
-      const { since, at, now } = asked;
+      const candidate = 'retire' in planQuery ? { retired: planQuery.retire } : toPlain(loaded ?? snapshot);
+      const { since, at, now } = planQuery;
       const flushAndReport = async (): Promise<ServingReport> => {
         await operations.flush?.();
         return operations.report();
       };
       const versions = [...snapshot.versions.keys()];
       // `wereCountsAwaited`: true after the wait for the counts of the other gateways.
-      const ask = async (wereCountsAwaited: boolean): Promise<AnswerBody | AnswerProblem> => {
+      const queryLedger = async (wereCountsAwaited: boolean): Promise<AnswerBody | AnswerProblem> => {
         const report = await flushAndReport();
         const remarks = versions.flatMap((version) => {
           const facts = question && fleet?.facts(version, now - since, { report, ...question });
@@ -181,10 +181,10 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         const distinctRemarks = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
         return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinctRemarks });
       };
-      const answer = await ask(false);
+      const answer = await queryLedger(false);
       if (!fleet || question === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
       await fleet.awaitCounts(versions, flushAndReport, question);
-      return ask(true);
+      return queryLedger(true);
     });
   });
 }
@@ -196,8 +196,8 @@ function addNotify(router: Router, { source, operations }: AdminContext): void {
       const { usage, clock } = operations;
       const period = parseDigestQuery(query, clock.now());
       await operations.flush?.();
-      const asked = { ...period, report: await operations.report() };
-      const digest = await usage?.query('digest', source.current, asked);
+      const parameters = { ...period, report: await operations.report() };
+      const digest = await usage?.query('digest', source.current, parameters);
       if (usage && !digest)
         return { problem: 'LEDGER_UNANSWERED', detail: usage.problem ?? 'The ledger cannot be read.' };
       return digest && { body: new TextEncoder().encode(JSON.stringify(digest)) };

@@ -112,12 +112,12 @@ export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
   if (routesYaml !== undefined && retire !== undefined)
     throw new InvalidParameterError('`retire` cannot be combined with `routes_yaml`.');
   const at = textOf(members, 'at');
-  const date = at === undefined ? { success: true, data: now } : instant.safeParse(at);
-  if (date.data === undefined)
+  const appliedAt = at === undefined ? now : instant.safeParse(at).data;
+  if (appliedAt === undefined)
     throw new InvalidParameterError('`at` must be a date such as 2028-06-30, or a time with its zone.');
   const instants = {
     since: Math.max(0, now - (durationOf(members, 'since') ?? defaultPlanPeriodMs)),
-    at: date.data,
+    at: appliedAt,
     now,
   };
   return retire === undefined ? { ...instants, routesYaml } : { ...instants, retire };

@@ -98,7 +98,7 @@ dd span { white-space: nowrap; }
 .key { display: flex; flex-wrap: wrap; gap: .375rem 1.25rem; margin-top: 1.25rem; font-size: .8125rem; color: var(--soft); }
 .key svg { width: 22px; height: 20px; margin-right: .5em; vertical-align: -5px; }
 footer { margin-top: 2.25rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: .875rem; color: var(--soft); display: grid; gap: .5rem; }
-.quiet { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.visually-hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 @media (max-width: 40rem) {
   .wrap { padding: 2rem 1rem; }
   .version { padding: 1.125rem 1.125rem 1.25rem; }

@@ -112,13 +112,13 @@ export interface BeginningAdapter {
   readonly fromContract: string | undefined;
   /** Of the adapter; see `PreparedAdapter`. */
   readonly hash: string | undefined;
-  /** The compared pairs without an undeclared difference that each route in use needs. */
+  /** How many compared pairs without an undeclared difference each route in use needs. */
   readonly pairs: number;
   /** The adapted routes: `GET /drinks/{id}`. */
   readonly routes: readonly string[];
 }
 
-/** The adapters that serve clients only after the edit, or then serve them with other operations or contracts. */
+/** The adapters that begin to serve clients with the edit, or whose operations or contracts the edit changes. */
 export function beginningAdapters(before: Pick<Snapshot, 'versions'>, after: Snapshot): BeginningAdapter[] {
   return after.byMajor.flatMap(({ name: version, adapter, contract }) => {
     const current = before.versions.get(version)?.adapter;
@@ -203,7 +203,8 @@ function uncoveredMessages(
 ): string[] {
   const uncovered = before.flatMap(({ client, clients = [], until }) => {
     const stillCovered = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
-    // A tag with a second prefix, `user-agent:x-api-key:#4f2a`, is not a client.
+    // The clients of a waived tag also include the tag under every other kind, such as `user-agent:x-api-key:#4f2a`. No request
+    // has such a client.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
     return clients.filter((one) => !stillCovered.has(one) && isClient(one));
   });

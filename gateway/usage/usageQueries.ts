@@ -269,7 +269,10 @@ export interface RefusedClient {
   readonly last: number;
   /** The last request to the version, refused or not, over the whole ledger. */
   readonly lastCall: number;
-  /** The client's last request to the version before `retryUntil`. A client that used the successor may have 0. */
+  /**
+   * The client's last request to the version before `retryUntil`. It may be 0, for not looked up, if the client used the successor
+   * after the brownout had refused it.
+   */
   readonly lastRetry: number;
   /**
    * The client's last use of the successor before `moveUntil`; it may be before the brownout. 0: none is known since the day on which

@@ -71,8 +71,8 @@ export interface BrownoutRecord {
 }
 
 /**
- * Which responses were compared. `shadow`: of a version and its target. `control`: of a version and the same version again. `adapter`:
- * of a version and its adapter. `drift`: of one version with its own contract.
+ * Which responses were compared. `shadow`: of a version and of the version that gets copies of its requests. `control`: of a version
+ * and the same version again. `adapter`: of a version and its adapter. `drift`: of one version with its own contract.
  */
 export type EvidenceKind = 'shadow' | 'control' | 'adapter' | 'drift';
 

@@ -104,8 +104,8 @@ async function brokenNames(page: Page): Promise<(string | null)[]> {
 
 /** Pairs of elements that overlap although neither contains the other. */
 const overlaps = `(() => {
-  const boxes = [...document.querySelectorAll('main :is(h2, h3, p, li, dt, dd, th, button, select, input:not([type=radio]), a, .badge, .chart, legend:not(.quiet)), header :is(h1, p, button)')]
-    .filter((one) => one.offsetParent && !one.closest('.scroll, .quiet, [aria-hidden]') && one.checkVisibility())
+  const boxes = [...document.querySelectorAll('main :is(h2, h3, p, li, dt, dd, th, button, select, input:not([type=radio]), a, .badge, .chart, legend:not(.visually-hidden)), header :is(h1, p, button)')]
+    .filter((one) => one.offsetParent && !one.closest('.scroll, .visually-hidden, [aria-hidden]') && one.checkVisibility())
     .map((one) => [one, one.getBoundingClientRect()])
     .filter(([, { width, height }]) => width > 1 && height > 1);
   const found = [];

@@ -90,29 +90,29 @@ const answers: {
     return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), waitsForCounts: waitsForCounts(verdict) };
   },
 
-  brownouts: async (queries, snapshot, { version, ...question }) => {
+  brownouts: async (queries, snapshot, { version, ...query }) => {
     const whyUnknown = await whyVersionUnknown(queries, snapshot, version);
     if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const successor = successorName(version, snapshot, question.now);
-    const report = await brownoutReport(queries, snapshot, { version, successor, ...question });
+    const successor = successorName(version, snapshot, query.now);
+    const report = await brownoutReport(queries, snapshot, { version, successor, ...query });
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     if (report !== undefined) return bodyOf(JSON.stringify(report));
     const detail = `\`window\`: /${version} has no such brownout. Without \`window\`, the answer lists all brownouts.`;
     return { problem: 'BAD_REQUEST', detail };
   },
 
-  shadow: async (queries, snapshot, question) => {
-    const whyUnknown = await whyVersionUnknown(queries, snapshot, question.version);
+  shadow: async (queries, snapshot, query) => {
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, query.version);
     if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const report = await shadowReport(queries, snapshot, question);
+    const report = await shadowReport(queries, snapshot, query);
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     return bodyOf(JSON.stringify(report));
   },
 
-  drift: async (queries, snapshot, question) => {
-    const whyUnknown = await whyVersionUnknown(queries, snapshot, question.version);
+  drift: async (queries, snapshot, query) => {
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, query.version);
     if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const report = await driftReport(queries, snapshot, question);
+    const report = await driftReport(queries, snapshot, query);
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
     return bodyOf(JSON.stringify(report));
   },
@@ -124,7 +124,7 @@ const answers: {
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersion(snapshot, [])}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
-    // More counts could only add losses. They do not change that there is one.
+    // A plan with a loss does not wait for more counts, because they could only add losses.
     return { ...bodyOf(JSON.stringify(plan)), waitsForCounts: !hasLoss(plan) };
   },
 

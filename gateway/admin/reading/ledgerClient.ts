@@ -48,7 +48,7 @@ export interface LedgerQueryParams {
   readonly brownoutEstimate: { readonly version: string; readonly at: number; readonly now: number };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
-  /** `GET /api/digest`, and the weekly digest. `monday`: the end of its week, set only for the weekly digest. */
+  /** `GET /api/digest`, and the weekly digest. `monday`: when the week of a weekly digest ends. */
   readonly digest: {
     readonly since: number;
     readonly monday?: number | undefined;

@@ -224,7 +224,7 @@ export class ClientReads {
     const rows = await this.#database.all<{ id: number }>(`SELECT id FROM routes WHERE name ${inListSql} ORDER BY id`, [
       this.routes,
     ]);
-    // No route has the id 0.
+    // The list must not be empty, so it begins with 0, which is the id of no route.
     const routeCondition = `AND route IN (${[0, ...rows.map(({ id }) => id)].join(', ')})`;
     // In rows of an earlier release `first` and `used` are NULL: `first` is then the earliest possible time, and `used` the latest.
     const seen = `(SELECT route_client.version, route_client.client, MAX(route_client.last) AS last,

@@ -72,7 +72,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const isAdded = ({ target, hash }: EvidenceGroup): boolean => addedKeys.has(keyOf(target, hash));
   const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
   const latestOfKinds = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
-  // If rows of the same kind are being added to another comparison, that one is the latest of the kind.
+  // If `rows` has rows of the same kind, their comparison is the latest of that kind, and all others are former ones.
   const isFormer = (one: EvidenceGroup): boolean =>
     !isAdded(one) && (!latestOfKinds.has(one) || kindsAdded.has(one.kind));
   for (const { target, hash } of groups.filter(isFormer).toReversed()) {

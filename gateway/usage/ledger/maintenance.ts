@@ -82,18 +82,18 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
     const sums = columnsOf(table).filter((column) => !notSummed.includes(column));
     const span = spanAt(length, now);
     const values = { span, at: now - span * lengths[length] };
-    const where = 'WHERE version IN (SELECT id FROM versions) AND span';
+    const whereSpan = 'WHERE version IN (SELECT id FROM versions) AND span';
     database
       .prepare(
         `INSERT INTO ${table} (version, span, ${keys.join(', ')}, ${sums.join(', ')}, first, last)
           SELECT version, :span, ${keys.join(', ')}, ${sums.map((sum) => `SUM(${sum})`).join(', ')}, :at, :at
-          FROM ${table} ${where} > :span GROUP BY version, ${keys.join(', ')}
+          FROM ${table} ${whereSpan} > :span GROUP BY version, ${keys.join(', ')}
           ON CONFLICT DO UPDATE SET last = :at, ${sums.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(', ')}`,
       )
       .run(values);
-    database.prepare(`DELETE FROM ${table} ${where} > :span`).run({ span });
+    database.prepare(`DELETE FROM ${table} ${whereSpan} > :span`).run({ span });
     database
-      .prepare(`UPDATE ${table} SET first = MIN(first, :at), last = MIN(last, :at) ${where} = :span AND last > :at`)
+      .prepare(`UPDATE ${table} SET first = MIN(first, :at), last = MIN(last, :at) ${whereSpan} = :span AND last > :at`)
       .run(values);
   }
 

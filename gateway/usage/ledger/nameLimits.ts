@@ -235,7 +235,7 @@ function foldBrownouts(run: Run, version: number, day: number, into: number): vo
   run(`DELETE FROM brownout_client ${where}`, values);
 }
 
-/** Folds the tables of clients per version and route, and deletes names that are not used any more. */
+/** Corrects the times of first and last requests, per version and per route, and deletes names that are not used any more. */
 function correctSeenTimes(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {

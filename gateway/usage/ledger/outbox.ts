@@ -6,8 +6,8 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 // is closed: its rows are one JSON text, and it never changes, because the store may be receiving it. A batch that is added while
 // nothing waits is closed from the start. The rows of all other batches are in a table of their own. A new row is added to the
 // waiting row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row: counts never
-// move to a later batch. So if the ledger is restored from a backup, the store recognizes by its number each batch whose counts it
-// already has.
+// move to a later batch. The store knows the numbers of the batches that it has. So it adds no counts twice, even if the ledger is
+// restored from a backup.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;

@@ -39,7 +39,7 @@ export class LedgerReader implements UsageQueries {
   problem: string | undefined;
   waitingRows = 0;
   readonly #database: LedgerDatabase | undefined;
-  readonly #statements: ReportingDatabase;
+  readonly #ledger: ReportingDatabase;
   readonly #reads: SqlReads;
   readonly #clientReads: ClientReads;
   readonly #clientNames: ClientNames;
@@ -57,12 +57,12 @@ export class LedgerReader implements UsageQueries {
   ) {
     this.#database = database;
     const onProblem = (problem: string): unknown => Object.assign(this, { problem });
-    this.#statements = unrestricted ? unrestricted.#statements : new ReportingDatabase(database, onProblem);
-    this.evidence = this.#statements.hasInstances ? undefined : new EvidenceReads(this.#statements);
-    this.#reads = new SqlReads(this.#statements);
-    this.#clientReads = new ClientReads(this.#statements, this.#reads, routes);
+    this.#ledger = unrestricted ? unrestricted.#ledger : new ReportingDatabase(database, onProblem);
+    this.evidence = this.#ledger.hasInstances ? undefined : new EvidenceReads(this.#ledger);
+    this.#reads = new SqlReads(this.#ledger);
+    this.#clientReads = new ClientReads(this.#ledger, this.#reads, routes);
     this.#clientNames = unrestricted ? unrestricted.#clientNames : new ClientNames();
-    this.brownouts = new BrownoutReads(this.#statements, (client) => this.#clientNames.nameOf(client));
+    this.brownouts = new BrownoutReads(this.#ledger, (client) => this.#clientNames.nameOf(client));
   }
 
   /** `namesFile`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
@@ -93,7 +93,7 @@ export class LedgerReader implements UsageQueries {
 
   /** Runs all queries of `work` on one state of the ledger, even if it is written to at the same time. */
   snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#statements.snapshot(work);
+    return this.#ledger.snapshot(work);
   }
 
   async close(): Promise<void> {
@@ -105,7 +105,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
-    if ((await this.#statements.schemaVersion()) < firstSchemaWithRouteOutcomes) {
+    if ((await this.#ledger.schemaVersion()) < firstSchemaWithRouteOutcomes) {
       this.problem ??=
         'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with it.';
       return new LedgerReader(undefined, { routes });
@@ -274,7 +274,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]> {
-    const rows = await arrivalsIn(this.#statements, this.#reads, { version, since, until, quiet });
+    const rows = await arrivalsIn(this.#ledger, this.#reads, { version, since, until, quiet });
     return rows.filter(isSingleClient).map((row) => ({ ...row, name: this.#clientNames.nameOf(row.client) }));
   }
 

@@ -106,7 +106,10 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   };
 }
 
-/** The decrease of the last two days must also be more than a third of that of the whole week. */
+/**
+ * Whether enough weekdays have fewer requests than in the week before. The decrease of the last two days must also be more than a
+ * third of the decrease of the whole week.
+ */
 function fallsByWeekday(previous: readonly number[], last: readonly number[]): boolean {
   const daysDown = last.filter((requests, index) => requests < (previous[index] ?? 0)).length;
   const recentShare = decreaseShare(previous.slice(-recentDays), last.slice(-recentDays));

@@ -197,21 +197,21 @@ async function eachVersion(
   return rows.flat();
 }
 
-// A limit, so that a report of tens of thousands of clients stays small.
-const clientsWithDays = 50;
+// So that a report of tens of thousands of clients stays small.
+const maxClientsWithDays = 50;
 
 /** Adds the requests per day to the first rows of each version. */
 async function withDays(rows: readonly ReportRow[], queries: RouteQueries, since: number): Promise<ReportRow[]> {
   const daysByRow = new Map<ReportRow, RequestCount[]>();
   for (const [version, versionRows] of Map.groupBy(rows, (row) => String(row['version']))) {
-    const listedRows = versionRows.slice(0, clientsWithDays);
+    const rowsWithDays = versionRows.slice(0, maxClientsWithDays);
     const points = await queries.clientSeries(
       version,
-      listedRows.map(({ client }) => String(client)),
+      rowsWithDays.map(({ client }) => String(client)),
       since,
     );
     const byClient = Map.groupBy(points, ({ client }) => client);
-    for (const row of listedRows) daysByRow.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
+    for (const row of rowsWithDays) daysByRow.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
   }
   return rows.map((row) => ({ ...row, days: daysByRow.get(row) ?? null }));
 }

@@ -65,7 +65,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       { class: 'tools' },
       el('label', { for: 'client-filter', class: 'soft' }, 'Filter'),
       filterInput,
-      el('label', { for: 'client-state', class: 'quiet' }, 'Clients to show'),
+      el('label', { for: 'client-state', class: 'visually-hidden' }, 'Clients to show'),
       stateSelect,
       matchCount,
       el('a', { href: csvUrl, download: `clients-of-${version}.csv` }, 'Export as CSV'),

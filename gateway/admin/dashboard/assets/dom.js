@@ -85,7 +85,7 @@ export function segmented(name, legend, options, chosen, choose) {
   return el(
     'fieldset',
     { class: 'segmented' },
-    el('legend', { class: 'quiet' }, legend),
+    el('legend', { class: 'visually-hidden' }, legend),
     ...options.map(([value, label]) =>
       el(
         'label',

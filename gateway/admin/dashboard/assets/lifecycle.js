@@ -68,14 +68,14 @@ function row(version, windows, now, positionOf) {
   const { stage, deprecation, sunset } = version;
   const isRetired = stage === 'retired' || stage === 'removed';
   const end = isRetired ? Math.min(instantOrInfinity(sunset), now) : Number.POSITIVE_INFINITY;
-  const deprecatedAt = positionOf(Math.min(instantOrInfinity(deprecation), end));
-  const sunsetAt = positionOf(Math.min(instantOrInfinity(sunset), end));
-  const retiredAt = positionOf(end);
+  const deprecationPosition = positionOf(Math.min(instantOrInfinity(deprecation), end));
+  const sunsetPosition = positionOf(Math.min(instantOrInfinity(sunset), end));
+  const endPosition = positionOf(end);
   const bars = [
     bar('track', 0, 100),
-    bar('in-service', 0, deprecatedAt),
-    bar('ending', deprecatedAt, sunsetAt),
-    bar('overdue', sunsetAt, retiredAt),
+    bar('in-service', 0, deprecationPosition),
+    bar('ending', deprecationPosition, sunsetPosition),
+    bar('overdue', sunsetPosition, endPosition),
     // The future is paler: its dates may still change.
     svg('rect', { class: 'future', x: `${positionOf(now)}%`, y: 0, width: `${100 - positionOf(now)}%`, height: 28 }),
   ];

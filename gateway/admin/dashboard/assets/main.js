@@ -53,6 +53,7 @@ subscribeToStatus({
     brownoutWindows.setAccess(by);
   },
   status(status) {
+    // Aborts a request of `pollStatus`, because its response may be older than this event.
     statusRequest.start();
     if (connection.className.includes('lost')) refresh();
     showConnection('live', 'Live');

@@ -210,7 +210,7 @@ function byMajor(a, b) {
 }
 
 /**
- * The first and the last step, if they are not recorded completely. Their counts are too low, and must not look like a decline.
+ * The first recorded step and the last step, if they are not recorded completely. Their counts are too low, and must not look like a decline.
  * @param {{ since: string, until: string, covered_since: string|null }} usage
  * @param {readonly number[]} times
  * @returns {(readonly [number, number])[]}

@@ -134,16 +134,13 @@ export function drawTrend(container, version, trend) {
     canvas,
   );
   const recordedTimes = days.map(({ at }) => Date.parse(at));
-  const [start, edge] = projection(trend, recordedTimes);
-  // Times, recorded requests, projected requests. The projection begins at the last recorded day. Without a projection, `flat`
-  // removes the empty list, so no point is added.
-  const data = [
-    [...recordedTimes, edge?.at ?? []].flat().map((at) => at / 1_000),
-    [...days.map(({ requests }) => requests), edge ? null : []].flat(),
-    [...days.slice(1).map(() => null), start?.requests ?? null, edge?.requests ?? []].flat(),
-  ];
+  // The projection begins at the last recorded day, and adds one point after it.
+  const [start, end] = projection(trend, recordedTimes);
+  const times = [...recordedTimes, ...(end ? [end.at] : [])].map((at) => at / 1_000);
+  const recorded = [...days.map(({ requests }) => requests), ...(end ? [null] : [])];
+  const projected = [...days.slice(1).map(() => null), start?.requests ?? null, ...(end ? [end.requests] : [])];
   return chart(canvas, {
-    data,
+    data: [times, recorded, projected],
     series: [
       { label: 'requests', color: `--version-${colorOf(version)}` },
       { label: 'projected', color: '--soft', dashed: true },
