@@ -136,7 +136,8 @@ function fact(name: string, value: Html): Html {
 
 function links({ version, contract, guide, successor }: VersionOverview): Html | undefined {
   const rows = [
-    contract && html`<li><a href="${contract}">OpenAPI contract<span class="visually-hidden"> of ${version.name}</span></a></li>`,
+    contract &&
+      html`<li><a href="${contract}">OpenAPI contract<span class="visually-hidden"> of ${version.name}</span></a></li>`,
     guide && html`<li><a href="${guide}">Guide from ${version.name} to ${successor?.name}</a></li>`,
     version.info && html`<li><a href="${version.info}">About the end of ${version.name}</a></li>`,
   ].filter((row) => row instanceof Html);

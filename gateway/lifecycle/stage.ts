@@ -30,7 +30,7 @@ export function runningWaivers(version: Dated & Pick<Version, 'waivers'>, now: n
   return version.waivers.filter(({ until }) => now < until).sort((a, b) => a.until - b.until);
 }
 
-/** The stage that other gateways of a fleet see: `sunset` instead of `retired` while waived clients are still served. */
+/** As `stageOf`, but `sunset` instead of `retired` while waived clients are still served. */
 export function servedStage(version: Dated & Pick<Version, 'waivers'>, now: number): Stage {
   return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);
 }
