@@ -72,10 +72,10 @@ class FileWatch implements Watch {
   #path = '';
   readonly #folders = new Map<string, FSWatcher | undefined>();
   /** The digest of the content that was reported last. */
-  #reported: string | undefined;
+  #reportedDigest: string | undefined;
   /** `lastRead` at the time of that report. */
   #lastReadAtReport: string | undefined;
-  #poll: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   #nextCheckAt = Number.POSITIVE_INFINITY;
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -88,7 +88,7 @@ class FileWatch implements Watch {
   /** When the content with this signature was read. */
   #readAt: number | undefined;
   /** The digest of that content. */
-  #digest: string | undefined;
+  #readDigest: string | undefined;
   /** The earliest time of the next read; in the future only after a large file was read. */
   #mayReadAt = 0;
   /** When the file began to change, or was reported while it kept changing; undefined: it is at rest. */
@@ -103,8 +103,8 @@ class FileWatch implements Watch {
     this.#realPathOf = options.realPathOf ?? ((path) => path);
     this.#file = file;
     this.#onChange = onChange;
-    this.#reported = typeof lastRead === 'function' ? undefined : lastRead;
-    this.#lastRead = typeof lastRead === 'function' ? lastRead : () => this.#reported;
+    this.#reportedDigest = typeof lastRead === 'function' ? undefined : lastRead;
+    this.#lastRead = typeof lastRead === 'function' ? lastRead : () => this.#reportedDigest;
     this.#takesContent = takesContent;
     this.#restMs = restMs;
     this.#mostBytes = mostBytes;
@@ -112,7 +112,7 @@ class FileWatch implements Watch {
 
   begin(): void {
     this.#watchFolders();
-    this.#poll = setInterval(() => this.#checkIn(0), pollMs).unref();
+    this.#pollTimer = setInterval(() => this.#checkIn(0), pollMs).unref();
     // The file may have changed since it was read.
     this.#checkIn(0);
   }
@@ -120,7 +120,7 @@ class FileWatch implements Watch {
   close(): void {
     this.#isClosed = true;
     for (const watcher of this.#folders.values()) watcher?.close();
-    clearInterval(this.#poll);
+    clearInterval(this.#pollTimer);
     clearTimeout(this.#checkTimer);
   }
 
@@ -193,7 +193,7 @@ class FileWatch implements Watch {
       return;
     }
     // A content that was read may be new again, because `lastRead` may have changed without a change of the file.
-    if (this.#readAt !== undefined && !this.#isNew(this.#digest)) {
+    if (this.#readAt !== undefined && !this.#isNew(this.#readDigest)) {
       if (this.#readAt - this.#unchangedSince >= fileClockTickMs) return;
       if (restedMs < fileClockTickMs) return this.#checkIn(fileClockTickMs - restedMs);
     }
@@ -237,18 +237,18 @@ class FileWatch implements Watch {
     if (this.#isClosed) return;
     if (readAt !== undefined) {
       this.#readAt = readAt;
-      this.#digest = digest;
+      this.#readDigest = digest;
     }
     if (!this.#isNew(digest)) return;
     this.#lastReadAtReport = this.#lastRead();
-    this.#reported = digest;
+    this.#reportedDigest = digest;
     this.#onChange(content);
   }
 
   /** False for the content that the caller read last, and for a reported content that the caller has not read yet. */
   #isNew(digest: string | undefined): boolean {
     const lastRead = this.#lastRead();
-    return digest !== lastRead && !(digest === this.#reported && lastRead === this.#lastReadAtReport);
+    return digest !== lastRead && !(digest === this.#reportedDigest && lastRead === this.#lastReadAtReport);
   }
 }
 
