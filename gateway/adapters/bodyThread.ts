@@ -65,7 +65,7 @@ export class BodyAdapter {
   }
 }
 
-/** A message to the thread. `settings`: sent with the first job of an adapter. */
+/** A message to the thread. `settings`: sent with a job whose adapter the thread does not have. */
 export interface BodyRequest {
   /** The number of the job. The reply has the same number. */
   readonly number: number;
@@ -75,6 +75,18 @@ export interface BodyRequest {
 }
 
 export type BodyReply = { readonly number: number } & ({ readonly bytes: Uint8Array } | { readonly fault: BodyFault });
+
+const maxAdapters = 16;
+
+/**
+ * A reload that changes an adapter adds one. The thread and its owner add adapters in the same order and drop the same
+ * ones, so the owner knows which adapters the thread has.
+ * @param adapters the keys are hashes of adapters; the latest is last
+ */
+export function dropOldestAdapter(adapters: Map<string, unknown> | Set<string>): void {
+  const [oldest] = adapters.keys();
+  if (adapters.size > maxAdapters && oldest !== undefined) adapters.delete(oldest);
+}
 
 // The size of a body is limited, so a job takes milliseconds. A thread that takes this long hangs, for example in a regular
 // expression, and is ended.
@@ -104,6 +116,7 @@ export class BodyThread {
     const copy = new Uint8Array(bufferOf(bytes));
     const isNew = !this.#knownHashes.has(hash);
     this.#knownHashes.add(hash);
+    dropOldestAdapter(this.#knownHashes);
     const request: BodyRequest = {
       number: this.#lastJobNumber,
       hash,

@@ -1,11 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { bufferOf, isBody } from './adaptedBody.ts';
-import { BodyAdapter, type BodyReply, type BodyRequest } from './bodyThread.ts';
+import { BodyAdapter, type BodyReply, type BodyRequest, dropOldestAdapter } from './bodyThread.ts';
 import { CompiledAdapter } from './compiledAdapter.ts';
 
-/** Key: the hash of an adapter. The latest is last. A reload that changes an adapter adds an entry. */
+/** Key: the hash of an adapter. */
 const adapters = new Map<string, BodyAdapter>();
-const maxAdapters = 16;
 
 parentPort?.on('message', answer);
 
@@ -17,8 +16,7 @@ function answer(request: BodyRequest): void {
 function replyTo({ number, hash, settings, job }: BodyRequest): BodyReply {
   if (settings) {
     adapters.set(hash, new BodyAdapter(new CompiledAdapter({ settings, hash, templates: [] })));
-    const [oldest] = adapters.keys();
-    if (adapters.size > maxAdapters && oldest !== undefined) adapters.delete(oldest);
+    dropOldestAdapter(adapters);
   }
   const adapter = adapters.get(hash);
   if (!adapter) return { number, fault: { pointer: '', cause: 'the thread no longer has the adapter' } };

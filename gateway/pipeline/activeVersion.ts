@@ -32,11 +32,18 @@ export function activate(
 ): ActiveSnapshot {
   const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
+  const usesByBackend = new Map<string, VersionUse[]>();
   for (const version of snapshot.byMajor) {
     const { name } = version;
+    const backend = adapterSource(version, snapshot)?.name ?? name;
     const use = uses.get(name) ?? new VersionUse();
     uses.set(name, use);
-    const pool = pools.get(adapterSource(version, snapshot)?.name ?? name) ?? new Pool([], version.balance);
+    const sharingTargets = usesByBackend.get(backend) ?? [];
+    sharingTargets.push(use);
+    usesByBackend.set(backend, sharingTargets);
+    use.sharingTargets = sharingTargets;
+    use.maxInFlight = version.limits.inFlight;
+    const pool = pools.get(backend) ?? new Pool([], version.balance);
     versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
   }
   return { snapshot, identification, versions, latest: undefined };

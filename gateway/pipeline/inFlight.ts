@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { AdapterUse } from '../adapters/versionAdapter.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { Waivers } from '../restrictions/restriction.ts';
@@ -72,6 +73,10 @@ export class InFlightList {
 export class VersionUse {
   readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
+  /** The uses of all versions with the same targets, this one included. An adapted version has the targets of its source. */
+  sharingTargets: readonly VersionUse[] = [this];
+  /** `limits.in_flight` */
+  maxInFlight = Number.POSITIVE_INFINITY;
   /** Undefined until an adapter serves a request of the version. */
   adapter: AdapterUse | undefined;
   #lastInFlight: number | undefined;
@@ -97,11 +102,16 @@ export class VersionUse {
     this.inFlight.add(exchange);
   }
 
-  /** Frees a place for the queue. Safe to call twice. `now`: epoch ms. */
+  /** Frees a place for a queued request. Safe to call twice. `now`: epoch ms. */
   leave(exchange: InFlight, now: number): void {
     if (!this.inFlight.delete(exchange)) return;
     this.#lastInFlight = now;
-    this.queue.admitNext();
+    let next: VersionUse | undefined;
+    for (const use of this.sharingTargets) {
+      if (use.queue.length === 0 || use.inFlightCount >= use.maxInFlight) continue;
+      if (next === undefined || use.queue.waitingSince < next.queue.waitingSince) next = use;
+    }
+    next?.queue.admitNext();
   }
 }
 
@@ -121,6 +131,11 @@ class AdmissionQueue {
     return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, maxWaitMs, onDecision) : undefined;
   }
 
+  /** When its oldest request began to wait, in ms of `performance.now()`. */
+  get waitingSince(): number {
+    return this.#requests[0]?.since ?? Number.POSITIVE_INFINITY;
+  }
+
   admitNext(): void {
     this.#requests[0]?.admit();
   }
@@ -128,6 +143,7 @@ class AdmissionQueue {
 
 class QueuedRequest implements Timed {
   deadline: number;
+  readonly since = performance.now();
   readonly #queue: QueuedRequest[];
   readonly #onDecision: (admitted: boolean) => void;
 

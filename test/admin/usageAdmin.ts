@@ -21,8 +21,9 @@ export async function get(
   path: string,
   usage: UsageQueries = ledgerWith(rows, now - 100 * day).queries,
   retire?: object,
+  listed: Readonly<Record<string, unknown>> = routes,
 ) {
-  const admin = await startAdmin(routes, usage, now, retire);
+  const admin = await startAdmin(listed, usage, now, retire);
   const response = await fetch(`http://${admin}${path}`);
   const text = await response.text();
   const type = response.headers.get('content-type');

@@ -169,6 +169,12 @@ In use and never compared: GET /menu.
     expect(stdout).not.toContain('<script>');
   });
 
+  it.each(['text', 'markdown'])('counts the routes that it does not list, as %s', async (format) => {
+    const many = Array.from({ length: 201 }, (_one, index) => evidence(`/r${index}`)).flat();
+    const { stdout } = await shadow(['shadow', 'report', '/v1', '--format', format], many);
+    expect(stdout).toContain('\n\nand 1 more route\n');
+  });
+
   it('cannot be broken by the route of a request', async () => {
     const { stdout } = await shadow(['shadow', 'report', '/v1'], evidence('/\u001b[31m\u202e'));
     expect(stdout).toContain('\\x1b[31m\\u{202e}');

@@ -33,20 +33,20 @@ export async function startWire(
   return { backend, port, adminPort, client: await connectTo(port) };
 }
 
-/** The number of requests to `/v1` in the admission queue. */
-export async function waitingAt(adminPort: number): Promise<number | undefined> {
-  return (await statusOfV1(adminPort))?.waiting;
+/** The number of requests to a version in its admission queue. */
+export async function waitingAt(adminPort: number, version = 'v1'): Promise<number | undefined> {
+  return (await statusOf(version, adminPort))?.waiting;
 }
 
 /** How many requests of `/v1` are in flight. */
 export async function inFlightAt(adminPort: number): Promise<number | undefined> {
-  return (await statusOfV1(adminPort))?.in_flight;
+  return (await statusOf('v1', adminPort))?.in_flight;
 }
 
-async function statusOfV1(adminPort: number) {
+async function statusOf(name: string, adminPort: number) {
   const response = await fetch(`http://127.0.0.1:${adminPort}/api/status`);
   const { versions } = (await response.json()) as {
     versions: { version: string; waiting: number; in_flight: number }[];
   };
-  return versions.find(({ version }) => version === 'v1');
+  return versions.find(({ version }) => version === name);
 }

@@ -239,7 +239,8 @@ function successorName(name: string, snapshot: Snapshot, now: number): string | 
   if (name === '') return undefined;
   const version = snapshot.versions.get(name);
   if (version) return successorOf(version, snapshot, now)?.name;
-  return snapshot.byMajor.find(({ major, retired }) => major > Number(name.slice(1)) && !retired)?.name;
+  const major = Number(name.slice(1));
+  return snapshot.byMajor.find((one) => one.major > major && stageOf(one, now) !== 'retired')?.name;
 }
 
 function noNamesFile({ client, name }: ClientNaming): AnswerProblem {

@@ -117,11 +117,10 @@ function isFleet(answer: unknown): answer is FleetJson {
 }
 
 async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
-  const answer = await adminClient(adminTargetOf(options, io)).post('/api/fleet/forget', {
-    name,
-    reason: options.reason,
-  });
-  return { forgotten: Number(answer['forgotten']) };
+  const target = adminTargetOf(options, io);
+  const { forgotten } = await adminClient(target).post('/api/fleet/forget', { name, reason: options.reason });
+  if (typeof forgotten !== 'number') throw notAGateway(target.name);
+  return { forgotten };
 }
 
 /** The code for PostgreSQL is loaded only here. @throws UsageError */

@@ -20,8 +20,8 @@ export function shadowAsText(report: DifferenceReport, paint: Paint, width = Num
     if (rows.length > 0) lines.push(...table(rows, width));
     lines.push(...remarks(route).map((line) => `  ${printable(line)}`));
   }
-  if (report.route_count > report.routes.length)
-    lines.push('', `and ${grouped(report.route_count - report.routes.length)} more routes`);
+  const hiddenRoutes = report.route_count - report.routes.length;
+  if (hiddenRoutes > 0) lines.push('', `and ${plural(hiddenRoutes, 'more route')}`);
   const notComparedLine = notCompared(report);
   if (notComparedLine !== undefined) lines.push('', printable(notComparedLine));
   return `${lines.join('\n')}\n`;
@@ -62,6 +62,8 @@ export function shadowAsMarkdown(report: DifferenceReport): string {
     const notes = remarks(route);
     if (notes.length > 0) lines.push('', ...notes.map((line) => `- ${escaped(line)}`));
   }
+  const hiddenRoutes = report.route_count - report.routes.length;
+  if (hiddenRoutes > 0) lines.push('', `and ${plural(hiddenRoutes, 'more route')}`);
   const notComparedLine = notCompared(report);
   if (notComparedLine !== undefined) lines.push('', escaped(notComparedLine));
   return `${lines.join('\n')}\n`;

@@ -150,6 +150,15 @@ describe('/api/usage', () => {
     expect([status, json().rows]).toEqual([200, expected]);
   });
 
+  it('names no retired version as the successor of a removed one', async () => {
+    const listed = {
+      '/v1': { upstream: 'http://127.0.0.1:1', deprecation: '2026-01-01', sunset: '2026-11-01', after_sunset: 'gone' },
+      '/v2': 'http://127.0.0.1:1',
+    };
+    const { json } = await get('/api/usage?by=migration&since=50d&version=v0', undefined, undefined, listed);
+    expect(json().rows[0]?.successor).toBe('v2');
+  });
+
   it('has the days of the 50 clients with the most requests only', async () => {
     const many = Array.from({ length: 51 }, (_one, index) =>
       row('v1', `c${index}`, now - hour, { requests: 99 - index }),

@@ -26,9 +26,9 @@ describe('without a fleet', () => {
     );
   });
 
-  it('another server is not taken for a gateway', async () => {
+  it.each([[['fleet']], [['fleet', 'forget', 'gw-1', '--reason', 'x']]])('%j needs a gateway', async (args) => {
     const admin = await startFakeAdmin((_req, res) => res.end('{"gateways": [1]}'));
-    expect(await runIn('.', ['fleet', '--admin', admin])).toMatchObject({
+    expect(await runIn('.', [...args, '--admin', admin])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is not the admin listener of a version-gateway'),
     });

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { BodyThread } from '../../gateway/adapters/bodyThread.ts';
+import type { AdapterSettings } from '../../gateway/config/adapterSettings.ts';
+
+const route = { method: 'GET', path: '/drinks' };
+const settings: AdapterSettings = {
+  from: 'v2',
+  mode: 'serve',
+  body: 1e6,
+  pairs: 1,
+  prepared: undefined,
+  routes: [
+    {
+      ...route,
+      to: route,
+      request: { path: [], query: [], body: [] },
+      responses: new Map([['200', [{ kind: 'rename', at: ['title'], to: ['name'], place: [] }]]]),
+    },
+  ],
+};
+
+it('adapts for more adapters than the thread keeps', async () => {
+  const thread = new BodyThread();
+  const job = { route: 'GET /drinks', status: 200, contentType: 'application/json', coding: '' };
+  const adapt = async (hash: string) =>
+    String(await thread.run(settings, hash, { ...job, bytes: Buffer.from('{"title":"Mojito"}') }));
+  const hashes = Array.from({ length: 40 }, (_, number) => `hash ${number}`);
+  for (const hash of [...hashes, ...hashes]) expect(await adapt(hash)).toBe('{"name":"Mojito"}');
+});
