@@ -46,7 +46,7 @@ export const fleet = section({
   members: membersUrl
     .optional()
     .describe(
-      'A URL `dns://NAME:PORT`. NAME is a DNS name with the addresses of all gateways that should run, and PORT is their admin port. A silent gateway counts as gone if the name does not resolve to its address.',
+      'A URL `dns://NAME:PORT`. NAME is a DNS name with the addresses of all gateways that should run, and PORT is their admin port. A silent gateway counts as gone if the name does not resolve to its address, and no connection to this address and port is accepted.',
     ),
   spool: size
     .prefault('512MiB')
