@@ -98,7 +98,7 @@ async function waitingRows({ adminPort }: BenchGateway): Promise<number> {
   return Number(/^version_gateway_fleet_spooled_rows (\d+)/m.exec(metrics)?.[1]);
 }
 
-/** Waits until the outbox of the gateway is empty. The gateway writes new counts every 5 s. */
+/** Waits until the outbox of the gateway is empty. */
 async function waitUntilSent(gateway: BenchGateway): Promise<void> {
   while ((await waitingRows(gateway)) !== 0) await sleep(50);
 }

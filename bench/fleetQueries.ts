@@ -36,7 +36,7 @@ try {
   }
   const start = performance.now();
   // Each call sorts only some of the partitions.
-  for (let hour = 0; hour < 10; hour++)
+  for (let count = 0; count < 10; count++)
     await maintainStore(postgres, now, { store, retention: 400 * dayMs, maxClients: 10_000, maxRoutes: 1_000 });
   console.log(`maintained in ${((performance.now() - start) / 1000).toFixed(0)} s`);
   await measure('After the maintenance');
@@ -68,16 +68,18 @@ async function fill(store: Postgres): Promise<void> {
       WHERE random() + 0 * (version + day + nth) < CASE WHEN client < ${clients * 0.05} THEN 1 WHEN client < ${clients * 0.2} THEN 0.3 ELSE 0.03 END`);
     for (const { name, length, keys, counts } of sumTables) {
       const subject = name.slice(0, name.indexOf('_'));
-      const items = subject === 'pair' ? ['client', 'route'] : [subject === 'version' ? '0' : subject];
-      const perSpan = lengths[length] / hourMs;
-      const group = ['version', `hour / ${perSpan}`, ...items.filter((item) => item !== '0')].join(', ');
-      const offset = `(hour % ${perSpan})::bigint * ${hourMs}`;
+      const itemColumns = subject === 'pair' ? ['client', 'route'] : subject === 'version' ? [] : [subject];
+      // The tables of versions have only the item 0.
+      const items = subject === 'version' ? ['0'] : itemColumns;
+      const hoursPerSpan = lengths[length] / hourMs;
+      const group = ['version', `hour / ${hoursPerSpan}`, ...itemColumns].join(', ');
+      const offset = `(hour % ${hoursPerSpan})::bigint * ${hourMs}`;
       const sums = counts.map((count) =>
         count === 'requests' || count === 'served' ? 'SUM(requests)' : 'SUM(requests / 50)',
       );
       const recent = length === 'hour' && subject !== 'version' ? `WHERE hour >= ${(today - 8) * 24}` : '';
       await sql.query(`INSERT INTO ${name} (version, span, ${keys.join(', ')}, ${counts.join(', ')}, first, last)
-        SELECT version, hour / ${perSpan}, ${items.join(', ')}, ${sums.join(', ')}, MIN(${offset}) + 1000, MAX(${offset}) + 3000000
+        SELECT version, hour / ${hoursPerSpan}, ${items.join(', ')}, ${sums.join(', ')}, MIN(${offset}) + 1000, MAX(${offset}) + 3000000
         FROM events ${recent} GROUP BY ${group} ORDER BY 2, MIN(hour), 1, 3`);
     }
     const times = `MIN(hour) * ${hourMs}::bigint + 1000, MAX(hour) * ${hourMs}::bigint + 3000000`;
@@ -98,11 +100,11 @@ async function fill(store: Postgres): Promise<void> {
 
 async function measure(title: string): Promise<void> {
   const reader = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
-  const [client] = await postgres.query<{ rows: number; size: number }>(
+  const [stored] = await postgres.query<{ rows: number; size: number }>(
     `SELECT (SELECT COUNT(*) FROM ${schemaName}.client_day) AS rows, pg_database_size(current_database()) AS size`,
   );
   console.log(
-    `${title}: ${days} days, ${versions} versions × ${clients} clients: ${client?.rows} rows by client and day, ${(Number(client?.size) / 2 ** 20).toFixed(0)} MiB in all`,
+    `${title}: ${days} days, ${versions} versions × ${clients} clients: ${stored?.rows} rows by client and day, ${(Number(stored?.size) / 2 ** 20).toFixed(0)} MiB in all`,
   );
   const upstream = 'http://127.0.0.1:1';
   const routesOf = Object.fromEntries(Array.from({ length: versions }, (_one, n) => [`/v${n + 1}`, upstream]));

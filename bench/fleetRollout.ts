@@ -100,13 +100,13 @@ async function applyChange(gateway: BenchGateway, change: number, backend: numbe
 function cpuUsage(gateways: readonly BenchGateway[]) {
   const ofGateways = Object.fromEntries(gateways.map(({ name, pid }) => [name, cpuSeconds(pid)]));
   const cpu = { ...ofGateways, PostgreSQL: cpuSeconds(postgres.pid) };
-  const ofChildren = cpuSeconds(process.pid);
+  const ofBenchmark = cpuSeconds(process.pid);
   const machineMs = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-  const ofLoad = ofChildren - Object.values(cpu).reduce((sum, one) => sum + one, 0);
+  const ofLoad = ofBenchmark - Object.values(cpu).reduce((sum, one) => sum + one, 0);
   const all: Readonly<Record<string, number>> = {
     ...cpu,
     'wrk and nginx': ofLoad,
-    'other programs': machineMs / 1000 - ofChildren,
+    'other programs': machineMs / 1000 - ofBenchmark,
   };
   return { at: performance.now(), cpu: all };
 }

@@ -32,10 +32,10 @@ function isActive(client: number): boolean {
 }
 
 function* rowsOfDay(version: number, day: number): Generator<UsageRow> {
-  const hours = today - day < 9 ? 6 : 1;
+  const rowsPerClient = today - day < 9 ? 6 : 1;
   for (let client = 0; client < clients; client++) {
     if (!isActive(client)) continue;
-    for (let nth = 0; nth < hours; nth++) {
+    for (let nth = 0; nth < rowsPerClient; nth++) {
       const hour = day * dayMs + Math.floor(random() * 24) * hourMs;
       const requests = 1 + Math.floor(random() ** 4 * 5_000);
       yield {

@@ -3,7 +3,7 @@
 // down, and to one that does not answer for 30 s. RATE requests per second (default 1,000) use the same connections for SECONDS
 // (default 150). Every 50 ms another version is called, in random order, so that other work slows all alike. Prints the latencies, the
 // CPU time per request of the serving thread, and their ratios to the first version, each with its 95 % confidence interval. The
-// second version without a shadow shows how exact the ratios are: without disturbance, its own are 1.
+// second version without a shadow shows how exact the ratios are: without disturbance, its ratios are 1.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,7 +71,7 @@ interface SliceFigures {
   readonly cpu: number;
 }
 
-/** Calls one version for one slice. A latency counts from the time at which the request is due. */
+/** Calls one version for one slice. A latency includes the time for which a request waits for a connection. */
 async function measureSlice(version: number): Promise<SliceFigures> {
   const latencies: number[] = [];
   const pending = new Set<Promise<void>>();
@@ -144,7 +144,8 @@ for (const [figure, valuesOf] of Object.entries(figures)) {
   };
   const values = valuesOf(rounds);
   const ratios = ratiosOf(rounds);
-  // Bootstrap: as many rounds as were measured are drawn at random, with replacement. Their ratios show how much chance changes them.
+  // Bootstrap: as many rounds as were measured are drawn at random, with replacement, 200 times. The differences between these 200
+  // results show how much chance changes the ratios.
   const resampled = Array.from({ length: 200 }, () =>
     ratiosOf(rounds.map(() => rounds[Math.floor(Math.random() * rounds.length)] ?? [])),
   );

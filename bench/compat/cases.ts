@@ -6,7 +6,7 @@ import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
 import { levelOf } from '../../gateway/compat/rules/rules.ts';
 
 // Runs the contract check on pairs of contracts and compares each result with the expected one. The file manifest.json of a folder
-// lists the pairs. Prints a score for each tier of the list.
+// lists the pairs. Prints a score for each group of pairs with the same `tier`.
 
 interface Case {
   readonly id: string;

@@ -61,14 +61,14 @@ const variants: readonly [Variant, ...Variant[]] = [
 ];
 
 const known = [...clients, ...otherClients(knownClients - clients.length)].map((client) => `x-client-id:${client}`);
-const freezes = frozen.snapshot.byMajor.flatMap(({ name, freeze }) => (freeze ? [freezeKey(name, freeze)] : []));
-const windows = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
+const freezeKeys = frozen.snapshot.byMajor.flatMap(({ name, freeze }) => (freeze ? [freezeKey(name, freeze)] : []));
+const brownoutKeys = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
   brownouts.map((window) => brownoutKey(name, window)),
 );
 await alternate(variants, folder, {
   known: {
     naming: namingOf(base.snapshot.usage.identify, ''),
-    lines: new Map(freezes.map((key) => [key, known.join('\n')])),
+    lines: new Map(freezeKeys.map((key) => [key, known.join('\n')])),
   },
-  brownouts: new Set(windows),
+  brownouts: new Set(brownoutKeys),
 });

@@ -6,7 +6,6 @@ import type { ProxyDefinition } from './definition.ts';
 
 const quoted = (format: string): string => `'${format}'`;
 
-/** HAProxy writes logs to its standard output or to a log server, not to files. */
 const jsonLine =
   '{"time":"%[date,utime(%Y-%m-%dT%H:%M:%S)]","client":"%ci","method":"%HM","target":"%HU","status":%ST,"bytes":%B,"ms":%Ta,"backend":"%s"}';
 
@@ -39,6 +38,7 @@ backend v1
   server one 127.0.0.1:${backendPort}
 `,
     );
+    // HAProxy cannot write logs to a file. Its standard output is redirected to the file.
     return { program: 'haproxy', args: ['-db', '-f', file], ...(accessLog && { output: accessLog }) };
   },
 };

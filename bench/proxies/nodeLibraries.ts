@@ -16,7 +16,7 @@ export async function buildNodeLibraries(): Promise<ProxyDefinition> {
   const build = await rolldown({ input: source, platform: 'node', treeshake });
   await build.write({ file, format: 'esm', comments: { jsdoc: false } });
   return {
-    name: 'Node with its libraries',
+    name: 'Node with the libraries of the gateway',
     version: `Node ${process.version}`,
     command: ({ port, backendPort }) => {
       const routes = join(folder, 'routes.yaml');

@@ -48,7 +48,7 @@ function serveClient(client: Socket): void {
   client.on('data', (chunk: Buffer) => {
     const socket = idle.pop() ?? open();
     waiting.set(socket, client);
-    // `GET /v1/x` becomes `GET /x`: the bytes before the prefix move to its end.
+    // `GET /v1/x` becomes `GET /x`: the bytes before the prefix move to the right, over the prefix.
     const prefixStart = chunk.indexOf(prefix);
     chunk.copyWithin(prefix.length, 0, prefixStart);
     socket.write(chunk.subarray(prefix.length));

@@ -96,13 +96,19 @@ function limitText({ atMost, times }: Target, table: Table): string {
   return times === undefined ? formatted(atMost, table) : `${atMost.toFixed(2)} × ${times}`;
 }
 
-function outcome({ atMost, times }: Target, table: Table): string {
-  const value = median(gatewayRow(table)?.samples ?? []);
-  const most = times === undefined ? atMost : atMost * (medianOf(table, times) ?? Number.NaN);
-  if (Number.isNaN(value) || Number.isNaN(most)) return 'not known';
+function outcome(target: Target, table: Table): string {
+  const { atMost, times } = target;
+  const value = reachedValue(target, table);
+  if (Number.isNaN(value)) return 'not known';
   // Compares what the table shows, which is rounded.
   const digits = times === undefined ? table.digits : 2;
-  return Number(((value / most) * atMost).toFixed(digits)) <= atMost ? 'met' : '**not met**';
+  return Number(value.toFixed(digits)) <= atMost ? 'met' : '**not met**';
+}
+
+/** The median of the gateway, or its ratio to the row `times`. NaN: a row is missing. */
+function reachedValue({ times }: Target, table: Table): number {
+  const divisor = times === undefined ? 1 : (medianOf(table, times) ?? Number.NaN);
+  return median(gatewayRow(table)?.samples ?? []) / divisor;
 }
 
 /** A table of all targets. */
@@ -123,11 +129,10 @@ function targetSummary({ sections }: Results): string {
   return `## Targets of version-gateway\n\n${markdownTable(['question', 'figure', 'reached', 'target', 'met?'], lines)}`;
 }
 
-function reachedText({ times }: Target, table: Table): string {
-  const value = median(gatewayRow(table)?.samples ?? []);
-  const compared = times === undefined ? 1 : (medianOf(table, times) ?? Number.NaN);
-  if (Number.isNaN(value / compared)) return '';
-  return times === undefined ? formatted(value, table) : (value / compared).toFixed(2);
+function reachedText(target: Target, table: Table): string {
+  const value = reachedValue(target, table);
+  if (Number.isNaN(value)) return '';
+  return target.times === undefined ? formatted(value, table) : value.toFixed(2);
 }
 
 function gatewayRow({ rows }: Table): Row | undefined {

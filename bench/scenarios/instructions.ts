@@ -13,8 +13,8 @@ import { type RunningProxy, selectProxies, startProxies } from '../support/runni
 import { connections, path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-// After the warm-up, V8 has compiled the functions of a request to their final form. The loads are numbers of requests and not
-// seconds, because a proxy is many times slower under callgrind.
+// After the warm-up, V8 has compiled the functions of a request to their final form. A load has a fixed number of requests instead
+// of a fixed duration, because a proxy is many times slower under callgrind.
 const warmUpRequests = 60_000;
 const countedRequests = 5_000;
 const outputName = 'callgrind.out';
@@ -26,7 +26,7 @@ export const instructions: Scenario = {
   needs: ['valgrind', 'h2load'],
   async run(options) {
     const text =
-      'The workload of the first question. callgrind counts the instructions of the proxy itself, without those of the kernel. A round in which V8 compiles functions again has many more.';
+      'The workload of the first question. callgrind counts the instructions of the proxy itself, without those of the kernel. A round in which V8 compiles functions again has many more instructions.';
     const folderByProxy = new Map<string, string>();
     const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((proxy) =>
       underCallgrind(proxy, folderByProxy),
@@ -74,7 +74,7 @@ async function controlCallgrind(action: string, { child }: RunningProxy): Promis
   await runToEnd({ program: 'callgrind_control', args: [action, String(child.pid)] }, 'load');
 }
 
-/** The instructions in the latest dump, `callgrind.out.3`. */
+/** The instructions in the latest dump, such as `callgrind.out.3`. */
 function countedInstructions(folder: string): number {
   const numbers = readdirSync(folder).map((name) => Number(name.slice(outputName.length + 1)));
   const dump = readFileSync(join(folder, `${outputName}.${Math.max(...numbers)}`), 'utf8');

@@ -17,7 +17,7 @@ const clientScript = fileURLToPath(new URL('../support/fixedRateClient.ts', impo
 const requestsPerSecond = 5000;
 /** The 99.9th percentile needs thousands of requests. */
 const minSeconds = 4;
-/** V8 compiles most of a proxy on Node in the first 30,000 requests, and on one core its threads delay the thread that serves. */
+/** V8 compiles most of a proxy on Node in the first 30,000 requests. On one core, the compiler threads delay the serving thread. */
 const warmUpSeconds = 10;
 
 interface Report {

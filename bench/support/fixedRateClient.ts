@@ -1,7 +1,7 @@
 /**
  * node fixedRateClient.ts URL RATE SECONDS [CLIENTS ROUTES]: sends RATE requests per second, whether or not earlier ones are
  * answered. The latency of a request counts from the time at which it is due. So a pause of the proxy delays all requests
- * that are due meanwhile. With a generator that waits for answers, it would delay only one request per connection. Every
+ * that are due meanwhile. With a generator that waits for answers, the pause would delay only one request per connection. Every
  * millisecond, one group of requests is due. With CLIENTS and ROUTES, the requests alternate between that many
  * clients and that many routes below the URL. The report then has the number of answers for each pair of client and route:
  * `answers[client + CLIENTS * route]`.
@@ -88,13 +88,15 @@ let startedAt = 0;
 let scheduled = 0;
 const total = Math.round(requestsPerMs * durationMs);
 
+const dueTimeOf = (index: number): number => startedAt + Math.ceil((index + 1) / requestsPerMs);
+
 function sendDue(): void {
   const now = performance.now();
   const dueMs = Math.floor(now - startedAt);
   const dueCount = Math.min(total, Math.floor(dueMs * requestsPerMs));
-  if (scheduled < dueCount) delays.push(now - (startedAt + Math.ceil((scheduled + 1) / requestsPerMs)));
+  if (scheduled < dueCount) delays.push(now - dueTimeOf(scheduled));
   for (; scheduled < dueCount; scheduled++) {
-    const dueAt = startedAt + Math.ceil((scheduled + 1) / requestsPerMs);
+    const dueAt = dueTimeOf(scheduled);
     // The connection that is idle for the longest time, so that the proxy closes none as unused.
     const connection = idle.shift();
     if (connection) connection.send(dueAt);

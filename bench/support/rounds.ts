@@ -9,7 +9,7 @@ export interface Samples<Figure extends string> {
   readonly notes: readonly string[];
 }
 
-interface Measured {
+interface ProxyToMeasure {
   readonly name: string;
   readonly required?: boolean | undefined;
 }
@@ -19,7 +19,7 @@ interface Measured {
  * all. If a proxy fails, the other proxies are still measured.
  * @throws the error of a required proxy.
  */
-export async function measureRounds<Proxy extends Measured, Figure extends string>(
+export async function measureRounds<Proxy extends ProxyToMeasure, Figure extends string>(
   proxies: readonly Proxy[],
   rounds: number,
   measure: (proxy: Proxy) => Promise<Readonly<Record<Figure, number>>>,

@@ -35,7 +35,7 @@ export async function measureVariants(
   }
 }
 
-/** Reads the file once it contains the requests until `time`: the probe adds them within 0.6 s and writes once a second. */
+/** Waits until the file contains the requests before `time`. The probe adds requests within 0.6 s, and writes the file once a second. */
 async function figuresAfter(time: number, file: string): Promise<VariantFigure[]> {
   while (statSync(file).mtimeMs < time + 600) await sleep(50);
   return JSON.parse(readFileSync(file, 'utf8')) as VariantFigure[];

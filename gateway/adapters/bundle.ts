@@ -67,8 +67,8 @@ export class Bundle {
   }
 
   /**
-   * `absent`: the names of fields that messages of this direction never have. They are marked in a schema that has `located` in its
-   * `allOf`, `anyOf` or `oneOf`.
+   * `absent`: the names of fields that messages of this direction never have. A schema that has `located` in its `allOf`, `anyOf`
+   * or `oneOf` marks these fields with `#absenceKeyword`.
    */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;

@@ -100,7 +100,7 @@ export function negotiationOf(
   });
   const unadaptable = changedStatuses.flatMap((status) => {
     const types = mediaTypesOf(others, status);
-    // The new `Accept` then asks for JSON, and not for types that only the other contract has.
+    // A new `Accept` asks for JSON, and not for types that only the other contract has.
     const asksForJson = replacesAccept && types.some(mayBeJson);
     const remaining = types.filter(
       (type) => !mayBeJson(type) && !(asksForJson && !mediaTypesOf(own, status).includes(type)),

@@ -106,7 +106,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const arrivals = await queries.arrivals(name, since, now, Math.max(dayMs, quiet));
   const newClients = arrivals.filter((one) => one.isNew);
   const returned = arrivals.filter((one) => !one.isNew);
-  // Their quiet period, counted from the last call, ended within the period of the digest.
+  // The clients whose quiet period, counted from their last call, ended within the period of the digest.
   const newlyGone = facts.gone.filter(({ last }) => last + quiet >= since);
   const changes = [
     requestsChange(name, requests, requestsBefore, query),

@@ -11,8 +11,8 @@ const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. Later, another gateway may send the event. */
 const claimMs = 60_000;
 /**
- * An instant in the queue that is further in the future than the longest pause plus this slack was recorded before the clock was set
- * back. The clocks of a fleet differ by less than the slack.
+ * If an instant in the queue is further in the future than the longest pause plus this slack, the clock was set back after the
+ * instant was recorded. The clocks of a fleet differ by less than the slack.
  */
 const clockSlackMs = 600_000;
 

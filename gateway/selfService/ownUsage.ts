@@ -8,9 +8,9 @@ const periodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
- * The JSON of `GET /versions/me`: the versions and routes that one client has called in the last 30 days. In the stage active, it
- * lists only routes whose end is announced, and leaves out a version without such routes. Undefined: no backend has ever accepted
- * the client. `now`: epoch ms.
+ * The JSON of `GET /versions/me`: the versions and routes that one client has called in the last 30 days. Of a version in the stage
+ * active, it lists only routes whose end is announced. A version without listed routes is left out. Undefined: no backend has ever
+ * accepted the client. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse'>,

@@ -1,4 +1,4 @@
-// Unused samples are saved up to this number.
+// At most this many unused samples are saved.
 const mostSavedUp = 8;
 // After this time, the samples of each entry are counted anew.
 const periodMs = 600_000;

@@ -4,7 +4,7 @@ import { typeOf } from './validation.ts';
 
 /**
  * What an observation is about:
- * - `pair`: the pair itself; detail is how far it was compared. A second one has the detail `more paths` if paths were left out
+ * - `pair`: the pair itself; detail is how far it was compared. A second observation has the detail `more paths` if paths were left out
  * - `status`, `media`: detail is the status or the media type
  * - `syntax`: the body is not JSON
  * - `value`: a field exists and is not null, a map has an entry that is not null, or a list has an item

@@ -12,7 +12,7 @@ export const unknownKeys: ConfigRule = ({ source, schema }) =>
   );
 
 /**
- * An unknown key is probably a misspelt known key. Returns the paths of these known keys, in the form of faults. The known keys are
+ * An unknown key is probably a misspelt known key. Returns the paths of these known keys, written as in faults. The known keys are
  * then not reported as missing.
  */
 export function intendedKeys({ tree }: Source, schema: SchemaNode): Set<string> {

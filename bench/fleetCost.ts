@@ -1,4 +1,4 @@
-// node bench/fleetShipping.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
+// node bench/fleetCost.ts [ROUNDS]: what a fleet costs, with 500 clients that call 20 routes. Three gateways, one of them in a
 // fleet, are loaded at the same time, in ROUNDS rounds (default 4; 0 skips this part). A profile then shows the time that the serving
 // thread spends in the code of the fleet. At the end, the counts of 1,000 requests per second are sent to PostgreSQL. Needs wrk.
 import { readdirSync, readFileSync } from 'node:fs';
@@ -152,7 +152,7 @@ async function measureStore(): Promise<void> {
   await ledger.close();
 }
 
-/** The counts of as many random requests. */
+/** The counts of random requests. `requests`: the number of these requests. */
 function batchOf(requests: number): UsageRow[] {
   const rows = new Map<string, UsageRow>();
   const now = Date.now();
