@@ -38,10 +38,10 @@ export function activate(
     const backend = adapterSource(version, snapshot)?.name ?? name;
     const use = uses.get(name) ?? new VersionUse();
     uses.set(name, use);
-    const sharingTargets = usesByBackend.get(backend) ?? [];
-    sharingTargets.push(use);
-    usesByBackend.set(backend, sharingTargets);
-    use.sharingTargets = sharingTargets;
+    const usesOfSameTargets = usesByBackend.get(backend) ?? [];
+    usesOfSameTargets.push(use);
+    usesByBackend.set(backend, usesOfSameTargets);
+    use.usesOfSameTargets = usesOfSameTargets;
     use.maxInFlight = version.limits.inFlight;
     const pool = pools.get(backend) ?? new Pool([], version.balance);
     versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));

@@ -74,7 +74,7 @@ export class VersionUse {
   readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
   /** The uses of all versions with the same targets, this one included. An adapted version has the targets of its source. */
-  sharingTargets: readonly VersionUse[] = [this];
+  usesOfSameTargets: readonly VersionUse[] = [this];
   /** `limits.in_flight` */
   maxInFlight = Number.POSITIVE_INFINITY;
   /** Undefined until an adapter serves a request of the version. */
@@ -107,7 +107,7 @@ export class VersionUse {
     if (!this.inFlight.delete(exchange)) return;
     this.#lastInFlight = now;
     let next: VersionUse | undefined;
-    for (const use of this.sharingTargets) {
+    for (const use of this.usesOfSameTargets) {
       if (use.queue.length === 0 || use.inFlightCount >= use.maxInFlight) continue;
       if (next === undefined || use.queue.waitingSince < next.queue.waitingSince) next = use;
     }
@@ -131,9 +131,9 @@ class AdmissionQueue {
     return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, maxWaitMs, onDecision) : undefined;
   }
 
-  /** When its oldest request began to wait, in ms of `performance.now()`. */
+  /** When the oldest request began to wait, in ms of `performance.now()`. Infinite if none waits. */
   get waitingSince(): number {
-    return this.#requests[0]?.since ?? Number.POSITIVE_INFINITY;
+    return this.#requests[0]?.waitingSince ?? Number.POSITIVE_INFINITY;
   }
 
   admitNext(): void {
@@ -143,7 +143,7 @@ class AdmissionQueue {
 
 class QueuedRequest implements Timed {
   deadline: number;
-  readonly since = performance.now();
+  readonly waitingSince = performance.now();
   readonly #queue: QueuedRequest[];
   readonly #onDecision: (admitted: boolean) => void;
 
