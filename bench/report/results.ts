@@ -150,6 +150,6 @@ function formatted(value: number, { digits }: Table): string {
 
 function markdownTable(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const rule = titles.map((title) => (/median|lowest|reached|^×/.test(title) ? '---:' : '---'));
+  const rule = titles.map((title, column) => (column > 0 && /median|lowest|reached|^×/.test(title) ? '---:' : '---'));
   return [titles, rule, ...rows].map(line).join('\n');
 }

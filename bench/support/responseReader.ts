@@ -21,16 +21,18 @@ export class ResponseReader {
       bodyBytes = earlierLength + chunk.length - (headEnd + 4);
     }
     this.#missingBytes -= bodyBytes;
-    if (this.#missingBytes > 0 && !this.#endsWithLastChunk(chunk)) return false;
+    const body = chunk.subarray(chunk.length - bodyBytes);
+    if (this.#missingBytes > 0 && !this.#endsWithLastChunk(body)) return false;
     this.#head = '';
+    this.#tail = '';
     this.#missingBytes = undefined;
     return true;
   }
 
   /** Without a Content-Length the body is chunked. Its last chunk may be split over two reads. */
-  #endsWithLastChunk(chunk: Buffer): boolean {
+  #endsWithLastChunk(body: Buffer): boolean {
     if (this.#missingBytes !== Number.POSITIVE_INFINITY) return false;
-    this.#tail = (this.#tail + chunk.subarray(-5).toString('latin1')).slice(-5);
+    this.#tail = (this.#tail + body.subarray(-5).toString('latin1')).slice(-5);
     return this.#tail === '0\r\n\r\n';
   }
 }
