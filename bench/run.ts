@@ -13,7 +13,7 @@ if (options) await run(options);
 else process.stdout.write(help);
 
 async function run(options: Options): Promise<void> {
-  const isDefault = ({ runs }: Scenario) => runs === 'quick' || (runs === 'full' && !options.quick);
+  const isDefault = ({ runs }: Scenario) => runs === 'always' || (runs === 'unless quick' && !options.quick);
   const selected = scenarios.filter((one) => options.scenarios?.includes(one.name) ?? isDefault(one));
   const sections: Section[] = [];
   for (const scenario of selected) {

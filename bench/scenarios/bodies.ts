@@ -26,7 +26,7 @@ const directions = [
 export const bodies: Scenario = {
   name: 'bodies',
   title: 'What does a large body cost?',
-  runs: 'quick',
+  runs: 'always',
   async run(options) {
     const proxies = selectProxies([haproxy, gateway, nginx, caddy, httpProxyMiddleware], options.only);
     const started = await startProxies(proxies, await startBodiesBackend(), async (port) => {

@@ -21,7 +21,7 @@ const settleMs = 500;
 export const idleConnections: Scenario = {
   name: 'connections',
   title: 'How much memory does an idle connection need?',
-  runs: 'full',
+  runs: 'unless quick',
   async run(options) {
     const backend = await startJsonBackend();
     const { installed, notes } = onlyInstalled(selectProxies([...standaloneProxies, nodeRelay], options.only));

@@ -23,7 +23,7 @@ type Protocol = Parameters<typeof runH2load>[1];
 export const http2: Scenario = {
   name: 'h2',
   title: 'What does a request cost over HTTP/2?',
-  runs: 'full',
+  runs: 'unless quick',
   needs: ['h2load', 'openssl'],
   async run(options) {
     const args = (seconds: number) => ['-D', `${seconds}`, '-c', '16', '-m', '10'];
@@ -46,7 +46,7 @@ export const http2: Scenario = {
 export const handshakes: Scenario = {
   name: 'handshakes',
   title: 'What does a TLS handshake cost?',
-  runs: 'full',
+  runs: 'unless quick',
   needs: ['h2load', 'openssl'],
   async run(options) {
     const args = (seconds: number) => {

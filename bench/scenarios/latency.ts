@@ -32,7 +32,7 @@ interface Report {
 export const latency: Scenario = {
   name: 'latency',
   title: `How long does a request take at ${requestsPerSecond.toLocaleString('en')} requests per second?`,
-  runs: 'quick',
+  runs: 'always',
   async run(options) {
     const proxySet = await startProxies(
       selectProxies([haproxy, gateway, nginx, nodeRelay], options.only),

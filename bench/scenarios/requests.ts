@@ -28,7 +28,7 @@ const onConnections = `on ${connections} keep-alive connections`;
 export const smallJson: Scenario = {
   name: 'small-json',
   title: 'What does a small request cost?',
-  runs: 'quick',
+  runs: 'always',
   async run(options) {
     const targets = [
       ...timesHaproxy(1.3),
@@ -45,7 +45,7 @@ export const smallJson: Scenario = {
 export const varied: Scenario = {
   name: 'varied',
   title: 'What does a request cost if requests differ?',
-  runs: 'full',
+  runs: 'unless quick',
   needs: ['wrk'],
   async run(options) {
     const load = { mix: { clients, routes: 20 } };
@@ -59,7 +59,7 @@ export const varied: Scenario = {
 export const accessLog: Scenario = {
   name: 'access-log',
   title: 'What does a request cost with an access log?',
-  runs: 'full',
+  runs: 'unless quick',
   async run(options) {
     return {
       text: 'The workload of the first question, and every proxy writes a line of JSON per request to a file. HAProxy cannot open log files itself, so it writes the line to its standard output, which is redirected to the file.',
@@ -71,7 +71,7 @@ export const accessLog: Scenario = {
 export const post: Scenario = {
   name: 'post',
   title: 'What does a small POST cost?',
-  runs: 'full',
+  runs: 'unless quick',
   async run(options) {
     return {
       text: `POST of 1 KiB ${onConnections}; the response has 256 bytes.`,
@@ -83,7 +83,7 @@ export const post: Scenario = {
 export const tls: Scenario = {
   name: 'tls',
   title: 'What does a request cost over TLS?',
-  runs: 'full',
+  runs: 'unless quick',
   needs: ['openssl'],
   async run(options) {
     return {

@@ -14,7 +14,7 @@ const newest = 'v5000';
 export const routes: Scenario = {
   name: 'routes',
   title: 'Does the number of versions matter?',
-  runs: 'full',
+  runs: 'unless quick',
   async run(options) {
     const target = `/v1${path}`;
     const proxies = selectProxies([haproxy, ...[2, 1000].map(withVersions)], options.only);

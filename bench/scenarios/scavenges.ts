@@ -18,7 +18,7 @@ const minSeconds = 5;
 export const scavenges: Scenario = {
   name: 'scavenges',
   title: 'How much time does garbage collection take?',
-  runs: 'full',
+  runs: 'unless quick',
   async run({ rounds, seconds, quick }) {
     const backendPort = await startJsonBackend();
     const starts = Math.max(minStarts, rounds);

@@ -4,9 +4,10 @@ import type { Section } from '../report/results.ts';
 /** A question that the benchmark answers, in a section of its own. */
 export interface Scenario {
   readonly name: string;
+  /** A question. In the texts, "the first question" is that of the scenario small-json. */
   readonly title: string;
-  /** Without `--scenarios`: `quick` runs always, `full` runs without `--quick`, and `only if named` never runs. */
-  readonly runs: 'quick' | 'full' | 'only if named';
+  /** When the scenario runs without `--scenarios`. `unless quick`: not with `--quick`. `only if named`: never. */
+  readonly runs: 'always' | 'unless quick' | 'only if named';
   /** Programs that must be installed. */
   readonly needs?: readonly string[];
   run(options: Options): Promise<Pick<Section, 'text' | 'tables' | 'notes'>>;

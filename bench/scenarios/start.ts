@@ -33,7 +33,7 @@ interface Sample {
 export const start: Scenario = {
   name: 'start',
   title: 'How long does a start take, and how much memory does a proxy need at rest?',
-  runs: 'full',
+  runs: 'unless quick',
   async run(options) {
     const backendPort = await startJsonBackend();
     await runToEnd({ program: process.execPath, args: [buildScript] }, 'any');

@@ -18,7 +18,7 @@ const seconds = 1;
 export const syscalls: Scenario = {
   name: 'syscalls',
   title: 'How many system calls does a request need?',
-  runs: 'full',
+  runs: 'unless quick',
   needs: ['strace'],
   async run(options) {
     const text =

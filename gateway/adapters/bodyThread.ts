@@ -79,8 +79,8 @@ export type BodyReply = { readonly number: number } & ({ readonly bytes: Uint8Ar
 const maxAdapters = 16;
 
 /**
- * A reload that changes an adapter adds one. The thread and its owner add adapters in the same order and drop the same
- * ones, so the owner knows which adapters the thread has.
+ * Limits the number of kept adapters: after a reload that changes an adapter, both its old and its new form are kept. The thread
+ * and its owner add adapters in the same order and drop the same ones, so the owner knows which adapters the thread has.
  * @param adapters the keys are hashes of adapters; the latest is last
  */
 export function dropOldestAdapter(adapters: Map<string, unknown> | Set<string>): void {

@@ -117,7 +117,7 @@ function xParameterOf(schema: PlainSchema): PlainPart {
 }
 
 /** The forms of the parameters that are not single texts. */
-export function formsOf(route: AdaptedRoute, own: ParameterParts, other: ParameterParts): ParameterForms {
+export function parameterFormsOf(route: AdaptedRoute, own: ParameterParts, other: ParameterParts): ParameterForms {
   const formsIn = (parts: ParameterParts, template: string): ParameterForms['own'] =>
     new Map(
       (['path', 'query'] as const).flatMap((where) =>

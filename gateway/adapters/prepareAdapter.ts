@@ -2,7 +2,7 @@ import type { AdaptedRoute, AdapterSettings, PreparedAdapter, PreparedRoute } fr
 import { fingerprintOf } from '../config/build.ts';
 import type { SubSchema } from './branches.ts';
 import { mayBeJson, refPrefix } from './bundle.ts';
-import { formsOf } from './parameters.ts';
+import { parameterFormsOf } from './parameters.ts';
 import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './passages.ts';
 import { checkCodeOf } from './validator.ts';
 
@@ -54,7 +54,7 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
       });
       return [status, new Map(schemas)] as const;
     });
-    const parameters = formsOf(route, requestPartsOf(ownRoute, own), requestPartsOf(otherRoute, other));
+    const parameters = parameterFormsOf(route, requestPartsOf(ownRoute, own), requestPartsOf(otherRoute, other));
     return [[name, { responses: new Map(responses), parameters, accept }]];
   });
   const names = Object.keys(defs);
@@ -100,7 +100,7 @@ export function negotiationOf(
   });
   const unadaptable = changedStatuses.flatMap((status) => {
     const types = mediaTypesOf(others, status);
-    // A new `Accept` asks for JSON, and not for types that only the other contract has.
+    // If `Accept` is replaced and asks for JSON, the backend does not send the types that only its contract has.
     const asksForJson = replacesAccept && types.some(mayBeJson);
     const remaining = types.filter(
       (type) => !mayBeJson(type) && !(asksForJson && !mediaTypesOf(own, status).includes(type)),

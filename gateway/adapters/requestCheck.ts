@@ -10,7 +10,7 @@ import type { Path } from '../config/fault.ts';
 import { type NamedSchemas, propertiesOf, requiredOf } from './branches.ts';
 import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
-import { formOf, formsOf, type ParameterPlace, parameterObject, parametersOfPath } from './parameters.ts';
+import { formOf, type ParameterPlace, parameterFormsOf, parameterObject, parametersOfPath } from './parameters.ts';
 import { isNoSegment, meaningOf, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
 import { contentOf, type RequestParts } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
@@ -173,7 +173,7 @@ export function writingFault(request: RequestToCheck, where: ParameterPlace): st
   const { route, own, other, validators, sampleCount } = request;
   if (route.request[where].length === 0) return undefined;
   const schema = parameterObject(own, where, route.path);
-  const forms = formsOf(route, own, other);
+  const forms = parameterFormsOf(route, own, other);
   const compiled = new CompiledRoute(route, forms);
   const sampler = new SchemaSampler(own.named, 1, 'request');
   for (let count = 0; count < sampleCount; count += 1) {

@@ -243,6 +243,7 @@ const maxNameLength = 100;
 /** `POST /api/usage/names`: changes the name of a client in the file `usage.names`. */
 function addNaming(router: Router, { source, operations, admits }: AdminContext): void {
   const requireToken: RequestHandler = (req, res, next) => {
+    // `machine`: without a token, but from this machine.
     if (admits(req) !== 'machine') next();
     else sendProblem(res, 'FORBIDDEN', 'Naming a client changes a file. Set gateway.admin_token and log in with it.');
   };

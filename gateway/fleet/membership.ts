@@ -32,9 +32,9 @@ export interface GatewayState {
   readonly spooled: number;
   /** When the oldest of these rows began to wait, epoch ms. */
   readonly spooledSince: number | undefined;
-  /** Undefined: the gateway has an earlier release, which does not report it. */
+  /** Which of its calls the store has. Undefined: the gateway has an earlier release, which does not report it. */
   readonly counted: CountedCalls | undefined;
-  /** The id of its last question. The other gateways read it, send their counts, and report that they have read it. */
+  /** The id of the last `Question` of this gateway to the others. They read it, send their counts, and answer in `counted`. */
   readonly questionId: number | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface StoredVersionLoad extends VersionLoad {
 
 /** The column `report`. A field that is added later needs no migration. */
 interface StoredReport {
-  /** The run that wrote the report. A gateway of an earlier release does not change it, so it may be from an earlier run. */
+  /** The run that wrote the report. This may be an earlier run, because earlier releases do not write this column. */
   readonly epoch: number;
   /** ms */
   readonly silent_after?: number | undefined;
@@ -122,7 +122,7 @@ export class Membership {
   /** Since when each version is idle, by the clock of the database. */
   #idleSince = new Map<string, number>();
   #skewMs = 0;
-  #copyProblem: string | undefined;
+  #copiedLedgerProblem: string | undefined;
 
   constructor(sql: Sql, identity: GatewayIdentity) {
     this.#sql = sql;
@@ -130,7 +130,7 @@ export class Membership {
     this.#currentIdentity = identity;
   }
 
-  /** Whether this object was made for the given run of the given ledger. */
+  /** Whether this object was created for the gateway and the run of this identity. */
   isOf({ instance, epoch }: GatewayIdentity): boolean {
     return this.#givenIdentity.instance === instance && this.#givenIdentity.epoch === epoch;
   }
@@ -148,7 +148,7 @@ export class Membership {
     ]);
     const { instance, epoch, name, release, addresses, silentAfter } = this.#currentIdentity;
     const report: StoredReport = { epoch, silent_after: silentAfter, counted: state.counted, asks: state.questionId };
-    const problem = [state.problem, this.#copyProblem].filter((one) => one !== undefined).join('  ');
+    const problem = [state.problem, this.#copiedLedgerProblem].filter((one) => one !== undefined).join('  ');
     const [row] = await this.#sql.query<Pick<GatewayRow, 'versions'>>(heartbeatSql, [
       instance,
       epoch,
@@ -194,7 +194,7 @@ export class Membership {
   /** Called if a later run has the same id: a copy of the ledger runs elsewhere. With a new id, both gateways are visible. */
   #takeNewId(): void {
     this.#currentIdentity = { ...this.#currentIdentity, instance: randomUUID() };
-    this.#copyProblem =
+    this.#copiedLedgerProblem =
       'Another gateway runs with a copy of the usage ledger of this one.  Give each gateway a file of its own.';
   }
 }

@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 const lateMs = 7 * dayMs;
 // Without `brownout.notice`, a brownout is reported this long before it begins.
 const defaultNoticeMs = 7 * dayMs;
-// The queue remembers an event that was sent for this long after the last time at which a gateway may find the event.
+// For this long after the last time at which a gateway may find an event, the queue remembers that it was sent.
 export const rememberedMs = 30 * dayMs;
 
 /** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */

@@ -77,6 +77,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
     else fields.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposedNames);
   }
   if (lifecycle) addLifecycleFields(fields, lifecycle);
+  // With `grease`, the responses of a version depend on `Prefer`, so `Vary` lists it.
   if (exchange.activeVersion?.version.grease !== undefined) addVariation(fields, greasedVariation());
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;

@@ -191,7 +191,7 @@ function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[])
     if (isEqual || segment === '') return isEqual;
     const pattern = segmentPattern(templateSegments[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
-    // `{}` is any id, so it stands for no fixed segment. A name in braces is a parameter of another contract.
+    // `{}` is any id, so it cannot stand for a fixed segment. `{name}` is a parameter of another contract, and can.
     return segment.includes('{') && (pattern !== undefined || segment !== '{}');
   };
   return folded.length === path.length && path.every(mayStandFor);

@@ -101,8 +101,8 @@ class Worker {
     if (request.kind === 'rekey') await serving.rekey(Buffer.from(request.ticketKeys));
     if (request.kind === 'restrict') await serving.restrict(request.update ?? {});
     if (request.kind === 'ownUsage') {
-      this.#questions.get(request.question)?.(request.answer);
-      this.#questions.delete(request.question);
+      this.#questions.get(request.questionNumber)?.(request.answer);
+      this.#questions.delete(request.questionNumber);
     }
     if (request.kind === 'reopen') await serving.reopenLogs();
     if (request.kind === 'apply') {
@@ -121,7 +121,7 @@ class Worker {
     const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
     this.#lastQuestionNumber += 1;
     this.#questions.set(this.#lastQuestionNumber, resolve);
-    void send({ kind: 'question', question: this.#lastQuestionNumber, client });
+    void send({ kind: 'question', questionNumber: this.#lastQuestionNumber, client });
     return promise;
   }
 

@@ -30,7 +30,7 @@ interface PendingRequest {
 
 // How long a drained worker may take to exit.
 const exitTimeoutMs = 2000;
-// How long a worker may take to answer a request that needs no waiting.
+// How long a worker may take to answer a request that it can carry out at once.
 const answerTimeoutMs = 5000;
 // How long a worker may take to send its counts. Short, because an operator waits for them. The last counts of a slow worker may
 // be missing.
@@ -122,10 +122,10 @@ export class WorkerHandle {
     await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerTimeoutMs);
   }
 
-  async #answerQuestion({ question, client }: WorkerQuestion): Promise<void> {
+  async #answerQuestion({ questionNumber, client }: WorkerQuestion): Promise<void> {
     const answer = (await this.#options.ownUsage?.(client).catch(() => undefined)) ?? { kind: 'failed' };
     // If the worker does not confirm the answer, it has exited, or it has already told the client that there is no answer.
-    await this.#request({ kind: 'ownUsage', question, answer }, answerTimeoutMs).catch(() => {});
+    await this.#request({ kind: 'ownUsage', questionNumber, answer }, answerTimeoutMs).catch(() => {});
   }
 
   /** The last known report if the worker does not answer; undefined if the worker does not serve yet or no longer. */

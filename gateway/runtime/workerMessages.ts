@@ -18,7 +18,12 @@ export type WorkerRequest =
       readonly ticketKeys: Buffer;
     }
   /** The answer to a `WorkerQuestion`. */
-  | { readonly number: number; readonly kind: 'ownUsage'; readonly question: number; readonly answer: OwnUsageAnswer }
+  | {
+      readonly number: number;
+      readonly kind: 'ownUsage';
+      readonly questionNumber: number;
+      readonly answer: OwnUsageAnswer;
+    }
   | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
   | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
   /** Answered by a report without metrics. */
@@ -57,8 +62,8 @@ export interface WorkerUsage {
 /** Asks the primary what one client still calls. */
 export interface WorkerQuestion {
   readonly kind: 'question';
-  /** The number of the question. The answer has the same one. */
-  readonly question: number;
+  /** The answer has the same number. */
+  readonly questionNumber: number;
   /** The name of the client in the ledger. */
   readonly client: string;
 }

@@ -9,7 +9,7 @@ import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 const mostWaitingCopies = 32;
 // The two responses of a pair must not be far apart in time, and bodies must not stay in memory.
 const longestWaitMs = 10_000;
-// How often copies are looked for that have waited too long.
+// How often the queue looks for copies that have waited too long.
 const lateCheckMs = 1_000;
 // Timers fire some milliseconds late. Copies that are late by at most this time are sent at once, so that the rate is kept.
 const catchUpMs = 50;
@@ -172,6 +172,7 @@ export class ShadowQueue {
     const isOver = Date.now() >= this.#settings.until;
     this.#waiting = this.#waiting.filter(({ kind, queuedAt }) => {
       const isLate = now - queuedAt > longestWaitMs;
+      // The reason `changed` includes a shadow that is over.
       const reason = isOver ? 'changed' : isLate ? 'late' : this.#breakers[kind].isOpen(now) ? 'breaker' : undefined;
       if (reason !== undefined) this.#sink.drop(reason);
       return reason === undefined;

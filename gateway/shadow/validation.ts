@@ -4,7 +4,7 @@ import type { Documents } from '../compat/document/documents.ts';
 import { isList, isMap, type Located } from '../compat/document/located.ts';
 import { JsonSchemas } from '../compat/schema/jsonSchema.ts';
 
-/** A place in a body that a schema does not allow. Contains no value. */
+/** Where a body violates its schema, and which rule it violates. Does not contain values of the body. */
 export interface Violation {
   /** Keys and indexes from the root of the body. */
   readonly keys: readonly string[];

@@ -55,11 +55,11 @@ function codeOf(name: RouteName): string {
 
 function routeTable({ from, to, routes }: Guide): string {
   const rows = routes.map((route) => {
-    const { old, new: now, anchor } = route;
+    const { old, new: newRoute, anchor } = route;
     const name = old ? codeOf(old) : '–';
     const oldCell = old && hasSection(route) ? `[${name}](#${anchor})` : name;
-    const isSame = old && now && newNameOf(route) === undefined;
-    const newCell = isSame ? 'the same' : now ? codeOf(now) : '–';
+    const isSame = old && newRoute && newNameOf(route) === undefined;
+    const newCell = isSame ? 'the same' : newRoute ? codeOf(newRoute) : '–';
     return `| ${oldCell} | ${newCell} | ${stateInWords(route)} |`;
   });
   return [`| in ${from} | in ${to} | |`, '|---|---|---|', ...rows].join('\n');
@@ -85,7 +85,7 @@ function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
 }
 
 function routeSection(route: GuideRoute): string[] {
-  const { anchor, new: now, requestLine, topics, shared, summary } = route;
+  const { anchor, new: newRoute, requestLine, topics, shared, summary } = route;
   const newName = newNameOf(route);
   const newNameClause = newName === undefined ? '' : ` is now ${codeAsMarkdown(newName, unlimited)}`;
   const compatibleNote = isBreaking(route) ? '' : ' (not breaking)';
@@ -93,7 +93,7 @@ function routeSection(route: GuideRoute): string[] {
     `<a id="${anchor}"></a>\n### ${codeAsMarkdown(nameOf(route), unlimited)}${newNameClause}${compatibleNote}`,
   ];
   if (summary !== '') blocks.push(`*${textOf(summary)}*`);
-  if (now === undefined) blocks.push(sentenceAsMarkdown(removalInWords(route), unlimited));
+  if (newRoute === undefined) blocks.push(sentenceAsMarkdown(removalInWords(route), unlimited));
   if (requestLine) blocks.push(beforeAfter(requestLine));
   const sharedWithChanges = shared.filter(({ topic }) => hasChanges(topic));
   if (sharedWithChanges.length > 0) {

@@ -156,7 +156,7 @@ function entriesByName(item: ComposeNode): readonly (readonly [string, ComposeEn
   return [[item.text, { key: item.at, value: { ...item, text: undefined } }]];
 }
 
-/** A difference between routes.yaml and the Compose project. A fault is an error; a warning is probably not intended. */
+/** A difference between routes.yaml and the Compose project. A `fault` is an error; a `warning` is probably unintended. */
 export interface ComposeFinding {
   /** `note`: nothing is wrong, but the operator may want to know. */
   readonly level: 'fault' | 'warning' | 'note';

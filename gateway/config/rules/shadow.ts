@@ -30,7 +30,7 @@ export function driftOf({ drift }: RouteEntry['route']): DriftSettings | undefin
   return drift?.until === undefined ? undefined : { ...drift, until: drift.until };
 }
 
-/** The fault that `check` finds in the shadow of each version; undefined: the shadow is correct. */
+/** The faults that `check` finds in the shadows of all versions. `check` returns undefined if a shadow is correct. */
 function shadowFaults(
   { source, entries }: RuleContext,
   check: (shadow: DraftShadow, entry: RouteEntry) => ShadowFault | undefined,
@@ -44,7 +44,7 @@ function shadowFaults(
   });
 }
 
-/** The copies go to another version of the file that has a backend. */
+/** `shadow.to` is another version in the same file, and has an upstream. */
 export const shadowHasTarget: ConfigRule = (context) =>
   shadowFaults(context, ({ to }, { key, route }) => {
     const { entries, source } = context;

@@ -10,8 +10,8 @@ import { sortable } from './table.js';
  */
 export function routes(version) {
   /**
-   * `missing`: the routes without a counterpart. `failing`: the routes on which every request failed, each with whether the contract
-   * of this version has it; null if that is not known.
+   * `missing`: the routes without a counterpart. `failing`: the routes on which every request failed. The value of a route is true
+   * if the contract of this version has it; null if that is not known.
    * @type {{ missing: ReadonlySet<string>, failing: ReadonlyMap<string, boolean|null>, now: number, successor: string|undefined }}
    */
   let comparison = { missing: new Set(), failing: new Map(), now: 0, successor: undefined };
@@ -86,7 +86,7 @@ export function routes(version) {
         rows.length === 0 || !successor
           ? ''
           : missingCount === 0
-            ? `Every route that ${version} serves has a counterpart in ${successor.version}.`
+            ? `Every route of ${version} that clients use has a counterpart in ${successor.version}.`
             : `${missingCount} of ${rows.length} routes have no counterpart in ${successor.version}. Their clients need a replacement before they can move.`;
       table.fill(rows);
     },
