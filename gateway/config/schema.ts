@@ -100,7 +100,7 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
   \`fleet.store\`, \`notify.url\`, \`notify.secret\` and \`telemetry.otlp\`.
 - Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, they are
   resolved from the folder of its target.
-- A route may contain the keys of \`defaults\`. In a route they apply to that version only.
+- The keys of \`defaults\` may also be set below a version, such as \`/v1\`. They then apply to that version only.
 `;
 
 /** The content of docs/routes.md: every key with its default and its meaning. */

@@ -102,7 +102,7 @@ const routeHealth = section({
 });
 
 export const balance = oneOf(['round_robin', 'least_requests', 'random']).describe(
-  'How a target is chosen for a request.',
+  'How a target is chosen for a request: round_robin, least_requests or random.',
 );
 
 const verify = flag.describe('Whether the certificate of a target must be valid.');
@@ -216,7 +216,9 @@ const freeze = section({
 export const route = section({
   upstream: upstream
     .optional()
-    .describe('The targets of this version; required unless it is retired or served by an adapter.'),
+    .describe(
+      'The targets of this version: a URL, or a list of URLs or { url, weight }. Required unless the version is retired or served by an adapter.',
+    ),
   prefix: oneOf(['strip', 'forward'])
     .prefault('strip')
     .describe(
