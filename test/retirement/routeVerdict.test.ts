@@ -41,8 +41,9 @@ async function start(v1: object = {}, usage: object = {}, time = noon) {
     routes: { '/v1': { upstream, ends, ...v1 }, '/v2': upstream },
   };
   const snapshot = snapshotFrom(settings, folder);
+  let next = snapshot;
   const ledger = Ledger.open(snapshot.usage, { clock });
-  const gateway = await startGateway(snapshot, { ledger, clock });
+  const gateway = await startGateway(snapshot, { ledger, clock, load: () => next });
   onTestFinished(async () => {
     await gateway.close();
     ledger.close();
@@ -54,6 +55,12 @@ async function start(v1: object = {}, usage: object = {}, time = noon) {
     run,
     store: snapshot.usage.store,
     origin,
+    useContract: async (text: string) => {
+      writeFileSync(join(folder, 'v1.yaml'), text);
+      const routes = { ...settings.routes, '/v1': { ...settings.routes['/v1'], contract: 'v1.yaml' } };
+      next = snapshotFrom({ ...settings, routes }, folder);
+      return gateway.reload('admin');
+    },
     wait: (seconds: number) => {
       clock.time += seconds * 1000;
       ledger.add([]);
@@ -138,6 +145,23 @@ describe('the verdict about a route', () => {
     expect((await run('can-retire', legacy)).stdout).toMatch(/clients +at least 0/);
     wait(120);
     expect((await verdict()).answer).toBe('yes');
+  });
+
+  it('depends on calls that were counted with an earlier contract, or without a contract', async () => {
+    const ends = { 'GET /drinks/{id}': { deprecation: '2026-01-01', sunset: '2026-06-30' } };
+    const { call, wait, verdict, run, useContract } = await start({ ends });
+    wait(70);
+    expect(await call('shop', '/v1/drinks/margarita')).toBe(200);
+    expect(await useContract(contract)).toMatchObject({ kind: 'reloaded' });
+    const before = await verdict('GET /v1/drinks/{id}');
+    expect([before.answer, before.facts.clients]).toMatchObject(['no', [{ client: 'x-client-id:shop' }]]);
+    wait(120);
+    expect((await verdict('GET /v1/drinks/{id}')).answer).toBe('yes');
+    expect(await call('app', '/v1/drinks/7')).toBe(200);
+    expect(await useContract(contract.replace('{id}', '{drinkId}'))).toMatchObject({ kind: 'reloaded' });
+    const { answer, facts } = await verdict('GET /v1/drinks/{drinkId}');
+    expect([answer, facts.clients]).toMatchObject(['no', [{ client: 'x-client-id:app' }]]);
+    expect((await run('usage', 'GET /v1/drinks/{drinkId}')).stdout).toContain('x-client-id:app');
   });
 
   it.each([

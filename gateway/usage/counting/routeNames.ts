@@ -135,8 +135,13 @@ export async function routeOf(
     listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
   const countedMethods =
     method === 'GET' && ![...contractMethods, ...endingMethods].includes('HEAD') ? ['GET', 'HEAD'] : [method];
-  // While the version had no contract, its paths were counted as `foldPath` returns them.
-  const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path)])];
+  // While the version had no contract, or an earlier one, its paths were counted under other names.
+  const isSameRoute = (used: string): boolean =>
+    found === undefined
+      ? foldPath(used) === foldPath(template)
+      : contractPaths?.find(used)?.template === found.template;
+  const formerPaths = (await usedPaths(version, queries)).filter(isSameRoute);
+  const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path), ...formerPaths])];
   const names = countedMethods.flatMap((one) => ledgerPaths.map((ledgerPath) => `${one} ${ledgerPath}`));
   // A path item of a contract may be a reference, so that its methods are not known.
   const inContract = contractPaths && found !== undefined && (found.value === '' || contractMethods.includes(method));
