@@ -129,6 +129,20 @@ it('reports that it cannot be in a fleet, exports no telemetry and freezes no ve
   await eventually(() => expect(warnings).toEqual(ignored));
 });
 
+it('announces no brownout, and neither brownouts nor freezes change responses', async () => {
+  const v1 = {
+    upstream: await echoBackend(),
+    deprecation: '2026-01-01',
+    brownouts: [{ at: '2999-01-01T12:00Z', for: '1h' }],
+    freeze: { from: '2026-02-01', mode: 'refuse' },
+  };
+  const url = await mounted({ routes: { '/v1': v1 } }, { discovery: true, notice: () => {} });
+  expect(await textOf(`${url}/`)).not.toContain('brownout');
+  expect(await textOf(`${url}/lifecycle.ics`)).not.toContain('Brownout');
+  // A response that depended on the client would name the fields that identify it.
+  expect((await fetch(`${url}/v1/cocktails`)).headers.get('vary')).toBeNull();
+});
+
 it('reports that adapters are ignored, and rejects a version that needs one', async () => {
   const upstream = 'http://127.0.0.1:1';
   const contractOf = (version: string) => ({ contract: `services/${version}/contract/openapi.yaml` });

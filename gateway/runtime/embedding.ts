@@ -243,12 +243,15 @@ function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void
 
 /**
  * Removes the settings that an embedded gateway ignores. `telemetry`: the server around the gateway exports its spans with its
- * own SDK. `selfService`: the index must not list a page that is not answered.
+ * own SDK. `selfService`: the index must not list a page that is not answered. `brownouts`: the index and the calendar must not
+ * announce a brownout that never begins.
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
-  const affectedVersions = snapshot.byMajor.filter(({ adapter, grease }) => adapter || grease);
-  const clearedSettings = { adapter: undefined, grease: undefined };
+  const affectedVersions = snapshot.byMajor.filter(
+    ({ adapter, grease, freeze, brownouts }) => adapter || grease || freeze || brownouts.length > 0,
+  );
+  const clearedSettings = { adapter: undefined, grease: undefined, freeze: undefined, brownouts: [] };
   const clearedVersions = new Map(
     affectedVersions.map((version) => [version.name, { ...version, ...clearedSettings }]),
   );
