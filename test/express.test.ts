@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import type { OutgoingHttpHeaders, RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -13,6 +13,14 @@ import { eventually } from './support/eventually.ts';
 import { announced, expressHost, lifecycleOf, rawAnswer, routes } from './support/lifecycleHost.ts';
 
 const patienceMs = 10_000;
+
+/** Answers 500 after node:http has rejected the value of a field. */
+const afterInvalidHead =
+  (headers: OutgoingHttpHeaders | string[]): RequestListener =>
+  (_req, res) => {
+    expect(() => res.writeHead(200, headers)).toThrow('Invalid character');
+    res.writeHead(500).end();
+  };
 
 const flushed: RequestListener = (_req, res) => {
   res.flushHeaders();
@@ -41,6 +49,17 @@ describe('in Express', () => {
     expect(answered.status).toBe(status);
     for (const [name, value] of Object.entries(announced)) expect(answered.lines(name)).toEqual([value]);
     if (status === 201 || status === 202) expect(answered.lines('x-a')).toEqual(['b']);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['an object', afterInvalidHead({ 'X-A': 'a\nb' })],
+    ['pairs', afterInvalidHead(['X-A', 'a\nb'])],
+  ])('announces on an error after an invalid head with %s', async (_what, answer) => {
+    const lifecycle = lifecycleOf();
+    const { url } = await host((req, res) => lifecycle(req, res, () => answer(req, res)));
+    const answered = await rawAnswer(`${url}/v1/drinks/7`);
+    expect(answered.status).toBe(500);
+    for (const [name, value] of Object.entries(announced)) expect(answered.lines(name)).toEqual([value]);
   });
 
   it('announces on a 404 of the app and on HEAD', async () => {

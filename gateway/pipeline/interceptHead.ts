@@ -28,7 +28,6 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
     reasonOrHeaders?: string | Headers,
     headersAfterReason?: Headers,
   ): ServerResponse => {
-    res.writeHead = writeHead;
     const reason = typeof reasonOrHeaders === 'string' ? reasonOrHeaders : undefined;
     const headers = typeof reasonOrHeaders === 'string' ? headersAfterReason : (headersAfterReason ?? reasonOrHeaders);
     // If `headers` is a list and no field was set before, the changed list is passed to `writeHead`. Otherwise all fields are first
@@ -39,8 +38,16 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
       setFields(res, headers);
       changeFieldsOf(res, status, changeHead);
     }
-    if (reason === undefined) return fields ? res.writeHead(status, fields) : res.writeHead(status);
-    return fields ? res.writeHead(status, reason, fields) : res.writeHead(status, reason);
+    const { writeHead: intercepting } = res;
+    res.writeHead = writeHead;
+    try {
+      if (reason === undefined) return fields ? res.writeHead(status, fields) : res.writeHead(status);
+      return fields ? res.writeHead(status, reason, fields) : res.writeHead(status, reason);
+    } catch (error) {
+      // An invalid field: the application will answer with another head. Fields that were set on `res` are changed already.
+      if (fields) res.writeHead = intercepting;
+      throw error;
+    }
   };
 }
 
