@@ -86,6 +86,8 @@ const keywordComparisons = [
   compareNotations,
   compareDiscriminators,
 ];
+const limitComparisons = [compareLimits, compareConditions];
+const comparisonsByScope = { all: keywordComparisons, limits: limitComparisons, none: [] };
 
 /**
  * Compares each pair of schemas once for each use, so that a component shared by many routes is compared once and
@@ -115,7 +117,7 @@ class SchemaComparer {
     const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
     const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare, expand });
     compareDescriptions(old, now, into);
-    if (compareTypes(pair)) for (const compareKeywords of keywordComparisons) compareKeywords(pair);
+    for (const compareKeywords of comparisonsByScope[compareTypes(pair)]) compareKeywords(pair);
     into.isDone = true;
     return into;
   };

@@ -1,5 +1,5 @@
 import { isList } from '../document/located.ts';
-import { acceptsAnyType } from '../schema/choices.ts';
+import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { canonical, isDocs } from '../schema/keywords.ts';
 import { matchesPattern } from '../schema/limits.ts';
 import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
@@ -112,10 +112,12 @@ export function compareItems(pair: SchemaPair): void {
   }
   const [before, after] = [old.items, now.items];
   if (before && after) pair.compareSubschemas({ kind: 'items' }, before, after);
-  else if (after && !acceptsAnyType(after.schema.view))
-    pair.addChange('type', 'narrower', 'items', undefined, after.at);
-  else if (before && !acceptsAnyType(before.schema.view))
-    pair.addChange('type', 'wider', 'items', before.at, undefined);
+  else {
+    const [effect, items] = after ? (['narrower', after] as const) : (['wider', before] as const);
+    if (items === undefined || acceptsAnyValue(items.schema.view)) return;
+    const kind = acceptsAnyType(items.schema.view) ? 'limit' : 'type';
+    pair.addChange(kind, effect, 'items', before?.at, after?.at);
+  }
 }
 
 /** Adds a change if `minItems` guaranteed that a response has this item, and no longer guarantees it. */
@@ -218,7 +220,7 @@ function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaR
 }
 
 function isOpen({ additional }: View): boolean {
-  return additional === undefined || acceptsAnyType(additional.schema.view);
+  return additional === undefined || acceptsAnyValue(additional.schema.view);
 }
 
 /** Whether `now` accepts every value that `old` accepted. */

@@ -1,5 +1,5 @@
 import { isList, isMap, type Located } from '../document/located.ts';
-import { canonical } from '../schema/keywords.ts';
+import { canonical, inapplicableKeywords } from '../schema/keywords.ts';
 import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, type SchemaPair } from './schemaPair.ts';
@@ -47,13 +47,21 @@ function includesAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<
 export function compareLimits(pair: SchemaPair): void {
   const [old, now] = [pair.old.limits, pair.new.limits];
   if (old === now) return;
-  compareEnds(pair, 'minimum', old.lower, now.lower, 1);
-  compareEnds(pair, 'maximum', old.upper, now.upper, -1);
-  for (const keyword of minimums) compareCounts(pair, keyword, 1);
-  for (const keyword of maximums) compareCounts(pair, keyword, -1);
-  for (const keyword of new Set([...old.texts.keys(), ...now.texts.keys()])) {
-    if (!isComparedAsType(keyword)) compareTexts(pair, keyword);
+  if (isApplicable(pair, 'minimum')) {
+    compareEnds(pair, 'minimum', old.lower, now.lower, 1);
+    compareEnds(pair, 'maximum', old.upper, now.upper, -1);
   }
+  for (const keyword of minimums) if (isApplicable(pair, keyword)) compareCounts(pair, keyword, 1);
+  for (const keyword of maximums) if (isApplicable(pair, keyword)) compareCounts(pair, keyword, -1);
+  for (const keyword of new Set([...old.texts.keys(), ...now.texts.keys()])) {
+    if (!isComparedAsType(keyword) && isApplicable(pair, keyword)) compareTexts(pair, keyword);
+  }
+}
+
+/** Whether a keyword limits a type that both schemas accept, if one of them accepts any type. */
+function isApplicable({ old, new: now }: SchemaPair, keyword: string): boolean {
+  const types = old.types === undefined ? now.types : now.types === undefined ? old.types : undefined;
+  return types === undefined || [...types].some((type) => !inapplicableKeywords[type].includes(keyword));
 }
 
 /** Formats are compared by `compareTypes`, and `contentEncoding` and `contentMediaType` by `compareNotations`. */

@@ -1,29 +1,33 @@
-import { acceptsAnyType } from '../schema/choices.ts';
+import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { isEqual, isWithin, type JsonType } from '../schema/keywords.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
 
-/** Compares types, null and formats. False: comparing the other keywords would add nothing. */
-export function compareTypes(pair: SchemaPair): boolean {
+/**
+ * Compares types, null and formats.
+ *
+ * @returns the keywords that remain to be compared; `limits`: ranges, lengths, patterns and conditions
+ */
+export function compareTypes(pair: SchemaPair): 'all' | 'limits' | 'none' {
   const { old, new: now, oldSchema, newSchema } = pair;
   if (old.rejectsAll !== now.rejectsAll) {
     pair.addChange('limit', now.rejectsAll ? 'narrower' : 'wider', 'schema', oldSchema.located, newSchema.located);
-    return false;
+    return 'none';
   }
-  if (isBinary(old, pair.use) && isBinary(now, pair.use)) return true;
+  if (isBinary(old, pair.use) && isBinary(now, pair.use)) return 'all';
   const relation = relationOf(old, now, pair.use);
   if (relation !== 'same') {
     pair.addChange('type', relation, 'type', old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located);
   }
-  if (relation === 'changed' && !mayOverlap(old.types, now.types)) return false;
-  // One side accepts any type.
-  if (relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now))) return false;
+  if (relation === 'changed' && !mayOverlap(old.types, now.types)) return 'none';
+  const isAnyType = relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now));
+  if (isAnyType && (acceptsAnyValue(old) || acceptsAnyValue(now))) return 'none';
   compareNull(pair);
   // A format applies to one type.
   if (relation === 'same' || haveCommonType(old.types, now.types)) compareFormats(pair);
-  return true;
+  return isAnyType ? 'limits' : 'all';
 }
 
 function haveCommonType(a: Types, b: Types): boolean {

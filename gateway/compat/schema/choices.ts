@@ -79,6 +79,13 @@ export function acceptsAnyType({ types, choices, rejectsAll }: View): boolean {
   return types === undefined && choices.length === 0 && !rejectsAll;
 }
 
+/** Whether a schema accepts every value. */
+export function acceptsAnyValue(view: View): boolean {
+  const { lower, upper, counts, texts } = view.limits;
+  const limitCount = Number(lower !== undefined) + Number(upper !== undefined) + counts.size + texts.size;
+  return acceptsAnyType(view) && limitCount === 0 && view.conditions.size === 0;
+}
+
 /** Whether null is valid, by the schema itself or by its alternatives. `seen`: see `unionOfTypes`. */
 export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): boolean {
   const known = seen.get(schema);

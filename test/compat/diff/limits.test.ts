@@ -75,3 +75,35 @@ describe('minProperties beside required', () => {
     expect(rules({ ...old, minProperties: 2 }, old, 'response')).toEqual(['response-value-added']);
   });
 });
+
+describe('limits without a type', () => {
+  const levels = (direction: 'request' | 'response', old: Json, now: Json): string[] =>
+    findingsBetween(contractOf(direction, old), contractOf(direction, now)).map(
+      ({ level, rule }) => `${level} ${rule}`,
+    );
+  const tightened = 'error request-constraint-tightened';
+  const [relaxed, added] = ['info param-relaxed', 'warn response-value-added'];
+
+  it.each<[typed: Json, limited: Json]>([
+    [amount, { minimum: 5 }],
+    [text, { pattern: '^a' }],
+    [text, { not: { const: 'a' } }],
+    [{ type: 'array' }, { contains: { const: 1 } }],
+    [{ type: ['string', 'integer'] }, { maxLength: 5 }],
+  ])('remain when %j becomes %j, and the reverse', (typed, limited) => {
+    expect(levels('request', typed, limited)).toEqual([tightened, relaxed]);
+    expect(levels('response', limited, typed)).toEqual([added, 'info response-strengthened']);
+  });
+
+  it('do not apply to values of another type', () => {
+    expect(levels('request', text, { minimum: 5 })).toEqual([relaxed]);
+    expect(levels('response', { minimum: 5 }, text)).toEqual(['info response-strengthened']);
+  });
+
+  it('are compared as the limits of the items of an array', () => {
+    const [any, limited] = [{ type: 'array' }, { type: 'array', items: { minLength: 3 } }];
+    expect(levels('request', any, limited)).toEqual([tightened]);
+    expect(levels('request', limited, any)).toEqual([relaxed]);
+    expect(levels('response', limited, any)).toEqual([added]);
+  });
+});
