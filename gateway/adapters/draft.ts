@@ -5,7 +5,7 @@ import { parseConfig } from '../config/load.ts';
 import { printable } from '../shared/text.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
-import { type DraftContext, type DraftedOperation, draftOperations } from './draftOperations.ts';
+import { type DraftContext, type DraftedOperation, draftOperations, operationIdOf } from './draftOperations.ts';
 import {
   type Counterpart,
   Counterparts,
@@ -236,7 +236,7 @@ function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly R
 
 function guessIdsIn(list: readonly DraftedOperation[]): string[] {
   return list.flatMap(({ operation, certainty, inner }) => [
-    ...(certainty === 'guess' ? [String(operation.place[0])] : []),
+    ...(certainty === 'guess' ? [operationIdOf(operation)] : []),
     ...guessIdsIn(inner),
   ]);
 }

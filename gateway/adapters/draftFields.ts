@@ -22,7 +22,7 @@ export interface Field {
 /** A field that the receiving contract does not have. */
 export interface SpareField extends Field {
   /** Whether the receiving contract accepts no other fields. */
-  readonly isRefused: boolean;
+  readonly isForbidden: boolean;
   /** Whether all fields within it have been moved elsewhere. */
   readonly isEmptied: boolean;
 }

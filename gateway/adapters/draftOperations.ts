@@ -26,12 +26,17 @@ import {
 
 /** An operation of a draft, with a note for its reader. */
 export interface DraftedOperation {
-  /** Its `place` is its id. An `each` has its operations in `inner`. */
+  /** Its `place` is its id, see `operationIdOf`. An `each` has its operations in `inner`. */
   readonly operation: Operation;
   readonly certainty: Certainty;
   /** Empty if it is certain. */
   readonly note: string;
   readonly inner: readonly DraftedOperation[];
+}
+
+/** The id of an operation within its draft. */
+export function operationIdOf({ place }: Operation): string {
+  return String(place[0]);
 }
 
 export interface DraftContext extends NamedSchemasPair {
@@ -105,7 +110,7 @@ class ValueDraft {
     this.#counter.visits += 1;
     if (this.#trail.includes(pair) || this.#trail.length > maxDepth || this.#counter.visits > maxVisits) return;
     const outerTrail = this.#trail;
-    // An entry without both `$ref`s is never found again, and only counts for the depth.
+    // Without two `$ref`s there is no pair. The entry then only counts for the depth.
     this.#trail = refs.includes(undefined) ? [...outerTrail, `${outerTrail.length}`] : [...outerTrail, pair];
     const sources = alternativesOf(from, this.#context.from);
     const targets = alternativesOf(to, this.#context.to);
@@ -151,7 +156,7 @@ class ValueDraft {
 
   #draftObject(sources: readonly PlainSchema[], targets: readonly PlainSchema[], at: Keys): void {
     const [fields, wantedFields] = [fieldsOf(sources, at), fieldsOf(targets, at)];
-    const isRefused = targets.every((one) => one['additionalProperties'] === false);
+    const isForbidden = targets.every((one) => one['additionalProperties'] === false);
     // Key: the name of a field for the sender. Value: its name for the receiver.
     const newNames = new Map<string, string>();
     const knownRenames = at.length === 0 ? this.#context.renamed : undefined;
@@ -162,7 +167,7 @@ class ValueDraft {
     for (const [name, field] of fields) {
       const counterpart = wantedFields.get(newNames.get(name) ?? name);
       if (!counterpart) {
-        this.#spare.push({ ...field, isRefused, isEmptied: false });
+        this.#spare.push({ ...field, isForbidden, isEmptied: false });
         continue;
       }
       this.#draftValue(field.schema, counterpart.schema, counterpart.keys);
@@ -275,11 +280,11 @@ class ValueDraft {
     }
   }
 
-  #dropField({ keys: at, isRefused, isEmptied }: SpareField): void {
+  #dropField({ keys: at, isForbidden, isEmptied }: SpareField): void {
     const { direction, receiver } = this.#context;
     const isRequest = direction === 'request';
     if (isEmptied) this.#add({ kind: 'drop', at }, 'guess', 'all its fields are moved');
-    else if (isRefused && !isRequest) this.#add({ kind: 'drop', at });
+    else if (isForbidden && !isRequest) this.#add({ kind: 'drop', at });
     else if (isRequest)
       this.#add({ kind: 'drop', at }, 'decision', `${receiver} has no such field, so its value is lost`);
     else

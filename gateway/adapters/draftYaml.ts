@@ -1,6 +1,6 @@
 import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
 import { printable } from '../shared/text.ts';
-import type { DraftedOperation } from './draftOperations.ts';
+import { type DraftedOperation, operationIdOf } from './draftOperations.ts';
 
 /** A row of a draft: a route of the adapted version. */
 export interface DraftedRow {
@@ -46,7 +46,7 @@ function sectionOf(
   const isSectionUnused = entries.every(isUnused);
   const blocks = entries.flatMap((entry) => {
     const [key, list] = entry;
-    // Without a row of its own, a status would get the operations of its class.
+    // Without an entry of its own, a status would get the operations of its class, such as `2XX`.
     if (list.length === 0) return [`${key}: []`];
     const lines = [`${key}:`, ...indented(operationLines(list, unused, isUnused(entry)))];
     return isUnused(entry) && !isSectionUnused ? commented(lines) : lines;
@@ -58,7 +58,7 @@ function sectionOf(
 /** The operations of the row that are used. */
 export function usedOperations(list: readonly DraftedOperation[], unused: ReadonlyMap<string, unknown>): Operation[] {
   return list.flatMap(({ operation, certainty, inner }): Operation[] => {
-    if (certainty === 'decision' || unused.has(String(operation.place[0]))) return [];
+    if (certainty === 'decision' || unused.has(operationIdOf(operation))) return [];
     if (operation.kind !== 'each') return [operation];
     const operations = usedOperations(inner, unused);
     return operations.length === 0 ? [] : [{ ...operation, operations }];
@@ -73,7 +73,7 @@ function operationLines(
 ): string[] {
   return withJoinedDrops(list).flatMap(({ drafted, text }) => {
     const { operation, certainty, note, inner } = drafted;
-    const reason = unused.get(String(operation.place[0]));
+    const reason = unused.get(operationIdOf(operation));
     const remark =
       reason !== undefined
         ? commentOf('fault', reason)

@@ -125,7 +125,7 @@ export class Shipper {
   }
 }
 
-/** The oldest batch in the ledger, read without a lock that the ledger thread would notice. @throws Error with the reason */
+/** The oldest batch in the ledger. Reading it does not delay the ledger thread. @throws Error with the reason */
 function readOldestBatch(file: string): FleetBatch | undefined {
   // Opened for each batch, because the file may be replaced at any time. To open it takes less than a millisecond.
   const database = openLedgerFileToRead(file);

@@ -13,7 +13,7 @@ export interface SumTable {
 
 interface BatchTables {
   readonly schemaName: string;
-  /** The number of the advisory lock that is held while names are folded. */
+  /** The number of an advisory lock. Adding a batch shares it. The maintenance takes it alone, to delete names. */
   readonly foldingLock: number;
   readonly sumTables: readonly SumTable[];
   /** The columns of a row that are added up. */
@@ -86,8 +86,8 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
     END IF;
     IF json_array_length(p_rows) = 0 THEN RETURN outcome; END IF;
     SELECT value INTO fleet_salt FROM ${schemaName}.meta WHERE key = 'salt';
-    -- Only the hours of the rows, without the hours in between: after a clock started in 1970, they would need more partitions
-    -- than can be locked at once.
+    -- Creates only the partitions that the rows need. If a clock started in 1970, the hours of the rows are decades apart, and all
+    -- partitions in between would be more than can be locked at once.
     PERFORM ${schemaName}.create_partitions(hour, hour)
       FROM (SELECT DISTINCT hour FROM json_to_recordset(p_rows) AS r(hour bigint) ORDER BY 1) AS hours;
     INSERT INTO ${schemaName}.versions (name) SELECT DISTINCT version FROM json_to_recordset(p_rows) AS r(version text)

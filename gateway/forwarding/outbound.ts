@@ -62,7 +62,7 @@ export interface OutgoingResponse {
   /** `fields`: alternating names and values. The response adds Date, and the fields of its connection. */
   writeHead(status: number, fields: string[]): unknown;
   writeHead(status: number, reason: string, fields: string[]): unknown;
-  /** Like `writeHead`, with `links` as the values of Link fields. Only responses that write text themselves have it. */
+  /** Like `writeHead`, with `links` as the values of Link fields. Only responses of the fast lane have it. */
   writeRendered?(head: RenderedHead, links: readonly string[]): void;
   writeContinue(): void;
   /** Absent in node:http before Node 26.2. */

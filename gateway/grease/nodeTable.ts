@@ -118,7 +118,7 @@ export class NodeTable {
       ([, one]) => typeof one === 'object' && listOf(one['allOf']).some(refersToBase),
     );
     const refs = subtypes.map(([name]) => `${refPrefix}${name}`);
-    // One of the subtypes has led here, so the value is known to be this subtype. `[[]]` adds no constraint.
+    // The schema was reached from one of its subtypes, so the value has that subtype. `[[]]` adds no constraint.
     if (refs.some((ref) => seenRefs.includes(ref))) return [[]];
     const baseRef = `${refPrefix}${base}`;
     return union([

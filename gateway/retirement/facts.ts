@@ -47,8 +47,8 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and each of these clients
-   * last used the version no longer than `quiet` before the last use by any client. Empty if any client uses the version.
+   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and the last
+   * use by the client is at most `quiet` older than the last use by any client. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
@@ -175,7 +175,7 @@ async function factsWithoutProblem(
     maxShare: route ? 0 : snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: await sources.queries.coveredSince(quiet),
-    // The totals do not contain the requests that `withOpenRequest` adds.
+    // A client whose only request began before the period has 0 requests in the totals; `withOpenRequest` counts one.
     allRequests: requestsOf(totals) + requestsOf(usersWithOpenRequests) - requestsOf(users),
     clients: usersWithOpenRequests.filter(isSingleClient),
     others: usersWithOpenRequests.find((one) => !isSingleClient(one)),

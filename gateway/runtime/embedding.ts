@@ -183,7 +183,7 @@ function reloadOnEdits(
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {
     const outcome = await reloader.reload('file', content);
-    // The file was saved without a change. If this undid a rejected edit, it is reported.
+    // Nothing to report, unless a rejected edit was undone.
     if (outcome.kind === 'unchanged' && !outcome.reverted) return;
     for (const line of outcomeLines(outcome)) notice(line);
   };

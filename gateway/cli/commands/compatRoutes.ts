@@ -73,7 +73,10 @@ export async function compareRoutes(
   return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
 }
 
-/** The folder that names are relative to: `cwd`, or `folder` of the routes.yaml if that is in another Git working tree. */
+/**
+ * The folder that the file names of the report are relative to: `cwd`, or `folder` of the routes.yaml if that is in another Git
+ * working tree.
+ */
 function baseOf(folder: string, cwd: string): string {
   return folder === cwd || workingTreeOf(folder) === workingTreeOf(cwd) ? cwd : folder;
 }
@@ -110,7 +113,7 @@ class EarlierContracts {
   /** The absolute path of each version's contract, by the name of the version. */
   readonly #files: ReadonlyMap<string, string>;
 
-  /** @param file the routes.yaml, absolute @param base the folder that names are relative to @throws CompareError */
+  /** @param file the routes.yaml, absolute @param base see `baseOf` @throws CompareError */
   constructor(ref: string, file: string, base: string, env: NodeJS.ProcessEnv) {
     this.#ref = ref;
     this.#base = base;

@@ -48,8 +48,8 @@ export function compareLimits(pair: SchemaPair): void {
   const [old, now] = [pair.old.limits, pair.new.limits];
   if (old === now) return;
   if (isApplicable(pair, 'minimum')) {
-    compareEnds(pair, 'minimum', old.lower, now.lower, 1);
-    compareEnds(pair, 'maximum', old.upper, now.upper, -1);
+    compareRangeEnds(pair, 'minimum', old.lower, now.lower, 1);
+    compareRangeEnds(pair, 'maximum', old.upper, now.upper, -1);
   }
   for (const keyword of minimums) if (isApplicable(pair, keyword)) compareCounts(pair, keyword, 1);
   for (const keyword of maximums) if (isApplicable(pair, keyword)) compareCounts(pair, keyword, -1);
@@ -69,8 +69,8 @@ function isComparedAsType(keyword: string): boolean {
   return keyword === 'format' || keyword.startsWith('content');
 }
 
-/** `sign` 1: lower ends; -1: upper ends. */
-function compareEnds(
+/** Compares the lower ends of two ranges (`sign` 1), or the upper ends (-1). */
+function compareRangeEnds(
   pair: SchemaPair,
   keyword: string,
   old: Limit<Bound> | undefined,

@@ -8,7 +8,7 @@ export interface CompatSummary {
   readonly errors: number;
   readonly warnings: number;
   readonly infos: number;
-  /** Changes between majors. They may break clients, so they do not decide the result. */
+  /** Changes between majors. They do not decide the result, because a new major is allowed to break clients. */
   readonly between_majors: number;
   readonly exempted: number;
   readonly stale: number;

@@ -5,7 +5,7 @@ export interface Interpolated {
   readonly unset: readonly string[];
   /** Required variables that are not set; they are replaced with `unknownValue`. */
   readonly missing: readonly Missing[];
-  /** Other errors. Compose does not start a file with them. */
+  /** Other errors. Compose rejects a file with such an error. */
   readonly problems: readonly string[];
 }
 
