@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { runningWaivers, stageOf } from '../lifecycle/stage.ts';
+import { runningWaivers, servedStage, stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -102,7 +102,7 @@ function versionList(
     version: Version | undefined,
     versionReport: VersionReport | undefined,
   ): object => ({
-    ...versionStatus(name, version, versionReport, now, isInFlightKnown, fleet),
+    ...versionStatus(name, version, versionReport, now, isInFlightKnown, stopBlockers(name, snapshot, now, fleet)),
     unreachable: unreachable.has(name),
     stopped_before_retired: unreachable.get(name)?.wasStoppedBeforeRetired ?? false,
     targets: versionReport?.targets.map(targetStatus) ?? [],
@@ -115,20 +115,33 @@ function versionList(
   ];
 }
 
+/** Why the backend of a version may not be stopped once the version has ended. Undefined: nothing but its own requests. */
+function stopBlockers(
+  name: string,
+  { byMajor }: Snapshot,
+  now: number,
+  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+): string[] | undefined {
+  const adapted = byMajor.filter(({ adapter }) => adapter?.mode === 'serve' && adapter.from === name);
+  const served = adapted.filter((version) => servedStage(version, now) !== 'retired');
+  const blockers = served.map((version) => `used by the adapter of /${version.name}`);
+  return fleet ? [...blockers, ...fleet.stopBlockers(name)] : blockers.length > 0 ? blockers : undefined;
+}
+
 function versionStatus(
   name: string,
   version: Version | undefined,
   report: VersionReport | undefined,
   now: number,
   isInFlightKnown: boolean,
-  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+  blockers: readonly string[] | undefined,
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
   const waivers = version ? runningWaivers(version, now) : [];
   const isEnded = stage === 'removed' || (stage === 'retired' && waivers.length === 0);
-  const blockedBy = isEnded ? fleet?.stopBlockers(name) : undefined;
+  const blockedBy = isEnded ? blockers : undefined;
   return {
     version: name,
     stage,

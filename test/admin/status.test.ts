@@ -8,9 +8,11 @@ import { mergeReports } from '../../gateway/observability/report.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { startServed } from '../adapters/servedVersion.ts';
+import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
-import { startBackend } from '../support/backend.ts';
+import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { ask, get } from '../support/rawClient.ts';
@@ -73,6 +75,28 @@ it('metrics show usage from before the start', async () => {
     ]);
   }, 60_000);
 }, 90_000);
+
+it('a retired version is not safe to stop while an adapter serves another version from its backend', async () => {
+  const source = { deprecation: '2024-01-01', sunset: '2024-02-01', after_sunset: 'gone' };
+  const waitFor = async (version: Readonly<Record<string, unknown>>) => {
+    const drink = '{"title":"Mojito","price":7}';
+    const { port, adminPort } = await startServed(answer(200, drink, 'Content-Type: application/json'), {
+      source,
+      version,
+    });
+    const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    const statuses = [await statusOf('/v1/drinks/7'), await statusOf('/v2/cocktails/7')];
+    const args = ['status', '--wait', 'v2', '--timeout', '1s', '--admin', `127.0.0.1:${adminPort}`];
+    return { statuses, ...(await runIn('/', args)) };
+  };
+  expect(await waitFor({})).toMatchObject({
+    statuses: [200, 410],
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('/v2: still used by the adapter of /v1 after 1s'),
+  });
+  expect(await waitFor(source)).toMatchObject({ statuses: [410, 410], code: 0 });
+});
 
 it('reports a ledger that cannot be written, and its recovery', async () => {
   const store = join(temporaryFolder(), 'kept', 'usage.db');

@@ -143,7 +143,7 @@ function requestsToOwnBackend({ waiting, targets }: RunningVersion): number {
   return ownTargets.reduce((sum, target) => sum + target.in_flight, waiting);
 }
 
-/** In a fleet, the gateways that block the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. */
+/** What blocks the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. Without blockers, the number of open requests. */
 function stateInWords({ in_flight: inFlight, waiting, blocked_by: blockers = [] }: RunningVersion): string {
   const open = `${plural(inFlight + waiting, 'request')} in flight`;
   return blockers.length === 0 ? open : blockers.map((one) => printable(one)).join(', ');

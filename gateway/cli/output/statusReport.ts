@@ -50,7 +50,7 @@ export interface RunningVersion {
   readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
   /** null: nothing is adapted. Absent in earlier releases. */
   readonly adapter?: RunningAdapter | null;
-  /** In a fleet: why the backend of the version is not safe to stop. */
+  /** Other gateways of the fleet and adapters that still use the backend of the version. */
   readonly blocked_by?: readonly string[];
   /** None of its targets can be reached. */
   readonly unreachable: boolean;
