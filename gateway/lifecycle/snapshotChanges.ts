@@ -55,6 +55,7 @@ function describeVersion(before: Version, after: Version, now: number): string[]
   if (oldStage !== newStage) words.push(`${oldStage} → ${newStage}`);
   words.push(...describeDate('deprecation', before.deprecation, after.deprecation));
   words.push(...describeDate('sunset', before.sunset, after.sunset));
+  if (before.afterSunset !== after.afterSunset) words.push(`after_sunset: ${after.afterSunset}`);
   words.push(...describeTargets(before, after));
   const [from, to] = [before, after].map(({ adapter }) => (adapter?.mode === 'serve' ? adapter.from : undefined));
   if (from !== to) words.push(to === undefined ? 'served by its own backend' : `served from /${to} by an adapter`);

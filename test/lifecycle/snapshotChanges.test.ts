@@ -32,6 +32,12 @@ it.each<[string, object, object, string[]]>([
     { '/v1': { upstream: a, deprecation: '2026-06-30' } },
     ['/v1: sunset removed'],
   ],
+  [
+    'an end of the service at a later sunset',
+    { '/v1': { upstream: a, deprecation: '2026-06-30', sunset: '2027-06-30' } },
+    { '/v1': { upstream: a, deprecation: '2026-06-30', sunset: '2027-06-30', after_sunset: 'gone' } },
+    ['/v1: after_sunset: gone'],
+  ],
   ['a replaced target', { '/v1': a }, { '/v1': b }, [`/v1: target ${b} added, target ${a} removed`]],
   ['a prefix', { '/v1': a }, { '/v1': { upstream: a, prefix: 'forward' } }, ['/v1: prefix: forward']],
   ['a time-out', { '/v1': a }, { '/v1': { upstream: a, timeouts: { connect: '1s' } } }, ['/v1: settings changed']],
