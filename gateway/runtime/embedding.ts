@@ -178,7 +178,8 @@ function reloadOnEdits(
       watchFilesOf(next);
       return [];
     },
-    readUsage: async () => versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now()),
+    readUsage: async (_ending, _freezing, _adapting, quiet) =>
+      versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), undefined, [], [], [], quiet),
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {

@@ -122,8 +122,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
-  const readUsage: ReloadSteps['readUsage'] = (ending, freezing, adapting) =>
-    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ending, freezing, adapting);
+  const readUsage: ReloadSteps['readUsage'] = (...about) =>
+    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ...about);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,

@@ -50,12 +50,13 @@ export interface ReloadSteps {
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /**
    * How the versions are used now. `ending`: the versions that the edit ends. `freezing`: see `stricterFreezes`. `adapting`:
-   * see `beginningAdapters`.
+   * see `beginningAdapters`. `quiet`: `guard.quiet` of the edit.
    */
   readonly readUsage: (
     ending: readonly string[],
     freezing: readonly RefusingFreeze[],
     adapting?: readonly BeginningAdapter[],
+    quiet?: number,
   ) => Promise<VersionUsage>;
   readonly clock: Clock;
 }
@@ -155,7 +156,7 @@ export class Reloader {
     const announced = this.#steps.announced?.() ?? current;
     const ending = endedVersions(announced, next, this.#steps.clock.now());
     const adapting = beginningAdapters(current, next);
-    const usage = await this.#steps.readUsage(ending, stricterFreezes(announced, next), adapting);
+    const usage = await this.#steps.readUsage(ending, stricterFreezes(announced, next), adapting, next.guard.quiet);
     const now = this.#steps.clock.now();
     const refusals = guardReload(announced, next, usage, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
@@ -224,6 +225,7 @@ export async function versionUsage(
   ending: readonly string[] = [],
   freezing: readonly RefusingFreeze[] = [],
   adapting: readonly BeginningAdapter[] = [],
+  editedQuiet = 0,
 ): Promise<VersionUsage> {
   let isFlushed = false;
   const flushAndReport = async (): Promise<ServingReport> => {
@@ -232,7 +234,9 @@ export async function versionUsage(
   };
   const reasonsOfMissingCalls = await fleet?.awaitCounts(ending, flushAndReport, fleet.question());
   const { versions } = await flushAndReport();
-  const since = now - snapshot.guard.quiet;
+  // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
+  const quiet = Math.max(snapshot.guard.quiet, editedQuiet);
+  const since = now - quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const answer = await ledger
     ?.query('recentUse', snapshot, { since, now, freezing, adapting })
@@ -267,6 +271,6 @@ export async function versionUsage(
     },
     // `problem`: the query may notice earlier than the next heartbeat that the store is lost. Then it is not known which calls
     // the other gateways have received.
-    gap: (name) => fleet && (fleet.gap(snapshot.guard.quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
+    gap: (name) => fleet && (fleet.gap(quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
   };
 }

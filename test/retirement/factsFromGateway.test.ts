@@ -34,10 +34,10 @@ async function start(retire: object = {}) {
   const clock = { time: noon, now: () => clock.time };
   const backend = await startBackend();
   const store = join(temporaryFolder(), 'usage.db');
-  const snapshotOf = (v1: object, force = {}) =>
+  const snapshotOf = (v1: object, guard = {}) =>
     snapshotFrom({
       gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
-      guard: { quiet: '60s', force },
+      guard: { quiet: '60s', ...guard },
       retire: { quiet: '60s', ...retire },
       usage: { store },
       routes: { '/v1': { upstream: backend.url, ...dates, ...v1 }, '/v2': backend.url },
@@ -61,8 +61,8 @@ async function start(retire: object = {}) {
     run: async (...args: string[]) => (await runIn('/', [...args, '--admin', admin])).stdout,
     verdict: async () =>
       JSON.parse((await runIn('/', ['can-retire', '/v1', '--format', 'json', '--admin', admin])).stdout),
-    edit: async (v1: object, force = {}) => {
-      next = snapshotOf(v1, force);
+    edit: async (v1: object, guard = {}) => {
+      next = snapshotOf(v1, guard);
       return gateway.reload('admin');
     },
     inUse: async () => {
@@ -107,6 +107,16 @@ describe('a client that only fails', () => {
       refusals: [{ message: expect.stringContaining('clients: x-client-id:shop (last call just now, 1 request)') }],
     });
   });
+});
+
+it('a longer guard.quiet counts in the edit that sets it', async () => {
+  const { call, wait, edit } = await start();
+  expect(await call('shop', '/v1/drinks')).toBe(200);
+  wait(3 * 3600);
+  expect(await edit({ retired: true }, { quiet: '24h' })).toMatchObject({
+    refusals: [{ message: expect.stringMatching(/last called 3 h ago; clients: x-client-id:shop/) }],
+  });
+  expect(await edit({ retired: true }, { quiet: '1h' })).toMatchObject({ kind: 'reloaded' });
 });
 
 describe('an outage of the backend does not allow retirement', () => {
@@ -157,7 +167,7 @@ describe('an outage of the backend does not allow retirement', () => {
 it('lists the clients that a retired version refused, but not those served before', async () => {
   const { call, run, verdict, edit } = await start();
   for (let n = 0; n < 12; n += 1) expect(await call('big', '/v1/drinks')).toBe(200);
-  expect(await edit({ retired: true }, { '/v1': 'a test' })).toMatchObject({ kind: 'reloaded' });
+  expect(await edit({ retired: true }, { force: { '/v1': 'a test' } })).toMatchObject({ kind: 'reloaded' });
   for (let n = 0; n < 3; n += 1) expect(await call('straggler', '/v1/drinks')).toBe(410);
   expect(await call('other', '/v1/drinks')).toBe(410);
   const { answer, facts } = await verdict();
