@@ -42,7 +42,8 @@ function substitute(input: string, env: NodeJS.ProcessEnv, problems: { message: 
       rest = rest.slice(1);
     } else if (rest.startsWith('{')) {
       const end = closingBrace(rest);
-      out += expandBraced(rest.slice(1, end), env, problems);
+      const isClosed = end < rest.length;
+      out += isClosed ? expandBraced(rest.slice(1, end), env, problems) : reportMalformed(problems);
       rest = rest.slice(end + 1);
     } else {
       const variable = namePattern.exec(rest)?.[0] ?? '';

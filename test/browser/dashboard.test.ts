@@ -288,6 +288,24 @@ it('distinguishes a route that only fails from one with a counterpart', async ()
   expect(await failing.locator('td').last().textContent()).toMatch(/Not in the contract|Every request failed/);
 });
 
+it('says nothing about the counterparts of routes that it did not compare', async () => {
+  const usage = sampleUsage(now);
+  const quietPeriod = 7 * 86_400_000;
+  const byRoute: typeof usage.byRoute = async (version, since) => {
+    const rows = (await usage.byRoute(version, since)).filter(({ route }) => route !== 'GET /legacy-search');
+    const one = rows[0];
+    if (version !== 'v1' || !one) return rows;
+    const early = { ...one, route: 'GET /legacy-search', last: now - 20 * 86_400_000 };
+    return [...rows, { ...one, route: 'other' }, ...(since < now - 2 * quietPeriod ? [early] : [])];
+  };
+  const { page } = await drawn({}, Object.assign(scene(), { usage: { ...usage, byRoute, routes: byRoute } }));
+  const listed = page.locator('#routes tbody tr');
+  await listed.filter({ hasText: 'other' }).waitFor();
+  expect(await listed.filter({ hasText: 'other' }).locator('td').last().textContent()).toBe('–');
+  expect(await listed.filter({ hasText: 'GET /legacy-search' }).count()).toBe(0);
+  expect(await page.locator('#routes').textContent()).not.toContain('Every route');
+});
+
 it('shows another period when it is selected', async () => {
   const { page, requests } = await drawn();
   const before = await page.locator('#traffic .when').textContent();

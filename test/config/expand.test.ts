@@ -33,6 +33,8 @@ it.each([
   [v(''), 'This $ is neither a variable nor escaped.'],
   [v('1A'), 'This $ is neither a variable nor escaped.'],
   [v('NA ME'), 'This $ is neither a variable nor escaped.'],
+  [`http://${v('NAME').slice(0, -1)}`, 'This $ is neither a variable nor escaped.'],
+  [`${v('GONE:-{')}/b`, 'This $ is neither a variable nor escaped.'],
   ['a$', 'This $ is neither a variable nor escaped.'],
   ['$5', 'This $ is neither a variable nor escaped.'],
 ])('%s is refused', (input, message) => {

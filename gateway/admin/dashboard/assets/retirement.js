@@ -198,8 +198,10 @@ export class RetirementSection {
     const table = this.#routes;
     const request = this.#routesRequest.start();
     try {
+      // Over the quiet period, like the comparison with the successor.
+      const url = usageUrl({ by: 'route', version, since: `${facts.quiet}ms` });
       /** @type {Usage<RouteRow>} */
-      const { rows, until } = await getJson(usageUrl({ by: 'route', version }), request.signal);
+      const { rows, until } = await getJson(url, request.signal);
       if (request.isOutdated || !table || table !== this.#routes) return;
       table.fill(rows, facts, Date.parse(until));
       if (!table.root.isConnected) byId('routes').replaceChildren(table.root);

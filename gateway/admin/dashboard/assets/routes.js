@@ -1,8 +1,11 @@
 import { el, emptyMessage, timeAgo } from './dom.js';
-import { grouped } from './format.js';
+import { grouped, period } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { Facts, RouteRow } from './types.js' */
+
+/** The gateway names at most this many routes without a counterpart. */
+const maxMissing = 100;
 
 /**
  * The table of the routes that clients of a version use. Each row shows whether the successor has a counterpart.
@@ -37,13 +40,14 @@ export function routes(version) {
     1,
     ({ route }) => route,
   );
+  /** A row without a path stands for several routes. @param {string} route */
+  const hasPath = (route) => route.includes(' /');
   /**
-   * Links to the clients of the route. There is no such list for a route on which every request failed, or for a row that stands
-   * for several routes.
+   * Links to the clients of the route. There is no such list for a route on which every request failed, or for several routes.
    * @param {RouteRow} row
    */
   const clientsOf = ({ route, clients }) => {
-    if (!route.includes(' /') || comparison.failing.has(route)) return grouped(clients);
+    if (!hasPath(route) || comparison.failing.has(route)) return grouped(clients);
     const query = new URLSearchParams({ by: 'client', version: version.slice(version.startsWith('/') ? 1 : 0), route });
     const title = `The clients that call ${route}, as CSV`;
     return el(
@@ -56,9 +60,10 @@ export function routes(version) {
   const counterpart = (route) => {
     if (comparison.failing.get(route) === false) return el('span', { class: 'soft' }, 'Not in the contract');
     if (comparison.failing.has(route)) return el('span', { class: 'soft' }, 'Every request failed');
-    if (comparison.successor === undefined) return el('span', { class: 'soft' }, '–');
     if (comparison.missing.has(route))
       return el('span', { class: 'state went-back' }, `No counterpart in ${comparison.successor}`);
+    const isKnown = hasPath(route) && comparison.missing.size < maxMissing;
+    if (comparison.successor === undefined || !isKnown) return el('span', { class: 'soft' }, '–');
     return el('span', { class: 'soft' }, 'Has a counterpart');
   };
   const emptyNotice = el('div');
@@ -70,7 +75,7 @@ export function routes(version) {
      * @param {Facts} facts
      * @param {number} now
      */
-    fill(rows, { routes_without_counterpart: withoutCounterpart, failing_routes: failing, successor }, now) {
+    fill(rows, { quiet, routes_without_counterpart: withoutCounterpart, failing_routes: failing, successor }, now) {
       comparison = {
         missing: new Set(withoutCounterpart.map(({ route }) => route)),
         failing: new Map(failing.map((one) => [one.route, one.in_contract])),
@@ -79,15 +84,15 @@ export function routes(version) {
       };
       table.root.hidden = rows.length === 0;
       emptyNotice.replaceChildren(
-        ...(rows.length === 0 ? [emptyMessage(`No route of ${version} was called in the last 30 days.`)] : []),
+        ...(rows.length === 0 ? [emptyMessage(`No route of ${version} was called in the last ${period(quiet)}.`)] : []),
       );
       const missingCount = rows.filter(({ route }) => comparison.missing.has(route)).length;
-      summary.textContent =
-        rows.length === 0 || !successor
-          ? ''
-          : missingCount === 0
-            ? `Every route of ${version} that clients use has a counterpart in ${successor.version}.`
-            : `${missingCount} of ${rows.length} routes have no counterpart in ${successor.version}. Their clients need a replacement before they can move.`;
+      const isComplete = withoutCounterpart.length < maxMissing && rows.every(({ route }) => hasPath(route));
+      summary.textContent = '';
+      if (successor && missingCount > 0)
+        summary.textContent = `${isComplete ? '' : 'At least '}${missingCount} of ${rows.length} routes have no counterpart in ${successor.version}. Their clients need a replacement before they can move.`;
+      else if (successor && rows.length > 0 && isComplete)
+        summary.textContent = `Every route of ${version} that clients called in the last ${period(quiet)} has a counterpart in ${successor.version}.`;
       table.fill(rows);
     },
   };
