@@ -7,6 +7,7 @@ import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } fr
 import type { Stage } from '../lifecycle/stage.ts';
 import { ClientRestrictions } from '../restrictions/clientRestrictions.ts';
 import { Pool } from '../upstream/pool.ts';
+import type { Target } from '../upstream/target.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
 import { VersionUse } from './inFlight.ts';
 
@@ -32,19 +33,20 @@ export function activate(
 ): ActiveSnapshot {
   const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
-  const usesByBackend = new Map<string, VersionUse[]>();
+  const usesByTarget = new Map<Target, VersionUse[]>();
   for (const version of snapshot.byMajor) {
     const { name } = version;
     const backend = adapterSource(version, snapshot)?.name ?? name;
     const use = uses.get(name) ?? new VersionUse();
     uses.set(name, use);
-    const usesOfSameTargets = usesByBackend.get(backend) ?? [];
-    usesOfSameTargets.push(use);
-    usesByBackend.set(backend, usesOfSameTargets);
-    use.usesOfSameTargets = usesOfSameTargets;
     use.maxInFlight = version.limits.inFlight;
     const pool = pools.get(backend) ?? new Pool([], version.balance);
+    for (const target of pool.targets) usesByTarget.set(target, [...(usesByTarget.get(target) ?? []), use]);
     versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
+  }
+  for (const { use, pool } of versions.values()) {
+    const sharing = pool.targets.flatMap((target) => usesByTarget.get(target) ?? []);
+    use.usesOfSharedTargets = [...new Set([use, ...sharing])];
   }
   return { snapshot, identification, versions, latest: undefined };
 }

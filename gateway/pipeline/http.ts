@@ -71,9 +71,7 @@ export function runExchange(exchange: Exchange): void {
 }
 
 function applySteps(exchange: Exchange): void {
-  const outcome = runSteps(exchange);
-  if (outcome === undefined) forward(exchange);
-  else applyOutcome(exchange, outcome);
+  applyOutcome(exchange, runSteps(exchange));
 }
 
 /** Refuses a request because pipelined requests use too much memory. The bytes after it have not been parsed. */
@@ -83,8 +81,12 @@ function refusePipelined(exchange: Exchange): void {
   answerProblem(exchange, { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' }, true);
 }
 
-function applyOutcome(exchange: Exchange, outcome: StepOutcome): void {
-  switch (outcome.kind) {
+/** `outcome`: undefined if the request goes to its target. */
+function applyOutcome(exchange: Exchange, outcome: StepOutcome | undefined): void {
+  switch (outcome?.kind) {
+    case undefined:
+      forward(exchange);
+      break;
     case 'problem':
       answerProblem(exchange, outcome.problem, outcome.closes);
       break;
@@ -138,23 +140,20 @@ function answerDiscovery({ req, res, context, hasBody, isGatewayStopping }: Exch
   context.discovery(req, res);
 }
 
-/** Queues a request for `limits.queue` at most. The request runs the steps again when there is room, and does not wait twice. */
+/** Queues a request for `limits.queue` at most. The request runs the steps again whenever there may be room for it. */
 function waitForRoom(exchange: Exchange): void {
   const { activeVersion, res } = exchange;
   const maxWaitMs = activeVersion?.version.limits.queue ?? 0;
-  const queued =
-    maxWaitMs === 0
-      ? undefined
-      : activeVersion?.use.queue.add(maxWaitMs, (admitted) => runAfterWait(exchange, admitted));
+  const waiter = {
+    prepare: () => {
+      const outcome = runSteps(exchange);
+      return outcome?.kind === 'wait' ? undefined : () => applyOutcome(exchange, outcome);
+    },
+    expire: () => answerProblem(exchange, overloaded),
+  };
+  const queued = maxWaitMs === 0 ? undefined : activeVersion?.use.queue.add(maxWaitMs, waiter);
   if (queued) res.once('close', () => queued.leave());
   else answerProblem(exchange, overloaded);
-}
-
-function runAfterWait(exchange: Exchange, admitted: boolean): void {
-  const outcome = admitted ? runSteps(exchange) : undefined;
-  if (!admitted || outcome?.kind === 'wait') answerProblem(exchange, overloaded);
-  else if (outcome === undefined) forward(exchange);
-  else applyOutcome(exchange, outcome);
 }
 
 function forward(exchange: Exchange): void {

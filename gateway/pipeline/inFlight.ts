@@ -73,8 +73,11 @@ export class InFlightList {
 export class VersionUse {
   readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
-  /** The uses of all versions with the same targets, this one included. An adapted version has the targets of its source. */
-  usesOfSameTargets: readonly VersionUse[] = [this];
+  /**
+   * The uses of all versions that have a target of this version, this one included. An adapted version has the targets of its
+   * source.
+   */
+  usesOfSharedTargets: readonly VersionUse[] = [this];
   /** `limits.in_flight` */
   maxInFlight = Number.POSITIVE_INFINITY;
   /** Undefined until an adapter serves a request of the version. */
@@ -102,21 +105,40 @@ export class VersionUse {
     this.inFlight.add(exchange);
   }
 
-  /** Frees a place for a queued request. Safe to call twice. `now`: epoch ms. */
+  /** Frees a place for queued requests. Safe to call twice. `now`: epoch ms. */
   leave(exchange: InFlight, now: number): void {
     if (!this.inFlight.delete(exchange)) return;
     this.#lastInFlight = now;
-    let next: VersionUse | undefined;
-    for (const use of this.usesOfSameTargets) {
-      if (use.queue.length === 0 || use.inFlightCount >= use.maxInFlight) continue;
-      if (next === undefined || use.queue.waitingSince < next.queue.waitingSince) next = use;
+    for (const { queue } of this.usesOfSharedTargets) {
+      if (queue.length === 0) continue;
+      admitWaiting(this.usesOfSharedTargets);
+      return;
     }
-    next?.queue.admitNext();
+  }
+}
+
+/**
+ * Admits queued requests until none of the uses has one for which there is room. The use whose oldest request has waited longest
+ * comes first.
+ */
+function admitWaiting(uses: readonly VersionUse[]): void {
+  const waiting = uses.filter(({ queue }) => queue.length > 0);
+  for (;;) {
+    waiting.sort((a, b) => a.queue.waitingSince - b.queue.waitingSince);
+    if (!waiting.some((use) => use.inFlightCount < use.maxInFlight && use.queue.admitOldest())) return;
   }
 }
 
 // A short queue absorbs a burst; a long one only delays every client.
 const maxQueued = 1000;
+
+/** What happens to a queued request. */
+export interface Waiter {
+  /** Returns the function that runs the request; undefined while there is no room for it. */
+  readonly prepare: () => (() => void) | undefined;
+  /** The request has waited for its whole time. */
+  readonly expire: () => void;
+}
 
 /** The requests of a version that wait because a limit is reached, oldest first. */
 class AdmissionQueue {
@@ -126,9 +148,9 @@ class AdmissionQueue {
     return this.#requests.length;
   }
 
-  /** `onDecision` is called with true once there is room, or with false after `maxWaitMs`. Undefined if the queue is full. */
-  add(maxWaitMs: number, onDecision: (admitted: boolean) => void): QueuedRequest | undefined {
-    return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, maxWaitMs, onDecision) : undefined;
+  /** Undefined if the queue is full. */
+  add(maxWaitMs: number, waiter: Waiter): QueuedRequest | undefined {
+    return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, maxWaitMs, waiter) : undefined;
   }
 
   /** When the oldest request began to wait, in ms of `performance.now()`. Infinite if none waits. */
@@ -136,8 +158,9 @@ class AdmissionQueue {
     return this.#requests[0]?.waitingSince ?? Number.POSITIVE_INFINITY;
   }
 
-  admitNext(): void {
-    this.#requests[0]?.admit();
+  /** False if no request waits, or if there is no room for the oldest one, which then keeps its place. */
+  admitOldest(): boolean {
+    return this.#requests[0]?.admit() ?? false;
   }
 }
 
@@ -145,30 +168,35 @@ class QueuedRequest implements Timed {
   deadline: number;
   readonly waitingSince = performance.now();
   readonly #queue: QueuedRequest[];
-  readonly #onDecision: (admitted: boolean) => void;
+  readonly #waiter: Waiter;
 
-  constructor(queue: QueuedRequest[], maxWaitMs: number, onDecision: (admitted: boolean) => void) {
+  constructor(queue: QueuedRequest[], maxWaitMs: number, waiter: Waiter) {
     this.deadline = deadlineIn(maxWaitMs);
     this.#queue = queue;
-    this.#onDecision = onDecision;
+    this.#waiter = waiter;
     queue.push(this);
     watchDeadline(this);
   }
 
-  admit(): void {
-    if (this.leave()) this.#onDecision(true);
+  admit(): boolean {
+    const run = this.#waiter.prepare();
+    if (run === undefined) return false;
+    // It leaves first, because it may end at once and then frees its place.
+    this.leave();
+    run();
+    return true;
   }
 
   onDeadline(): void {
-    if (this.leave()) this.#onDecision(false);
+    this.leave();
+    this.#waiter.expire();
   }
 
-  /** False if the request has left the queue already. */
-  leave(): boolean {
+  /** Safe to call twice. */
+  leave(): void {
     const at = this.#queue.indexOf(this);
-    if (at === -1) return false;
+    if (at === -1) return;
     this.#queue.splice(at, 1);
     unwatchDeadline(this);
-    return true;
   }
 }

@@ -136,10 +136,10 @@ async function loadGrease(): Promise<void> {
  * versions fast.
  */
 function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
-  if (activeVersion === undefined || activeVersion.use.inFlightCount < activeVersion.version.limits.inFlight) {
-    return undefined;
-  }
-  return { kind: 'wait' };
+  if (activeVersion === undefined) return undefined;
+  // The limit of the current configuration, because a request that waits during a reload keeps its former configuration.
+  const { inFlightCount, maxInFlight } = activeVersion.use;
+  return inFlightCount < maxInFlight ? undefined : { kind: 'wait' };
 }
 
 /** Picks one of the version's targets by its balancing policy. */

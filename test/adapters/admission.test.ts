@@ -14,6 +14,8 @@ async function startHeld(settings: ServedSettings) {
     return [{ wait: promise }, { write: answer(200, '') }];
   }, settings);
   return {
+    port,
+    paths: () => backend.requests.map(({ target }) => target),
     ask: (version: string, name: string) => ask(port, get(`/${version}/export?${name}`)),
     reached: (...names: string[]) =>
       eventually(() =>
@@ -22,6 +24,9 @@ async function startHeld(settings: ServedSettings) {
     waiting: (version: string, count: number) =>
       eventually(async () => expect(await waitingAt(adminPort, version)).toBe(count)),
     release: (name: string) => releases.get(`/export?${name}`)?.(),
+    releaseAll: () => {
+      for (const release of releases.values()) release();
+    },
   };
 }
 
@@ -66,4 +71,21 @@ it('a waiting request whose version is at its own limit lets the other version p
   held.release('c');
   held.release('d');
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+});
+
+it('a request that waits for memory goes on waiting when a request to the other version leaves the target', async () => {
+  // Only one body of this size fits.
+  const held = await startHeld({ adapter: { body: '64MiB' }, version: { limits: { queue } } });
+  const answers = [ask(held.port, get('/v1/drinks/1')), held.ask('v2', 'a')];
+  await eventually(() => expect(held.paths()).toHaveLength(2));
+  answers.push(ask(held.port, get('/v1/drinks/2')));
+  await held.waiting('v1', 1);
+  held.release('a');
+  expect((await answers[1])?.status).toBe(200);
+  await held.waiting('v1', 1);
+  held.releaseAll();
+  await eventually(() => expect(held.paths()).toContain('/cocktails/2'));
+  held.releaseAll();
+  // 503 would mean that a request was refused for lack of memory. The backend does not send JSON, so the adapter fails.
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([502, 200, 502]);
 });
