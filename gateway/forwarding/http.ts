@@ -70,7 +70,8 @@ export class Forwarding implements ResponseHandler {
   onConnected(): void {
     const { wholeBody, res, hasBody, expectsContinue, stats } = this.#outbound;
     this.#attempts.onConnected();
-    if (wholeBody) {
+    // Also an empty one: the body that an adapter has read arrives only once.
+    if (wholeBody !== undefined) {
       stats.bytesIn = wholeBody.length;
       this.#attempts.connection.requestComplete();
       return;

@@ -115,6 +115,18 @@ describe.each([
     expect(backend.request.raw).not.toMatch(/Transfer-Encoding/i);
   });
 
+  it('waits for the backend after a chunked body without chunks, and keeps both connections', async () => {
+    const { backend, port } = await startServed([{ wait: 700 }, { write: answer(201, cocktail, json) }], {
+      gateway: { ...gateway, timeouts: { body_idle: '200ms' } },
+    });
+    const client = await connectTo(port);
+    for (let round = 0; round < 2; round += 1) {
+      client.send(chunked('/v1/drinks', '0\r\n\r\n'));
+      expect((await client.response()).status).toBe(201);
+    }
+    expect(backend.connections).toHaveLength(1);
+  });
+
   it('answers 410 with the reason for routes that the adapter does not have', async () => {
     const { backend, port } = await startServed(answer(200, cocktail, json), { gateway });
     const gone = expectProblem(await ask(port, get('/v1/search?q=a')), 410);
