@@ -15,8 +15,8 @@ export interface JudgedFinding {
   readonly place: readonly string[];
 }
 
-// The rules allow these changes within a major. In an adapter they are faults: clients of the adapted version would get other
-// results, or invalid ones.
+// Within a major, the rules only warn about these changes. In an adapter they are faults: clients of the adapted version would get
+// other results, or invalid ones.
 const faultsInAdapters: ReadonlySet<RuleId> = new Set([
   'response-alternative-added',
   'param-removed',

@@ -7,7 +7,7 @@ export class AdminError extends Error {
 }
 
 /** The admin listener to connect to. */
-export interface AdminTarget {
+export interface AdminEndpoint {
   readonly origin: string;
   /** For messages: the origin, and its source unless `--admin` gave it: `http://127.0.0.1:9901 (the default)`. */
   readonly name: string;
@@ -43,7 +43,7 @@ const selfExplanatory: ReadonlySet<unknown> = new Set([
 ]);
 
 /** @throws AdminError for a token that cannot be sent in a header */
-export function adminClient({ origin, name, token }: AdminTarget): AdminClient {
+export function adminClient({ origin, name, token }: AdminEndpoint): AdminClient {
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new AdminError(
       'ADMIN_TOKEN contains characters that are not allowed in a token.  Set it to gateway.admin_token.',
@@ -125,11 +125,11 @@ const planTimeoutMs = 65_000;
 /** Asks a gateway for a plan. `body`: the JSON body of `POST /api/plan`. @throws AdminError */
 export async function askForPlan(
   body: object,
-  target: AdminTarget,
+  endpoint: AdminEndpoint,
 ): Promise<Plan | { readonly faults: readonly string[] }> {
-  const answer: unknown = await adminClient(target).post('/api/plan', body, planTimeoutMs);
+  const answer: unknown = await adminClient(endpoint).post('/api/plan', body, planTimeoutMs);
   if (isPlan(answer) || isFaulty(answer)) return answer;
-  throw notAGateway(target.name);
+  throw notAGateway(endpoint.name);
 }
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.

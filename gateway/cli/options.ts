@@ -10,7 +10,7 @@ import { instant, period, timer } from '../config/schema/units.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { printable } from '../shared/text.ts';
 import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
-import { AdminError, type AdminTarget } from './adminClient.ts';
+import { type AdminEndpoint, AdminError } from './adminClient.ts';
 import { type Io, UsageError } from './io.ts';
 
 // The folder of the second place contains nothing else, so that the folder can be mounted into a container.
@@ -48,14 +48,14 @@ export function snapshotOf(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>):
   );
 }
 
-export interface AdminTargetOptions {
+export interface AdminEndpointOptions {
   /** An origin. */
   readonly admin?: string;
   readonly config?: string;
 }
 
 /** `--admin`, and `--config` to read the address from. */
-export function addAdminTargetOptions(command: Command): Command {
+export function addAdminEndpointOptions(command: Command): Command {
   return addAdminOption(command).option(
     '--config <file>',
     'routes.yaml to read gateway.admin and admin_token from (default: routes.yaml or config/routes.yaml, the first that exists)',
@@ -73,10 +73,10 @@ export function addAdminOption(command: Command): Command {
 const defaultOrigin = 'http://127.0.0.1:9901';
 
 /** A token read from the file is only sent to the address read from the file. @throws AdminError, UnreadableFileError */
-export function adminTargetOf(
-  { admin, config }: AdminTargetOptions,
+export function adminEndpointOf(
+  { admin, config }: AdminEndpointOptions,
   io: Pick<Io, 'env' | 'cwd' | 'stderr'>,
-): AdminTarget {
+): AdminEndpoint {
   const token = (io.env['ADMIN_TOKEN'] ?? '').trim();
   if (admin !== undefined) return { origin: admin, name: admin, token };
   const origin = defaultOrigin;

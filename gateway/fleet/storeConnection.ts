@@ -1,5 +1,5 @@
 import type { FleetSettings, Identifier } from '../config/snapshot.ts';
-import { namingOf } from '../usage/counting/identification.ts';
+import { namingIdOf } from '../usage/counting/identification.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
 
@@ -79,7 +79,7 @@ export class StoreConnection implements Sql, Transactions {
       const { identify, isKeyed = false } = this.#context;
       const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isKeyed);
       this.#context.onSalt(salt, isReplaced);
-      if (identify) await noteNaming(postgres, namingOf(identify, salt));
+      if (identify) await storeNamingId(postgres, namingIdOf(identify, salt));
       return postgres;
     } catch (error) {
       void postgres.close();
@@ -95,7 +95,7 @@ export class StoreConnection implements Sql, Transactions {
 }
 
 /** Notes since when the clients of the fleet have had their present names. @throws StoreError */
-async function noteNaming(store: Transactions, naming: string): Promise<void> {
+async function storeNamingId(store: Transactions, naming: string): Promise<void> {
   await store.transaction(async (sql) => {
     const [row] = await sql.query<{ value: string; now: number }>(
       `SELECT value, floor(extract(epoch FROM now()) * 1000)::bigint AS now FROM ${schemaName}.meta WHERE key = 'naming'`,

@@ -10,7 +10,7 @@ import type { Problem } from '../problems/problem.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ServerSpan } from './correlationIds.ts';
-import type { EarlyData } from './earlyData.ts';
+import type { PendingUpgrade } from './pendingUpgrade.ts';
 import type { RenderedHead } from './renderedHead.ts';
 import type { RequestFields } from './requestHead.ts';
 import type { ResponsePlan } from './responseFields.ts';
@@ -133,7 +133,7 @@ export interface Outbound {
   /** The client sends its body only after a 100 (Continue). */
   readonly expectsContinue: boolean;
   /** Set if the client asked to switch protocols. */
-  readonly upgrade: EarlyData | undefined;
+  readonly upgrade: PendingUpgrade | undefined;
   readonly stats: ExchangeStats;
   /** Undefined: no span of the exchange is exported. */
   readonly span: ServerSpan | undefined;

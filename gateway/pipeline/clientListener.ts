@@ -31,7 +31,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
     : http.createServer(optionsFor(settings), onRequest);
   // No limit: the default of 2,000 drops fields silently. `checkMessage` counts them.
   server.maxHeadersCount = 0;
-  server.timeout = longestWriteIdleMs(context.active.snapshot);
+  server.timeout = longestWriteIdleMs(context.activeSnapshot.snapshot);
   allowParserPause(server);
   if (settings.fastLane === 'auto') openFastLane(server, context);
   if (tls ? settings.http2 === 'auto' : settings.h2c === 'on') openHttp2(server, settings, context);

@@ -7,7 +7,6 @@ import {
   traceparentFrom,
   traceparentOfAttempt,
 } from '../forwarding/correlationIds.ts';
-import type { EarlyData } from '../forwarding/earlyData.ts';
 import type { Forwarding } from '../forwarding/http.ts';
 import {
   type ExchangeAdaptation,
@@ -17,6 +16,7 @@ import {
   type Outbound,
   type OutgoingResponse,
 } from '../forwarding/outbound.ts';
+import type { PendingUpgrade } from '../forwarding/pendingUpgrade.ts';
 import { type RequestFields, readRequestFields, requestHead } from '../forwarding/requestHead.ts';
 import type { LifecycleFields, ResponsePlan } from '../forwarding/responseFields.ts';
 import type { Recorder } from '../observability/exchangeRecord.ts';
@@ -35,7 +35,7 @@ import { type ClientPeer, clientAddressOf, peerOf } from './peer.ts';
 /** The state of the gateway that all its exchanges share. */
 export interface GatewayContext {
   /** Replaced by a reload. An exchange that has begun keeps the former one. */
-  active: ActiveSnapshot;
+  activeSnapshot: ActiveSnapshot;
   /** Replaced when the restrictions of clients change. */
   restrictionState: RestrictionState;
   readonly now: () => number;
@@ -64,7 +64,7 @@ export type StepOutcome =
   /** A limit is reached: the request may wait for room. */
   | { readonly kind: 'wait' }
   /** The first request that needs modules which are not loaded: they are loaded, and then the steps run again. */
-  | { readonly kind: 'load'; readonly load: () => Promise<void> }
+  | { readonly kind: 'loadModules'; readonly load: () => Promise<void> }
   | { readonly kind: 'discovery' }
   /** `GET /versions/me` */
   | { readonly kind: 'ownUsage' };
@@ -73,11 +73,11 @@ export type StepOutcome =
 export class Exchange implements Outbound, InFlight {
   readonly req: IncomingRequest;
   readonly res: OutgoingResponse;
-  readonly upgrade: EarlyData | undefined;
+  readonly upgrade: PendingUpgrade | undefined;
   readonly expectsContinue: boolean;
   readonly context: GatewayContext;
   /** Fixed when the request is started, so that a reload never changes it midway. */
-  readonly active: ActiveSnapshot;
+  readonly activeSnapshot: ActiveSnapshot;
   /** When the request was started, epoch ms. */
   readonly now: number;
   readonly method: string;
@@ -120,21 +120,21 @@ export class Exchange implements Outbound, InFlight {
     res: OutgoingResponse,
     context: GatewayContext,
     expectsContinue = false,
-    upgrade?: EarlyData,
+    upgrade?: PendingUpgrade,
   ) {
     this.req = req;
     this.res = res;
     this.context = context;
     this.expectsContinue = expectsContinue;
     this.upgrade = upgrade;
-    this.active = context.active;
+    this.activeSnapshot = context.activeSnapshot;
     this.now = context.now();
     this.method = req.method ?? '';
-    this.peer = peerOf(req.socket, this.active.snapshot);
+    this.peer = peerOf(req.socket, this.activeSnapshot.snapshot);
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
     this.host = this.fields.host;
     this.id = requestIdFrom(this.fields.requestId);
-    const { telemetry } = this.active.snapshot;
+    const { telemetry } = this.activeSnapshot.snapshot;
     this.traceparent = traceparentFrom(this.fields.traceparent, telemetry?.sample);
     this.span = telemetry && serverSpanOf(this.traceparent, this.fields.traceparent);
     this.hasBody = this.fields.transferEncoding !== undefined || Number(this.fields.contentLength ?? 0) > 0;
@@ -200,7 +200,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   get bodyIdle(): number {
-    return this.active.snapshot.gateway.timeouts.bodyIdle;
+    return this.activeSnapshot.snapshot.gateway.timeouts.bodyIdle;
   }
 
   get lifecycle(): LifecycleFields | undefined {
@@ -221,7 +221,7 @@ export class Exchange implements Outbound, InFlight {
 
   /** The name of the client in the usage ledger. */
   identify(): string {
-    const { identification: by } = this.context.active;
+    const { identification: by } = this.context.activeSnapshot;
     if (this.identified?.by !== by) {
       this.identified = { client: by.clientOf(this.req.rawHeaders, this.clientAddress), by };
     }

@@ -193,7 +193,7 @@ class LaneConnection implements LaneOwner, Timed {
   #readRequest(buffer: Buffer, length: number): void {
     const { context } = this.#lane;
     const head = parsePlainRequest(buffer, length);
-    if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context.active)) {
+    if (!head || head.headLength + head.contentLength < length || !isForVersion(head.target, context.activeSnapshot)) {
       this.#leave(Buffer.from(buffer.subarray(0, length)));
       return;
     }

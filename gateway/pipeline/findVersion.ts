@@ -6,10 +6,10 @@ import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
 /** Finds the version in the first segment below `base_path`, and the path to send to its target. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
-  const { active, originForm } = exchange;
-  const { basePath } = active.snapshot.gateway;
+  const { activeSnapshot, originForm } = exchange;
+  const { basePath } = activeSnapshot.snapshot.gateway;
   const segment = originForm === '*' ? '' : versionSegment(originForm, basePath);
-  const activeVersion = versionAt(segment, active);
+  const activeVersion = versionAt(segment, activeSnapshot);
   if (!activeVersion) return undefined;
   const prefixEnd = basePath.length + segment.length + 1;
   const afterPrefix = originForm.slice(prefixEnd);
@@ -25,18 +25,18 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
 }
 
 /** Whether an origin-form target is below a version of the snapshot. */
-export function isForVersion(target: string, active: ActiveSnapshot): boolean {
-  return versionAt(versionSegment(target, active.snapshot.gateway.basePath), active) !== undefined;
+export function isForVersion(target: string, activeSnapshot: ActiveSnapshot): boolean {
+  return versionAt(versionSegment(target, activeSnapshot.snapshot.gateway.basePath), activeSnapshot) !== undefined;
 }
 
 /**
  * The version of a path segment. Most requests are for the same version as the one before. A look-up by a text that is new to V8,
  * as each segment is, costs several times as much as a comparison.
  */
-function versionAt(segment: string, active: ActiveSnapshot): ActiveVersion | undefined {
-  if (active.latest?.version.name === segment) return active.latest;
-  const found = active.versions.get(segment);
-  if (found) active.latest = found;
+function versionAt(segment: string, activeSnapshot: ActiveSnapshot): ActiveVersion | undefined {
+  if (activeSnapshot.latest?.version.name === segment) return activeSnapshot.latest;
+  const found = activeSnapshot.versions.get(segment);
+  if (found) activeSnapshot.latest = found;
   return found;
 }
 
@@ -46,11 +46,11 @@ const networkPathProblem: Problem = { code: 'BAD_REQUEST', detail: 'The path aft
 /**
  * Whether a gateway inside another server handles this URL: a version, discovery, or an invalid URL, which the gateway refuses.
  */
-export function isGatewayPath(url: string, { active, isDiscovery }: GatewayContext): boolean {
+export function isGatewayPath(url: string, { activeSnapshot, isDiscovery }: GatewayContext): boolean {
   const target = parseRequestTarget(url);
   if (typeof target === 'string') return true;
   const { originForm, pathEnd } = target;
-  const { snapshot } = active;
+  const { snapshot } = activeSnapshot;
   return namesVersion(originForm, snapshot.gateway.basePath) || isDiscovery(originForm.slice(0, pathEnd), snapshot);
 }
 
@@ -61,9 +61,9 @@ export function namesVersion(originForm: string, basePath: string): boolean {
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */
 export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefined {
-  const { activeVersion, originForm, pathEnd, active, context } = exchange;
+  const { activeVersion, originForm, pathEnd, activeSnapshot, context } = exchange;
   if (activeVersion) return undefined;
-  const { snapshot } = active;
+  const { snapshot } = activeSnapshot;
   const path = originForm.slice(0, pathEnd);
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
   if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };

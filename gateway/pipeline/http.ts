@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { EarlyData } from '../forwarding/earlyData.ts';
 import { Forwarding } from '../forwarding/http.ts';
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { OutgoingResponse } from '../forwarding/outbound.ts';
+import { PendingUpgrade } from '../forwarding/pendingUpgrade.ts';
 import type { Problem } from '../problems/problem.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { answerEmpty, answerJson, answerProblem, overloaded } from './answer.ts';
@@ -51,7 +51,7 @@ export function shouldUpgrade(req: IncomingMessage): boolean {
 export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer, context: GatewayContext): void {
   // node:http no longer listens to this socket, and an `error` without a listener ends the process.
   socket.on('error', () => socket.destroy());
-  const earlyData = new EarlyData(socket, head, req.headers.upgrade ?? '');
+  const pendingUpgrade = new PendingUpgrade(socket, head, req.headers.upgrade ?? '');
   afterEarlierResponses(socket, () => {
     if (!socket.writable) return;
     // Writes every answer except a 101, as for an ordinary request.
@@ -59,8 +59,8 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
     res.shouldKeepAlive = false;
     res.assignSocket(socket);
     res.on('finish', () => socket.destroySoon());
-    earlyData.start();
-    runExchange(new Exchange(req, res, context, false, earlyData));
+    pendingUpgrade.start();
+    runExchange(new Exchange(req, res, context, false, pendingUpgrade));
   });
 }
 
@@ -96,7 +96,7 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome | undefined): voi
     case 'wait':
       waitForRoom(exchange);
       break;
-    case 'load':
+    case 'loadModules':
       void outcome.load().then(
         () => {
           if (!exchange.res.destroyed) applySteps(exchange);
@@ -114,8 +114,8 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome | undefined): voi
 }
 
 async function answerOwnUsage(exchange: Exchange): Promise<void> {
-  const { context, active, method, req, now, clientAddress: address } = exchange;
-  const { identification } = active;
+  const { context, activeSnapshot, method, req, now, clientAddress: address } = exchange;
+  const { identification } = activeSnapshot;
   const request = { method, rawHeaders: req.rawHeaders, address, identification, now };
   // Counted as a request of an unknown client: keys that were not accepted must not fill the ledger with clients.
   exchange.identified = identification.unidentified;

@@ -41,7 +41,7 @@ export function refuseConnection(error: ParserError, socket: RefusableSocket, co
 
 function answerAndClose(socket: Socket, problem: Problem | undefined, context: GatewayContext): void {
   if (socket.writable && problem) {
-    const { address, hsts, scheme } = peerOf(socket, context.active.snapshot);
+    const { address, hsts, scheme } = peerOf(socket, context.activeSnapshot.snapshot);
     socket.write(rawAnswer(problem, hsts), 'latin1');
     recordUnparsed(problem.code, address, scheme, context);
   }

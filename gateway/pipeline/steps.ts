@@ -48,7 +48,7 @@ function adaptRequest(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion, method, resource, upgrade } = exchange;
   if (activeVersion?.source === undefined) return undefined;
   const adapter = activeVersion.adapter ?? activeAdapter(activeVersion, exchange);
-  if (adapter === undefined) return { kind: 'load', load: loadAdapters };
+  if (adapter === undefined) return { kind: 'loadModules', load: loadAdapters };
   const routeOrReason = upgrade
     ? 'A connection that is upgraded cannot be adapted.'
     : adapter.routeFor(method === 'OPTIONS' ? wantedMethod(exchange) : method, resource);
@@ -77,14 +77,14 @@ function wantedMethod({ fields: { origin, preflightMethod } }: Exchange): string
 }
 
 /** `reason`: '' if the adapter does not list the route at all. */
-function notAdapted({ activeVersion, active, now }: Exchange, reason: string): StepOutcome | undefined {
+function notAdapted({ activeVersion, activeSnapshot, now }: Exchange, reason: string): StepOutcome | undefined {
   if (activeVersion === undefined) return undefined;
   const { version, adapter } = activeVersion;
   if (adapter !== undefined) adapter.use.notAdapted += 1;
   const members = {
     version: version.name,
     reason: reason === '' ? 'The adapter of this version does not list the route.' : reason,
-    ...endMembers(version, active.snapshot, now),
+    ...endMembers(version, activeSnapshot.snapshot, now),
   };
   return { kind: 'problem', problem: { code: 'ROUTE_NOT_ADAPTED', members } };
 }
@@ -97,10 +97,10 @@ async function loadAdapters(): Promise<void> {
 }
 
 /** Undefined until the modules of adapters are loaded. */
-function activeAdapter(activeVersion: ActiveVersion, { active }: Exchange): ActiveAdapter | undefined {
+function activeAdapter(activeVersion: ActiveVersion, { activeSnapshot }: Exchange): ActiveAdapter | undefined {
   const { version, use } = activeVersion;
   if (Adapter === undefined || version.adapter === undefined) return undefined;
-  const adapter = new Adapter(version.adapter, version, active.snapshot, use.adapter);
+  const adapter = new Adapter(version.adapter, version, activeSnapshot.snapshot, use.adapter);
   use.adapter = adapter.use;
   activeVersion.adapter = adapter;
   activeVersion.rewriting = adapter.references;
@@ -114,7 +114,7 @@ function greaseResponse(exchange: Exchange): StepOutcome | undefined {
   const { plan } = activeVersion.version.grease;
   if (plan === undefined) return undefined;
   if (activeVersion.grease === undefined) {
-    if (Grease === undefined) return { kind: 'load', load: loadGrease };
+    if (Grease === undefined) return { kind: 'loadModules', load: loadGrease };
     activeVersion.grease = new Grease(plan);
   }
   // The steps may run twice. `adaptRequest` has just set the adaptation of an adapted version. For other versions, the adaptation

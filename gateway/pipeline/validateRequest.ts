@@ -38,8 +38,8 @@ export function checkMessage(exchange: Exchange): StepOutcome | undefined {
   return problem && { kind: 'problem', problem, closes: true };
 }
 
-function messageProblem({ req, fields, active, upgrade }: Exchange): Problem | undefined {
-  const { limits } = active.snapshot.gateway;
+function messageProblem({ req, fields, activeSnapshot, upgrade }: Exchange): Problem | undefined {
+  const { limits } = activeSnapshot.snapshot.gateway;
   const urlLength = (req.url as string).length;
   if (!supportedHttpVersions.has(req.httpVersion)) return { code: 'HTTP_VERSION_UNSUPPORTED' };
   if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };

@@ -15,8 +15,8 @@ export type RouteAnswer = 'served' | 'not_adapted' | 'unknown';
 
 /** Routes of a version that get the same answer from the candidate, and the same answer from the running configuration. */
 export interface RouteGroup {
-  readonly candidate: RouteAnswer;
-  readonly running: RouteAnswer;
+  readonly candidateAnswer: RouteAnswer;
+  readonly runningAnswer: RouteAnswer;
   /** Their names in the ledger. */
   readonly routes: readonly string[];
   /** Client → its requests to these routes. */
@@ -49,8 +49,8 @@ export async function routeGroups(
       if (planned === 'served' || (planned === 'unknown' && haveSameRoutes)) continue;
       const uses = await (await queries.ofRoutes(routes)).byClient(version.name, since);
       const group = {
-        candidate: planned,
-        running: current,
+        candidateAnswer: planned,
+        runningAnswer: current,
         routes,
         uses: new Map(uses.map((use) => [use.client, use])),
       };
@@ -104,7 +104,9 @@ export function routeRemarks(
 ): Remark[] {
   return [...groups].flatMap(([version, ownGroups]) => {
     const routesInWords = (answer: RouteAnswer): string => {
-      const routes = ownGroups.filter(({ candidate }) => candidate === answer).flatMap((group) => group.routes);
+      const routes = ownGroups
+        .filter(({ candidateAnswer }) => candidateAnswer === answer)
+        .flatMap((group) => group.routes);
       const more = routes.length > maxNamedRoutes ? ` and ${routes.length - maxNamedRoutes} more` : '';
       return printable(routes.slice(0, maxNamedRoutes).join(', ') + more);
     };

@@ -23,6 +23,7 @@ import {
 } from './plan.ts';
 
 const maxListedClients = 100;
+const maxNamedClients = 5;
 
 interface Row extends VersionClientUse {
   readonly answer: PlannedAnswer;
@@ -39,12 +40,12 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const candidateFreezes = await plannedFreezes(queries, candidate, query);
   const runningFreezes = running && (await plannedFreezes(queries, running, query));
   const answerOf = (request: PlannedRequest, group?: RouteGroup): PlannedAnswer => {
-    const isAdapted = group?.candidate !== 'not_adapted';
+    const isAdapted = group?.candidateAnswer !== 'not_adapted';
     return plannedAnswer({ ...request, isAdapted }, candidate, basePath, at, candidateFreezes.newClients);
   };
   const isRefusedAlready = (request: PlannedRequest, group?: RouteGroup): boolean => {
     if (running === undefined) return false;
-    const isAdapted = group?.running !== 'not_adapted';
+    const isAdapted = group?.runningAnswer !== 'not_adapted';
     const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, runningFreezes?.newClients);
     // A brownout ends by itself, so a request that it refuses now is lost if the candidate refuses it for another reason.
     return answer === 'brownout' ? answerOf(request, group) === 'brownout' : plannedAnswers[answer].isRefusal;
@@ -53,7 +54,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     plannedAnswers[answerOf(request, group)].isRefusal && !isRefusedAlready(request, group);
   // Read before the sums over all routes, so that the sums include every request of a group.
   const groups = await routeGroups(queries, query, since);
-  const uses = await queries.byVersionAndClient(since, (use) => use.served > 0 && isLost(use));
+  const needsRoutes = (use: VersionClientUse): boolean => use.served > 0 && isLost(use);
+  const uses = await queries.byVersionAndClient(since, needsRoutes);
   const coveredSince = await queries.coveredSince();
   const unseenRemarks = await unseenWaivers(queries, candidate, at);
   // Checked last. A query that fails returns no rows, which would look as if no client had called.
@@ -62,7 +64,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     partsOf(one, groups.get(one.version)).map(({ use: part, group }): Row => {
       const use = withOpenRequest(part);
       const answer = answerOf(use, group);
-      const mayBeRefused = group?.candidate === 'unknown' && !plannedAnswers[answer].isRefusal;
+      const mayBeRefused = group?.candidateAnswer === 'unknown' && !plannedAnswers[answer].isRefusal;
       const mayLose = mayBeRefused && !isRefusedAlready(use, group) ? use.served : 0;
       return { ...use, answer, lost: isLost(use, group) ? use.served : 0, mayLose };
     }),
@@ -133,11 +135,11 @@ async function plannedFreezes(
   const remarks: Remark[] = [];
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
   // No naming has the id ''. With it, every freeze that has begun is inactive.
-  const naming = isSameNaming ? (await queries.naming()).id : '';
+  const namingId = isSameNaming ? (await queries.naming()).id : '';
   for (const { name: version, freeze } of byMajor) {
     if (freeze === undefined || freeze.from > now) continue;
     const limit = knownLimit(usage);
-    const found = await findFreezeClients(queries, { version, ...freeze, naming, quiet: retire.quiet, limit });
+    const found = await findFreezeClients(queries, { version, ...freeze, namingId, quiet: retire.quiet, limit });
     if (found.kind === 'found') {
       if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newClients.map(({ client }) => client)));
       continue;
@@ -203,8 +205,6 @@ function sumOf(rows: readonly Row[]): PlannedCounts {
 function largestLossFirst(clients: readonly PlannedClient[]): readonly PlannedClient[] {
   return clients.toSorted((a, b) => b.lost - a.lost || b.requests - a.requests);
 }
-
-const maxNamedClients = 5;
 
 /** Here `clients` and `ignored` have all clients. */
 type PlanFacts = Omit<Plan, 'summary' | 'notes'>;

@@ -38,8 +38,8 @@ export interface FreezeWatchOptions {
   readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
-  /** How clients are named now; see `namingOf`. */
-  readonly naming: (snapshot: Snapshot) => string;
+  /** Stands for the way in which clients are named now; see `namingIdOf`. */
+  readonly namingId: (snapshot: Snapshot) => string;
   /** Sends the known clients to all processes that serve clients. */
   readonly restrict: (known: KnownClients) => Promise<void>;
 }
@@ -214,21 +214,21 @@ export class FreezeWatch {
     const { findClients } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
-    const naming = this.#options.naming(this.#snapshot);
-    const query = { version, ...settings, naming, quiet: retire.quiet, limit: knownLimit(usage) };
+    const namingId = this.#options.namingId(this.#snapshot);
+    const query = { version, ...settings, namingId, quiet: retire.quiet, limit: knownLimit(usage) };
     return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });
   }
 
-  /** Sends the known clients of all freezes that refuse. Names from before a change of the naming are left out. */
+  /** Sends the known clients of all freezes that refuse. Clients that were named in another way are left out. */
   async #sendKnownClients(): Promise<void> {
     const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
-    const naming = refusing.findLast(({ clients }) => clients)?.clients?.naming ?? '';
+    const namingId = refusing.findLast(({ clients }) => clients)?.clients?.namingId ?? '';
     const lines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {
-      return clients?.naming === naming ? [[freezeKey(version, settings), clients.known]] : [];
+      return clients?.namingId === namingId ? [[freezeKey(version, settings), clients.known]] : [];
     });
-    await this.#options.restrict({ naming, lines: new Map(lines) });
+    await this.#options.restrict({ namingId, lines: new Map(lines) });
   }
 
   /** False if a reload has removed or changed the freeze meanwhile. */

@@ -13,8 +13,8 @@ export interface FreezeQuery {
   readonly quiet: number;
   /** The most known clients that a process keeps. */
   readonly limit: number;
-  /** How clients are named now; see `namingOf`. */
-  readonly naming: string;
+  /** Stands for the way in which clients are named now; see `namingIdOf`. */
+  readonly namingId: string;
   /** Clients that are never new. */
   readonly allow: readonly string[];
   /** Whether the known clients are left out, because they were read before. */
@@ -28,8 +28,8 @@ export type NewClient = FirstCall;
 export type FreezeClients =
   | {
       readonly kind: 'found';
-      /** How the clients are named; see `namingOf`. */
-      readonly naming: string;
+      /** Stands for the way in which the clients are named; see `namingIdOf`. */
+      readonly namingId: string;
       /** The clients first seen before `from`, one per line; '' if `onlyNewClients`. */
       readonly known: string;
       /** The number of clients in `known`. */
@@ -84,8 +84,8 @@ export function canBeNew(client: string): boolean {
 
 /** What the operating side sends to every process that serves clients, about all freezes that refuse. */
 export interface KnownClients {
-  /** See `namingOf`. A process that names clients in another way ignores the names. */
-  readonly naming: string;
+  /** See `namingIdOf`. A process that names clients in another way ignores the names. */
+  readonly namingId: string;
   /** The `freezeKey` of a freeze → the clients first seen before it, one per line. Cloning one string is faster than cloning thousands. */
   readonly lines: ReadonlyMap<string, string>;
 }
@@ -130,8 +130,8 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     const period = `the ${inWholeUnits(quiet)} (retire.quiet) before ${rfc3339(from)}`;
     return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${remedy}` };
   }
-  if (naming.id !== query.naming || naming.since > from - quiet) {
-    const at = naming.id === query.naming ? ` at ${rfc3339(naming.since)}` : '';
+  if (naming.id !== query.namingId || naming.since > from - quiet) {
+    const at = naming.id === query.namingId ? ` at ${rfc3339(naming.since)}` : '';
     const change = `The salt of the client tags or usage.identify was changed${at}`;
     return { kind: 'unknown', reason: `${change}, so clients have other names than before.  ${remedy}` };
   }
@@ -144,7 +144,7 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
   const known = clientsBefore.map(({ client }) => client).join('\n');
-  return { kind: 'found', naming: naming.id, known, count: clientsBefore.length, newClients };
+  return { kind: 'found', namingId: naming.id, known, count: clientsBefore.length, newClients };
 }
 
 /** The clients that a freeze refuses or would refuse, the earliest first. */

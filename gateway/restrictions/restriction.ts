@@ -54,14 +54,14 @@ export interface RestrictionState {
   /** The brownouts that were skipped or stopped, so that they are no longer announced. */
   readonly cancelled: CancelledBrownouts;
   /** The keys of the shadows, and of the drift comparisons, that an operator has stopped. */
-  readonly stoppedShadows: ReadonlySet<string>;
+  readonly stoppedComparisons: ReadonlySet<string>;
 }
 
 export const noRestrictionState: RestrictionState = {
   known: new Map(),
   brownouts: new Set(),
   cancelled: new Map(),
-  stoppedShadows: new Set(),
+  stoppedComparisons: new Set(),
 };
 
 /** What the operating side tells every process that serves clients. A structured clone preserves it. */

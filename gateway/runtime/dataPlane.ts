@@ -15,7 +15,7 @@ import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
-import { ClientIdentification, namingOf } from '../usage/counting/identification.ts';
+import { ClientIdentification, namingIdOf } from '../usage/counting/identification.ts';
 
 // A version can reach its sunset without a reload, so the stages of all versions are checked at intervals.
 const checkIntervalMs = 1000;
@@ -58,7 +58,7 @@ export class DataPlane {
     this.#forwards = forwards;
     this.#startedAt = clock.now();
     this.context = {
-      active: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
+      activeSnapshot: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
       restrictionState: noRestrictionState,
       now: () => clock.now(),
       pseudonym: `version-gateway-${randomBytes(6).toString('hex')}`,
@@ -73,7 +73,7 @@ export class DataPlane {
   }
 
   get current(): Snapshot {
-    return this.context.active.snapshot;
+    return this.context.activeSnapshot.snapshot;
   }
 
   /** See `RestrictionState`. */
@@ -83,7 +83,7 @@ export class DataPlane {
 
   /** How clients are identified. */
   get identification(): ClientIdentification {
-    return this.context.active.identification;
+    return this.context.activeSnapshot.identification;
   }
 
   /** Replaces the snapshot in one assignment. Exchanges that started with the old snapshot keep it until they end. */
@@ -91,7 +91,7 @@ export class DataPlane {
     const { identification } = this;
     const hasSameIdentify = JSON.stringify(next.usage.identify) === JSON.stringify(this.current.usage.identify);
     if (!hasSameIdentify) this.#forgetKnown();
-    this.context.active = this.#activate(
+    this.context.activeSnapshot = this.#activate(
       next,
       hasSameIdentify ? identification : new ClientIdentification(next.usage.identify, identification.salt),
     );
@@ -103,7 +103,7 @@ export class DataPlane {
     if (salt === this.identification.salt) return;
     const identification = new ClientIdentification(this.current.usage.identify, salt);
     this.#forgetKnown();
-    this.context.active = { ...this.context.active, identification };
+    this.context.activeSnapshot = { ...this.context.activeSnapshot, identification };
   }
 
   /** Replaces the parts of the restriction state that `update` has. */
@@ -116,7 +116,7 @@ export class DataPlane {
     if (known !== this.#known) return;
     // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;
-    const isSameNaming = known.naming === namingOf(current.usage.identify, identification.salt);
+    const isSameNaming = known.namingId === namingIdOf(current.usage.identify, identification.salt);
     this.context.restrictionState = {
       ...this.context.restrictionState,
       known: isSameNaming ? knownByVersion : new Map(),
@@ -149,13 +149,13 @@ export class DataPlane {
   #checkClockAndStages(): void {
     const { jump } = this.#clockWatch.measure();
     if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
-    this.draining.endUnwanted(this.context.active, this.#clock.now());
+    this.draining.endUnwanted(this.context.activeSnapshot, this.#clock.now());
   }
 
   #versionReports(): VersionReport[] {
     const now = this.#clock.now();
     return [...this.uses].map(([name, use]) => {
-      const targets = this.context.active.versions.get(name)?.pool.targets ?? [];
+      const targets = this.context.activeSnapshot.versions.get(name)?.pool.targets ?? [];
       return {
         name,
         inFlight: use.inFlightCount,

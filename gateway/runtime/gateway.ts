@@ -16,7 +16,7 @@ import type { ShadowControl } from '../shadow/shadowControl.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
-import { namingOf } from '../usage/counting/identification.ts';
+import { namingIdOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { maintainLedger, shareBrownouts, sinkOf } from './ledgerMaintenance.ts';
@@ -98,7 +98,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         notice,
         file: ledger && ledgerSettings.store.replace(/(?:\.db)?$/, '-stopped-shadows.json'),
         save: (rows) => ledger?.saveEvidence(rows),
-        restrict: (stoppedShadows) => serving.restrict({ stoppedShadows }),
+        restrict: (stoppedComparisons) => serving.restrict({ stoppedComparisons }),
       });
     shadow?.configure();
   };
@@ -171,7 +171,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       return member.gap(quiet) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
-    naming: ({ usage: { identify } }) => namingOf(identify, ledger?.salt ?? ''),
+    namingId: ({ usage: { identify } }) => namingIdOf(identify, ledger?.salt ?? ''),
     restrict: (known) => serving.restrict({ known }),
   });
   const createAdminApp = async () => {

@@ -94,7 +94,7 @@ function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvide
   };
 }
 
-/** The rows of one route. `what` of a row is an `ObservedProperty`. `declares` is what both contracts state: `required → unlisted`. */
+/** The rows of one route. In `newMore` pairs of a row, the new response has the property more often; in `oldMore` pairs, the old one. */
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #controlByProperty: ReadonlyMap<string, EvidenceRow>;

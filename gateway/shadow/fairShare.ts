@@ -57,8 +57,8 @@ export class FairShare {
     this.#random = random;
   }
 
-  /** Counts a request. @returns whether `take` may sample it. `now`: monotonic ms */
-  admits(now: number): boolean {
+  /** Counts a request. @returns whether the budgets allow `takeFor` to sample it. `now`: monotonic ms */
+  hasBudget(now: number): boolean {
     // At random, because a client may repeat a sequence of requests, and a fixed interval could select the same one each time.
     if (this.#random() < this.#sampledShare) this.#allowedByShare = Math.min(mostSavedUp, this.#allowedByShare + 1);
     if (this.#allowedByShare < 1) return false;
@@ -70,11 +70,11 @@ export class FairShare {
     return true;
   }
 
-  /** Called for a request that was admitted. `client` and `route` name its entry. @returns whether it is sampled */
-  take(client: string, route: string): boolean {
+  /** Called for a request within the budgets. `client` and `route` name its entry. @returns whether it is sampled */
+  takeFor(client: string, route: string): boolean {
     const entry = this.#entryOf(client, route);
     const taken = this.#taken.get(entry) ?? 0;
-    // Slightly more than the real number, so that the first entry also counts as average and cannot take the reserve.
+    // 0.1 more than the real number: otherwise a single entry would always count as below average, and could take the reserve.
     const entryCount = this.#taken.size + 0.1;
     const hasItsShare = taken * entryCount > this.#totalTaken;
     if (hasItsShare && this.#isOnlyReserveLeft()) return false;

@@ -34,11 +34,11 @@ interface ActiveTargets {
 /** What sampling needs from an exchange. */
 export interface ObservedExchange {
   /** The settings and targets when the exchange began. */
-  readonly active: ActiveTargets;
+  readonly activeSnapshot: ActiveTargets;
   readonly context: {
     /** The current settings and targets. */
-    readonly active: ActiveTargets;
-    readonly restrictionState: { readonly stoppedShadows: ReadonlySet<string> };
+    readonly activeSnapshot: ActiveTargets;
+    readonly restrictionState: { readonly stoppedComparisons: ReadonlySet<string> };
   };
   readonly versionName: string;
   readonly method: string;
@@ -118,7 +118,7 @@ export class Sampler {
       exchange.hasBody ||
       exchange.upgrade !== undefined ||
       exchange.adaptation !== undefined ||
-      exchange.active.snapshot !== this.#snapshot
+      exchange.activeSnapshot.snapshot !== this.#snapshot
     )
       return undefined;
     return this.#observeCopied(exchange) ?? this.#observeDrift(exchange);
@@ -129,10 +129,10 @@ export class Sampler {
     const { versionName, method, resource, now: at } = exchange;
     const plan = this.#drifts.get(versionName);
     if (plan === undefined || at >= plan.settings.until) return undefined;
-    if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
-    if (!plan.share.admits(performance.now())) return undefined;
+    if (exchange.context.restrictionState.stoppedComparisons.has(plan.key)) return undefined;
+    if (!plan.share.hasBudget(performance.now())) return undefined;
     const template = this.#templateOf(plan.version, resource);
-    if (this.#isBusy() || !plan.share.take(exchange.identify(), template)) return undefined;
+    if (this.#isBusy() || !plan.share.takeFor(exchange.identify(), template)) return undefined;
     return this.#copyResponse(method, plan.settings.body, (taken) => {
       const current = this.#drifts.get(versionName);
       const isSame = current?.key === plan.key && current.version.contract?.digest === plan.version.contract?.digest;
@@ -146,13 +146,13 @@ export class Sampler {
     const { method, now } = exchange;
     const plan = this.#plans.get(exchange.versionName);
     if (plan === undefined || now >= plan.settings.until) return undefined;
-    if (exchange.context.restrictionState.stoppedShadows.has(plan.key)) return undefined;
-    if (!plan.share.admits(performance.now())) return undefined;
+    if (exchange.context.restrictionState.stoppedComparisons.has(plan.key)) return undefined;
+    if (!plan.share.hasBudget(performance.now())) return undefined;
     const { resource } = exchange;
     const template = this.#templateOf(plan.version, resource);
     const client = exchange.identify();
     // Before the other checks, because it refuses most requests.
-    if (!plan.share.take(client, template)) return undefined;
+    if (!plan.share.takeFor(client, template)) return undefined;
     const copyOrReason = this.#copyOrReason(plan, exchange);
     if (typeof copyOrReason !== 'object' || this.#isBusy()) {
       plan.share.giveBack();
@@ -222,7 +222,7 @@ export class Sampler {
     sampledCall: { readonly path: string | undefined; readonly template: string; readonly client: string },
   ): ShadowDrop | undefined {
     const current = this.#afterReload(plan, exchange.resource, sampledCall);
-    const { active } = exchange.context;
+    const { activeSnapshot: active } = exchange.context;
     if (current === undefined || active.snapshot !== this.#snapshot) return 'changed';
     const { settings, version, to } = current;
     const targets = active.versions.get(to.name)?.pool.targets ?? [];

@@ -11,7 +11,8 @@ import { typeOf } from './validation.ts';
  * - `null`: a field exists and is null
  * - `type`: detail is the type
  * - `invalid`: a body violates the contract of its version; here and below, detail is the `rule` of the `Violation`
- * - `changed`: a body violates the old contract. It is left out if the new body also violates the new contract at the same path
+ * - `changed`: the old or the new body violates the old contract. A violation by the new body is left out if it also violates
+ *   the new contract at the same path
  * - `narrowed`: the old body has a type that the new contract does not allow
  */
 export type ObservedProperty =

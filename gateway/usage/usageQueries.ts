@@ -114,7 +114,7 @@ export interface ClientCounts extends UsageSums {
 
 /** How the clients in the ledger are named. Names from before `since` cannot be compared with later ones. */
 export interface Naming {
-  /** See `namingOf`; any other text in a ledger of an earlier release. */
+  /** See `namingIdOf`; any other text in a ledger of an earlier release. */
   readonly id: string;
   /** Epoch ms; 0: no change is known. */
   readonly since: number;

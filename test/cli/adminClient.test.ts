@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { AdminTarget } from '../../gateway/cli/adminClient.ts';
-import { adminTargetOf } from '../../gateway/cli/options.ts';
+import type { AdminEndpoint } from '../../gateway/cli/adminClient.ts';
+import { adminEndpointOf } from '../../gateway/cli/options.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { startFakeAdmin } from './fakeAdmin.ts';
@@ -174,8 +174,8 @@ describe.each(commands)('%s', (...command) => {
 const fallback = 'http://127.0.0.1:9901';
 
 /** The target without options. `printed` collects the output on stderr. */
-function found(cwd: string, env: NodeJS.ProcessEnv = {}, printed: string[] = []): AdminTarget {
-  return adminTargetOf({}, { env, cwd, stderr: { write: (text) => printed.push(text) } });
+function found(cwd: string, env: NodeJS.ProcessEnv = {}, printed: string[] = []): AdminEndpoint {
+  return adminEndpointOf({}, { env, cwd, stderr: { write: (text) => printed.push(text) } });
 }
 
 describe('the gateway to connect to', () => {

@@ -24,7 +24,7 @@ function sampled(
   const samples = new Map<string, number>();
   for (let at = 0; at < requests; at += 1) {
     const [client, route] = next(random);
-    if (!share.admits(at) || !share.take(client, route)) continue;
+    if (!share.hasBudget(at) || !share.takeFor(client, route)) continue;
     const entry = `${client} ${route}`;
     samples.set(entry, (samples.get(entry) ?? 0) + 1);
   }
@@ -101,10 +101,10 @@ it('looks up a hundred requests for each sample of the rate, and still prefers r
   let lookUps = 0;
   // 20 seconds with 5,000 requests each.
   for (let at = 0; at < 20_000; at += 0.2) {
-    if (!share.admits(at)) continue;
+    if (!share.hasBudget(at)) continue;
     lookUps += 1;
     const client = isMost(random) ? 'big' : `small-${oneOf(10, random)}`;
-    if (share.take(client, '/a')) samples.set(client, (samples.get(client) ?? 0) + 1);
+    if (share.takeFor(client, '/a')) samples.set(client, (samples.get(client) ?? 0) + 1);
   }
   expect(lookUps).toBeLessThan(20 * 500 + 100);
   expect([...samples.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(95);
@@ -116,8 +116,8 @@ it('gives back the budget of a sample that could not be used, but still counts t
   const share = new FairShare({ sample: 1, rate: 0.001 }, () => 0);
   for (let count = 0; count < 100; count += 1) {
     // The clock advances only to allow more look-ups.
-    expect(share.admits(count * 10) && share.take('big', '/stream')).toBe(true);
+    expect(share.hasBudget(count * 10) && share.takeFor('big', '/stream')).toBe(true);
     share.giveBack();
   }
-  expect(share.admits(1_000) && share.take('other', '/a')).toBe(true);
+  expect(share.hasBudget(1_000) && share.takeFor('other', '/a')).toBe(true);
 });

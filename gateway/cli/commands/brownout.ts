@@ -5,42 +5,42 @@ import { ago, grouped, percent, printable, printableExcerpt } from '../../shared
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   formatOption,
   versionArgument,
 } from '../options.ts';
 import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
 import { escaped, markdownTable } from '../output/verdictText.ts';
 
-interface ReportOptions extends AdminTargetOptions {
+interface ReportOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
   readonly window?: string;
 }
 
-interface StatusOptions extends AdminTargetOptions {
+interface StatusOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
 }
 
-interface StopOptions extends AdminTargetOptions {
+interface StopOptions extends AdminEndpointOptions {
   readonly window?: string;
 }
 
 export const addBrownout: AddCommand = (program, io, finish) => {
   const command = program.command('brownout').description('Show, stop and report on the brownouts of a version.');
-  addAdminTargetOptions(command.command('status'))
+  addAdminEndpointOptions(command.command('status'))
     .description('List the brownouts of the configuration and their states.')
     .addOption(formatOption(['text', 'json']))
     .action(async (options: StatusOptions) => finish(await status(options, io)));
-  addAdminTargetOptions(command.command('stop'))
+  addAdminEndpointOptions(command.command('stop'))
     .description(
       'End a brownout now, in every worker and every gateway of the fleet. It does not start again. With --window, a brownout that has not started can be stopped, too.',
     )
     .argument('<version>', 'version, such as /v1', versionArgument)
     .option('--window <start>', 'start of the brownout, such as 2028-06-30T14:00Z (default: the one that is running)')
     .action(async (version: string, options: StopOptions) => finish(await stop(version, options, io)));
-  addAdminTargetOptions(command.command('report'))
+  addAdminEndpointOptions(command.command('report'))
     .description(
       'Show what the clients did after a brownout refused them: whether they moved to the successor, kept retrying, or made no more calls.',
     )
@@ -57,10 +57,10 @@ export const addBrownout: AddCommand = (program, io, finish) => {
 
 /** @throws AdminError, UnreadableFileError */
 async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const found = await adminClient(target).get('/api/brownouts');
+  const endpoint = adminEndpointOf(options, io);
+  const found = await adminClient(endpoint).get('/api/brownouts');
   const { brownouts } = found;
-  if (!isStatusList(brownouts)) throw notAGateway(target.name);
+  if (!isStatusList(brownouts)) throw notAGateway(endpoint.name);
   if (options.format === 'json') io.stdout.write(printedJson(found));
   else if (brownouts.length === 0) io.stdout.write('The configuration has no brownouts.\n');
   else {
@@ -86,10 +86,10 @@ function isStatusList(value: unknown): value is readonly BrownoutStatus[] {
 async function stop(version: string, { window, ...options }: StopOptions, io: Io): Promise<ExitCode> {
   if (window !== undefined && Number.isNaN(Date.parse(window)))
     throw new UsageError('--window must be the start of a brownout, such as 2028-06-30T14:00Z.');
-  const target = adminTargetOf(options, io);
+  const endpoint = adminEndpointOf(options, io);
   const body = window === undefined ? { version } : { version, at: window };
-  const { brownout, stored } = await adminClient(target).post('/api/brownouts/stop', body);
-  if (!isRecord(brownout)) throw notAGateway(target.name);
+  const { brownout, stored } = await adminClient(endpoint).post('/api/brownouts/stop', body);
+  if (!isRecord(brownout)) throw notAGateway(endpoint.name);
   io.stdout.write(`/${version}: the brownout of ${printable(String(brownout['at']))} is stopped\n`);
   if (stored === true) return 0;
   io.stderr.write(
@@ -101,10 +101,10 @@ async function stop(version: string, { window, ...options }: StopOptions, io: Io
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, options: ReportOptions, io: Io): Promise<ExitCode> {
   const { format, window } = options;
-  const target = adminTargetOf(options, io);
+  const endpoint = adminEndpointOf(options, io);
   const query = window === undefined ? '' : `?window=${encodeURIComponent(window)}`;
-  const found = await adminClient(target).get(`/api/brownouts/${version}${query}`);
-  if (!isReport(found)) throw notAGateway(target.name);
+  const found = await adminClient(endpoint).get(`/api/brownouts/${version}${query}`);
+  if (!isReport(found)) throw notAGateway(endpoint.name);
   if (format === 'json') io.stdout.write(printedJson(found));
   else if (format === 'markdown') io.stdout.write(brownoutAsMarkdown(found));
   else io.stdout.write(brownoutAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));

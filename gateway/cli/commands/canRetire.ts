@@ -2,9 +2,9 @@ import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   formatOption,
   type NamedSubject,
   periodArgument,
@@ -14,13 +14,13 @@ import {
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
 
-interface CanRetireOptions extends AdminTargetOptions {
+interface CanRetireOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
   readonly quiet?: TimeArgument;
 }
 
 export const addCanRetire: AddCommand = (program, io, finish) => {
-  addAdminTargetOptions(program.command('can-retire'))
+  addAdminEndpointOptions(program.command('can-retire'))
     .description(
       'Check whether a version can be retired, or whether a single route can end, and list the clients that still call it. Exits 0 only if the answer is yes. Requires a running gateway, because the ledger does not contain requests in flight.',
     )
@@ -36,16 +36,16 @@ const retirementTimeoutMs = 30_000;
 /** @throws AdminError, UnreadableFileError */
 async function canRetire({ version, route }: NamedSubject, options: CanRetireOptions, io: Io): Promise<ExitCode> {
   const { format, quiet } = options;
-  const target = adminTargetOf(options, io);
+  const endpoint = adminEndpointOf(options, io);
   const query = new URLSearchParams();
   if (quiet !== undefined) query.set('quiet', quiet.text);
   if (route !== undefined) query.set('route', `${route.method} ${route.path}`);
   const parameters = query.size === 0 ? '' : `?${query}`;
-  const verdict = await adminClient(target).get(
+  const verdict = await adminClient(endpoint).get(
     `/api/versions/${version}/retirement${parameters}`,
     retirementTimeoutMs,
   );
-  if (!isVerdict(verdict)) throw notAGateway(target.name);
+  if (!isVerdict(verdict)) throw notAGateway(endpoint.name);
   if (format === 'json') io.stdout.write(printedJson(verdict));
   else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));
   else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env), widthOf(io.stdout)));

@@ -9,9 +9,9 @@ import { servedStage } from '../../lifecycle/stage.ts';
 import { withAdapters } from '../../runtime/adapterCheck.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { AdminError, type AdminTarget, adminClient, askForPlan, isRecord, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, AdminError, adminClient, askForPlan, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
-import { addAdminOption, adminTargetOf, configOption, formatOption } from '../options.ts';
+import { addAdminOption, adminEndpointOf, configOption, formatOption } from '../options.ts';
 import {
   type CheckedPlan,
   type ComposeCheck,
@@ -96,12 +96,12 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   // The running gateway would also reject a file with faults.
   const preview =
     againstRunning && result.snapshot && result.faults.length === 0
-      ? await previewOf(text, adminTargetOf(options, io))
+      ? await previewOf(text, adminEndpointOf(options, io))
       : undefined;
   const isEdit = preview !== undefined && preview.kind !== 'unchanged' && preview.kind !== 'faulty';
   // A plan also warns of waivers for clients that the ledger does not know, even if the file is not edited.
   const hasWaivers = preview !== undefined && result.snapshot?.byMajor.some(({ waivers }) => waivers.length > 0);
-  const plan = isEdit || hasWaivers ? await planOf(text, adminTargetOf(options, io)) : undefined;
+  const plan = isEdit || hasWaivers ? await planOf(text, adminEndpointOf(options, io)) : undefined;
   if (format === 'json') io.stdout.write(checkAsJson(report, preview, plan, compose?.facts));
   else if (preview)
     io.stdout.write(`\n${[...previewInWords(preview, paint), ...planInWords(plan, paint)].join('\n')}\n`);
@@ -111,16 +111,16 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
 }
 
 /** What a reload of the running gateway with this routes.yaml would do. @throws AdminError */
-async function previewOf(text: string, target: AdminTarget): Promise<ReloadOutcome> {
-  const answer = await adminClient(target).post('/api/reload/preview', { routes_yaml: text });
-  if (!isOutcome(answer)) throw notAGateway(target.name);
+async function previewOf(text: string, endpoint: AdminEndpoint): Promise<ReloadOutcome> {
+  const answer = await adminClient(endpoint).post('/api/reload/preview', { routes_yaml: text });
+  if (!isOutcome(answer)) throw notAGateway(endpoint.name);
   return answer;
 }
 
 /** Which clients would lose requests. A gateway without a ledger can preview an edit, but cannot plan it. */
-async function planOf(text: string, target: AdminTarget): Promise<CheckedPlan> {
+async function planOf(text: string, endpoint: AdminEndpoint): Promise<CheckedPlan> {
   try {
-    const plan = await askForPlan({ routes_yaml: text }, target);
+    const plan = await askForPlan({ routes_yaml: text }, endpoint);
     return 'faults' in plan ? { problem: plan.faults.join('  ') } : plan;
   } catch (error) {
     if (error instanceof AdminError) return { problem: error.message };

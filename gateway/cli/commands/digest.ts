@@ -7,9 +7,9 @@ import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   defaultConfig,
   formatOption,
   periodArgument,
@@ -17,7 +17,7 @@ import {
   type TimeArgument,
 } from '../options.ts';
 
-interface DigestOptions extends AdminTargetOptions {
+interface DigestOptions extends AdminEndpointOptions {
   readonly format: 'markdown' | 'html';
   readonly since: TimeArgument;
   readonly store?: string;
@@ -32,7 +32,7 @@ const digestTimeoutMs = 65_000;
 const testTimeoutMs = 25_000;
 
 export const addDigest: AddCommand = (program, io, finish) => {
-  addAdminTargetOptions(program.command('digest'))
+  addAdminEndpointOptions(program.command('digest'))
     .description(
       'Print a summary for an e-mail: what changed, who still calls which deprecated version, what prevents a retirement, and the next dates.',
     )
@@ -54,9 +54,9 @@ export const addDigest: AddCommand = (program, io, finish) => {
 
 export const addNotify: AddCommand = (program, io, finish) => {
   const notify = program.command('notify').description('Check the webhooks of notify.');
-  addAdminTargetOptions(notify.command('test'))
+  addAdminEndpointOptions(notify.command('test'))
     .description('Send a test event to every webhook. Exits 1 if one does not accept it.')
-    .action(async (options: AdminTargetOptions) => finish(await testReceivers(options, io)));
+    .action(async (options: AdminEndpointOptions) => finish(await testReceivers(options, io)));
 };
 
 /** @throws UsageError, AdminError, UnreadableFileError */
@@ -72,10 +72,10 @@ async function digest(options: DigestOptions, io: Io): Promise<ExitCode> {
 
 /** @throws AdminError */
 async function digestFromGateway(options: DigestOptions, io: Io): Promise<Digest> {
-  const target = adminTargetOf(options, io);
+  const endpoint = adminEndpointOf(options, io);
   const path = `/api/digest?${new URLSearchParams({ since: options.since.text })}`;
-  const answer: unknown = await adminClient(target).get(path, digestTimeoutMs);
-  if (!isDigest(answer)) throw notAGateway(target.name);
+  const answer: unknown = await adminClient(endpoint).get(path, digestTimeoutMs);
+  if (!isDigest(answer)) throw notAGateway(endpoint.name);
   return answer;
 }
 
@@ -108,10 +108,10 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
 }
 
 /** @throws AdminError */
-async function testReceivers(options: AdminTargetOptions, io: Io): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const { results } = await adminClient(target).post('/api/notify/test', {}, testTimeoutMs);
-  if (!Array.isArray(results) || !results.every(isRecord)) throw notAGateway(target.name);
+async function testReceivers(options: AdminEndpointOptions, io: Io): Promise<ExitCode> {
+  const endpoint = adminEndpointOf(options, io);
+  const { results } = await adminClient(endpoint).post('/api/notify/test', {}, testTimeoutMs);
+  if (!Array.isArray(results) || !results.every(isRecord)) throw notAGateway(endpoint.name);
   for (const { host, accepted, result } of results)
     io.stdout.write(printable(`${host}  ${accepted === true ? 'accepted' : 'not accepted'}  ${result}`).concat('\n'));
   if (results.length === 0) io.stderr.write('No result: see the log of the gateway.\n');

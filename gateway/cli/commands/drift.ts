@@ -4,9 +4,9 @@ import { grouped, plural, printable, printableExcerpt } from '../../shared/text.
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   formatOption,
   versionArgument,
 } from '../options.ts';
@@ -18,7 +18,7 @@ import { addComparisonControl } from './shadow.ts';
 const reportTimeoutMs = 30_000;
 const headings = ['status', 'what', 'path', 'responses', 'last seen'];
 
-interface DriftOptions extends AdminTargetOptions {
+interface DriftOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
 }
 
@@ -33,7 +33,7 @@ export const addDrift: AddCommand = (program, io, finish) => {
     stop: 'Stop comparing responses, in all workers of this gateway. Restarts do not resume the comparison, only a change of its settings does.',
     table: statusTable,
   });
-  addAdminTargetOptions(command.command('report'))
+  addAdminEndpointOptions(command.command('report'))
     .description(
       'List the undeclared routes, statuses, media types and fields, and the values that violate the contract.',
     )
@@ -54,9 +54,9 @@ function isStatusList(value: unknown): value is readonly DriftStatus[] {
 
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, { format, ...options }: DriftOptions, io: Io): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const found = await adminClient(target).get(`/api/drift/${version}`, reportTimeoutMs);
-  if (!isDriftReport(found)) throw notAGateway(target.name);
+  const endpoint = adminEndpointOf(options, io);
+  const found = await adminClient(endpoint).get(`/api/drift/${version}`, reportTimeoutMs);
+  if (!isDriftReport(found)) throw notAGateway(endpoint.name);
   if (format === 'json') io.stdout.write(printedJson(found));
   else if (format === 'markdown') io.stdout.write(asMarkdown(found));
   else io.stdout.write(asText(found, painter(io.stdout, io.env), widthOf(io.stdout)));

@@ -6,11 +6,11 @@ import type { Postgres } from '../../fleet/postgres.ts';
 import { grouped, plural, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { type AdminTargetOptions, addAdminTargetOptions, adminTargetOf, formatOption } from '../options.ts';
+import { type AdminEndpointOptions, addAdminEndpointOptions, adminEndpointOf, formatOption } from '../options.ts';
 import { fleetAsText } from '../output/fleetText.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 
-interface FleetOptions extends AdminTargetOptions {
+interface FleetOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
   readonly store?: string;
 }
@@ -25,7 +25,7 @@ const storeOption = [
 ] as const;
 
 export const addFleet: AddCommand = (program, io, finish) => {
-  const command = addAdminTargetOptions(program.command('fleet'))
+  const command = addAdminEndpointOptions(program.command('fleet'))
     .description(
       'Show the gateways of a fleet: when each was last heard, its configuration, and how many counts wait for the shared store.',
     )
@@ -105,9 +105,9 @@ function importText(file: string, outcome: ImportOutcome): string {
 }
 
 async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {
-  const target = adminTargetOf(options, io);
-  const answer = await adminClient(target).get('/api/fleet');
-  if (!isFleet(answer)) throw notAGateway(target.name);
+  const endpoint = adminEndpointOf(options, io);
+  const answer = await adminClient(endpoint).get('/api/fleet');
+  if (!isFleet(answer)) throw notAGateway(endpoint.name);
   return answer;
 }
 
@@ -117,9 +117,9 @@ function isFleet(answer: unknown): answer is FleetJson {
 }
 
 async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
-  const target = adminTargetOf(options, io);
-  const { forgotten } = await adminClient(target).post('/api/fleet/forget', { name, reason: options.reason });
-  if (typeof forgotten !== 'number') throw notAGateway(target.name);
+  const endpoint = adminEndpointOf(options, io);
+  const { forgotten } = await adminClient(endpoint).post('/api/fleet/forget', { name, reason: options.reason });
+  if (typeof forgotten !== 'number') throw notAGateway(endpoint.name);
   return { forgotten };
 }
 

@@ -15,13 +15,13 @@ import { systemClock } from '../../shared/clock.ts';
 import { rfc3339 } from '../../shared/httpDate.ts';
 import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
-import { type AdminTarget, askForPlan } from '../adminClient.ts';
+import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   dateArgument,
   defaultConfig,
   formatOption,
@@ -33,7 +33,7 @@ import {
 import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
 import { escaped, markdownTable } from '../output/verdictText.ts';
 
-interface PlanOptions extends AdminTargetOptions {
+interface PlanOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
   readonly since: TimeArgument;
   readonly at?: TimeArgument;
@@ -43,7 +43,7 @@ interface PlanOptions extends AdminTargetOptions {
 }
 
 export const addPlan: AddCommand = (program, io, finish) => {
-  addAdminTargetOptions(program.command('plan'))
+  addAdminEndpointOptions(program.command('plan'))
     .description(
       'Show which clients would lose requests if a routes.yaml were applied. Applies the file to the requests in the usage ledger, and changes nothing. Exits 1 if a client would lose something.',
     )
@@ -86,7 +86,7 @@ async function plan(file: string | undefined, options: PlanOptions, io: Io): Pro
     throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
   const result =
     store === undefined
-      ? await planFromGateway(file, options, adminTargetOf(options, io), io.cwd)
+      ? await planFromGateway(file, options, adminEndpointOf(options, io), io.cwd)
       : await planFromStore(store, file, options, io);
   if (format === 'json') io.stdout.write(printedJson(result));
   else if (format === 'markdown') io.stdout.write(planAsMarkdown(result));
@@ -98,11 +98,11 @@ async function plan(file: string | undefined, options: PlanOptions, io: Io): Pro
 async function planFromGateway(
   file: string | undefined,
   { retire, since, at }: Pick<PlanOptions, 'retire' | 'since' | 'at'>,
-  target: AdminTarget,
+  endpoint: AdminEndpoint,
   cwd: string,
 ): Promise<Plan> {
   const candidate = file === undefined ? { retire } : { routes_yaml: textIn(file, cwd) };
-  const answer = await askForPlan({ ...candidate, since: since.text, at: at?.text }, target);
+  const answer = await askForPlan({ ...candidate, since: since.text, at: at?.text }, endpoint);
   if (!('faults' in answer)) return answer;
   const faults = answer.faults.flatMap((fault) => fault.split('\n').map(printable));
   throw new UsageError([...faults, `The running gateway cannot use ${file}: see version-gateway check.`].join('\n'));

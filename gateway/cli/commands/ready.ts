@@ -4,19 +4,19 @@ import { printable } from '../../shared/text.ts';
 import { AdminError, fetchFailure, isRecord } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
 
-interface ReadyOptions extends AdminTargetOptions {
+interface ReadyOptions extends AdminEndpointOptions {
   readonly timeout: TimeArgument;
 }
 
 export const addReady: AddCommand = (program, io, finish) => {
-  addAdminTargetOptions(program.command('ready'))
+  addAdminEndpointOptions(program.command('ready'))
     .description('Check whether a running gateway is ready for traffic. Usable as the health check of a container.')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait for the response')
@@ -34,7 +34,7 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
   };
   let adminName = '';
   try {
-    const { origin, name } = adminTargetOf(options, io);
+    const { origin, name } = adminEndpointOf(options, io);
     adminName = name;
     const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
     if (response.status === 503) return notReady(await reasonIn(response));

@@ -10,9 +10,9 @@ import { grouped, plural, printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   formatOption,
   versionArgument,
 } from '../options.ts';
@@ -22,15 +22,15 @@ import { painter, printedJson, table, widthOf } from '../output/terminal.ts';
 // The ledger may have many rows of evidence.
 const reportTimeoutMs = 30_000;
 
-interface StatusOptions extends AdminTargetOptions {
+interface StatusOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
 }
 
-interface ReportOptions extends AdminTargetOptions {
+interface ReportOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
 }
 
-interface ExportOptions extends AdminTargetOptions {
+interface ExportOptions extends AdminEndpointOptions {
   readonly values?: boolean;
 }
 
@@ -46,14 +46,14 @@ export const addShadow: AddCommand = (program, io, finish) => {
     stop: 'Stop sending copies, in all workers of this gateway. Restarts do not resume the shadow, only a change of its settings does.',
     table: statusTable,
   });
-  addAdminTargetOptions(command.command('report'))
+  addAdminEndpointOptions(command.command('report'))
     .description(
       'Show how the responses of the other version differ, by route and field: declared by the contracts, undeclared, noise, or without evidence.',
     )
     .argument('<version>', 'version, such as /v1', versionArgument)
     .addOption(formatOption(['text', 'json', 'markdown']))
     .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
-  addAdminTargetOptions(command.command('export'))
+  addAdminEndpointOptions(command.command('export'))
     .description(
       'Write the sampled requests to a file for `replay`: routes, and the names and types of their parameters.',
     )
@@ -82,25 +82,25 @@ export function addComparisonControl(
   finish: (code: ExitCode) => void,
   commands: ComparisonCommands,
 ): void {
-  addAdminTargetOptions(command.command('status'))
+  addAdminEndpointOptions(command.command('status'))
     .description(commands.status)
     .addOption(formatOption(['text', 'json']))
     .action(async (options: StatusOptions) => finish(await status(commands, options, io)));
-  addAdminTargetOptions(command.command('stop'))
+  addAdminEndpointOptions(command.command('stop'))
     .description(commands.stop)
     .argument('<version>', 'version, such as /v1', versionArgument)
-    .action(async (version: string, options: AdminTargetOptions) =>
+    .action(async (version: string, options: AdminEndpointOptions) =>
       finish(await stop(commands.kind, version, options, io)),
     );
 }
 
 /** @throws AdminError, UnreadableFileError */
 async function status({ kind, table: tableOf }: ComparisonCommands, options: StatusOptions, io: Io): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const found = await adminClient(target).get(`/api/${kind}`);
+  const endpoint = adminEndpointOf(options, io);
+  const found = await adminClient(endpoint).get(`/api/${kind}`);
   // The field is `shadows` or `drifts`.
   const rows = tableOf(found[`${kind}s`]);
-  if (rows === undefined) throw notAGateway(target.name);
+  if (rows === undefined) throw notAGateway(endpoint.name);
   if (options.format === 'json') io.stdout.write(printedJson(found));
   else if (rows.length === 1) io.stdout.write(`The configuration has no ${comparisonNames[kind]}.\n`);
   else io.stdout.write(`${table(rows, widthOf(io.stdout)).join('\n')}\n`);
@@ -130,10 +130,10 @@ function isStatusList(value: unknown): value is readonly ShadowStatus[] {
 }
 
 /** @throws AdminError, UnreadableFileError */
-async function stop(kind: ComparisonKind, version: string, options: AdminTargetOptions, io: Io): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const { [kind]: stopped, stored } = await adminClient(target).post(`/api/${kind}/stop`, { version });
-  if (!isRecord(stopped)) throw notAGateway(target.name);
+async function stop(kind: ComparisonKind, version: string, options: AdminEndpointOptions, io: Io): Promise<ExitCode> {
+  const endpoint = adminEndpointOf(options, io);
+  const { [kind]: stopped, stored } = await adminClient(endpoint).post(`/api/${kind}/stop`, { version });
+  if (!isRecord(stopped)) throw notAGateway(endpoint.name);
   const to = typeof stopped['to'] === 'string' ? ` to /${printable(stopped['to'])}` : '';
   const name = comparisonNames[kind];
   io.stdout.write(`/${version}: the ${name}${to} is stopped\n`);
@@ -144,9 +144,9 @@ async function stop(kind: ComparisonKind, version: string, options: AdminTargetO
 
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, { format, ...options }: ReportOptions, io: Io): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const found = await adminClient(target).get(`/api/shadow/${version}`, reportTimeoutMs);
-  if (!isShadowReport(found)) throw notAGateway(target.name);
+  const endpoint = adminEndpointOf(options, io);
+  const found = await adminClient(endpoint).get(`/api/shadow/${version}`, reportTimeoutMs);
+  if (!isShadowReport(found)) throw notAGateway(endpoint.name);
   if (format === 'json') io.stdout.write(printedJson(found));
   else if (format === 'markdown') io.stdout.write(shadowAsMarkdown(found));
   else io.stdout.write(shadowAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
@@ -165,11 +165,11 @@ async function exportRequests(
   { values = false, ...options }: ExportOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const target = adminTargetOf(options, io);
-  const client = adminClient(target);
-  const version = givenVersion ?? onlyShadowedVersion((await client.get('/api/shadow'))['shadows'], target.name);
+  const endpoint = adminEndpointOf(options, io);
+  const client = adminClient(endpoint);
+  const version = givenVersion ?? onlyShadowedVersion((await client.get('/api/shadow'))['shadows'], endpoint.name);
   const found = await client.get(`/api/shadow/${version}/requests${values ? '?values=true' : ''}`);
-  if (!isExport(found)) throw notAGateway(target.name);
+  if (!isExport(found)) throw notAGateway(endpoint.name);
   if (values && !found.keeps_values)
     throw new UsageError(
       `The gateway keeps no values of requests to /${version}.  Set shadow.values: on in its section of routes.yaml, and wait for requests.`,
@@ -193,8 +193,8 @@ async function exportRequests(
 }
 
 /** @throws AdminError, UsageError */
-function onlyShadowedVersion(shadows: unknown, targetName: string): string {
-  if (!isStatusList(shadows)) throw notAGateway(targetName);
+function onlyShadowedVersion(shadows: unknown, endpointName: string): string {
+  if (!isStatusList(shadows)) throw notAGateway(endpointName);
   const [first, ...others] = shadows.map((one) => one.version);
   if (first === undefined) throw new UsageError('The configuration has no shadow, so no request was sampled.');
   if (others.length === 0) return versionArgument(first);

@@ -8,9 +8,9 @@ import { plural, printable } from '../../shared/text.ts';
 import { adminClient } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   defaultConfig,
   formatOption,
   type TimeArgument,
@@ -26,7 +26,7 @@ import {
 } from '../output/statusReport.ts';
 import { painter, widthOf } from '../output/terminal.ts';
 
-interface StatusOptions extends AdminTargetOptions {
+interface StatusOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
   /** The path segment: `v1`. */
   readonly wait?: string;
@@ -34,7 +34,7 @@ interface StatusOptions extends AdminTargetOptions {
 }
 
 export const addStatus: AddCommand = (program, io, finish) => {
-  addAdminTargetOptions(program.command('status'))
+  addAdminEndpointOptions(program.command('status'))
     .description('Show the versions of a running gateway and their requests in flight.')
     .addOption(formatOption(['text', 'json']))
     .option(
@@ -56,9 +56,9 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const file = options.config ?? defaultConfig(io.cwd) ?? 'routes.yaml';
   const linkWarning = replacedLink(file, resolve(io.cwd, file));
   if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
-  const target = adminTargetOf(options, io);
-  const admin = adminClient(target);
-  const pollStatus = (timeoutMs?: number) => readStatus(admin, target.name, timeoutMs);
+  const endpoint = adminEndpointOf(options, io);
+  const admin = adminClient(endpoint);
+  const pollStatus = (timeoutMs?: number) => readStatus(admin, endpoint.name, timeoutMs);
   if (wait !== undefined) return waitUntilSafe(wait, timeout, pollStatus, format, io);
   const found = await pollStatus();
   const text =

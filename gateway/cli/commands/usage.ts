@@ -11,9 +11,9 @@ import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
-  type AdminTargetOptions,
-  addAdminTargetOptions,
-  adminTargetOf,
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
   formatOption,
   type NamedSubject,
   periodArgument,
@@ -23,7 +23,7 @@ import {
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
 
-interface UsageOptions extends AdminTargetOptions {
+interface UsageOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'csv';
   readonly since: TimeArgument;
   readonly by?: Grouping;
@@ -33,7 +33,7 @@ interface UsageOptions extends AdminTargetOptions {
 }
 
 export const addUsage: AddCommand = (program, io, finish) => {
-  addAdminTargetOptions(program.command('usage'))
+  addAdminEndpointOptions(program.command('usage'))
     .description('Show which clients call which versions, and how far they have migrated.')
     .argument('[version]', 'show only this version, such as /v1, or route, such as "GET /v1/drinks"', subjectArgument)
     .addOption(
@@ -83,9 +83,9 @@ async function reportFromGateway(
   if (subject !== undefined) query.set('version', subject.version);
   if (subject?.route !== undefined) query.set('route', `${subject.route.method} ${subject.route.path}`);
   if (options.instance !== undefined) query.set('instance', options.instance);
-  const target = adminTargetOf(options, io);
-  const answer = await adminClient(target).get(`/api/usage?${query}`);
-  if (!isReport(answer)) throw notAGateway(target.name);
+  const endpoint = adminEndpointOf(options, io);
+  const answer = await adminClient(endpoint).get(`/api/usage?${query}`);
+  if (!isReport(answer)) throw notAGateway(endpoint.name);
   return answer;
 }
 

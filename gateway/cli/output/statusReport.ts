@@ -98,10 +98,10 @@ export interface RunningTarget {
   readonly connections: number;
 }
 
-/** @param targetName see `AdminTarget.name` @throws AdminError */
-export async function readStatus(admin: AdminClient, targetName: string, timeoutMs?: number): Promise<RunningStatus> {
+/** @param endpointName see `AdminEndpoint.name` @throws AdminError */
+export async function readStatus(admin: AdminClient, endpointName: string, timeoutMs?: number): Promise<RunningStatus> {
   const answer = await admin.get('/api/status', timeoutMs);
-  if (!isStatus(answer)) throw notAGateway(targetName);
+  if (!isStatus(answer)) throw notAGateway(endpointName);
   return answer;
 }
 

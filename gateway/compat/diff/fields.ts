@@ -142,13 +142,13 @@ function itemAt(view: View, index: number): SubschemaRef | undefined {
 /** Compares `not`, `if`, `contains`, `dependentSchemas` and other conditions. */
 export function compareConditions(pair: SchemaPair): void {
   const [old, now] = [pair.old.conditions, pair.new.conditions];
-  for (const [name, { ref, isDirect }] of old) {
+  for (const [name, { ref, isNegated }] of old) {
     const kept = now.get(name)?.ref;
     const keyword = keywordOf(name);
-    if (kept === undefined && isDirect && addLostFields(pair, keyword, ref)) continue;
+    if (kept === undefined && !isNegated && addLostFields(pair, keyword, ref)) continue;
     if (kept === undefined)
       pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'wider', keyword, ref.at, undefined);
-    else if (isDirect) pair.comparePart({ kind: 'condition', name }, ref.schema, kept.schema);
+    else if (!isNegated) pair.comparePart({ kind: 'condition', name }, ref.schema, kept.schema);
     else if (!pair.isUnchanged(ref.schema, kept.schema)) {
       const effect = compareExclusions(ref.schema, kept.schema) ?? 'changed';
       if (effect !== 'same') pair.addChange('limit', effect, keyword, ref.at, kept.at);

@@ -18,7 +18,10 @@ const maxAnnotations = 10;
 const commandNames = { error: 'error', warn: 'warning', info: 'notice' } as const;
 const annotatedLevels = ['error', 'warn'] as const;
 
-/** Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. */
+/**
+ * Workflow commands, which GitHub shows as annotations in a pull request: the worst findings and a summary. Exempted findings, and
+ * changes between majors, are not annotated.
+ */
 export function asGithub(report: CompatReport, workingTree: WorkingTree): string {
   const stale = report.stale.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
   const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));

@@ -52,8 +52,8 @@ export interface Alternative {
 /** A further constraint, which may depend on the value. */
 export interface Condition {
   readonly ref: SubschemaRef;
-  /** Whether a narrower subschema makes the whole schema narrower. False for `not`. */
-  readonly isDirect: boolean;
+  /** True for `not`: a narrower subschema makes the whole schema wider. */
+  readonly isNegated: boolean;
 }
 
 /**
@@ -88,14 +88,19 @@ export class Schema {
    * The parts that come from a choice between one schema and null. Null stays valid although their `type` omits it, so
    * `isNullable` ignores them.
    */
-  readonly besideNull: ReadonlySet<JsonMap>;
+  readonly partsWithNullAlternative: ReadonlySet<JsonMap>;
   readonly located: Located;
   readonly #lookup: SchemaLookup;
   #view: View | undefined;
 
-  constructor(parts: Iterable<SchemaPart>, besideNull: ReadonlySet<JsonMap>, located: Located, lookup: SchemaLookup) {
+  constructor(
+    parts: Iterable<SchemaPart>,
+    partsWithNullAlternative: ReadonlySet<JsonMap>,
+    located: Located,
+    lookup: SchemaLookup,
+  ) {
     this.parts = [...parts];
-    this.besideNull = besideNull;
+    this.partsWithNullAlternative = partsWithNullAlternative;
     this.located = located;
     this.#lookup = lookup;
   }

@@ -80,7 +80,7 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
  * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `isNullUnlisted`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
-  const decidingParts = schema.parts.filter(({ map }) => !schema.besideNull.has(map));
+  const decidingParts = schema.parts.filter(({ map }) => !schema.partsWithNullAlternative.has(map));
   const answers = decidingParts.map(({ map, located }) => {
     const { type, enum: values, nullable } = map as { type?: unknown; enum?: unknown; nullable?: unknown };
     if (nullable === true) return 'yes';
@@ -215,32 +215,32 @@ function conditionsOf(
 ): Conditions {
   if (![...keywords.keys()].some((keyword) => conditionKeywords.has(keyword))) return emptyMap;
   const conditions = new Map<string, Condition>();
-  const add = (name: string, at: Located, isDirect: boolean): void => {
+  const add = (name: string, at: Located, isNegated = false): void => {
     if (at.value === undefined) return;
     // Several parts with the same condition apply together.
     const earlier = conditions.get(name)?.ref.locations ?? [];
-    conditions.set(name, { ref: new SubschemaRef([...earlier, at], lookup), isDirect });
+    conditions.set(name, { ref: new SubschemaRef([...earlier, at], lookup), isNegated });
   };
-  for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at, true);
+  for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at);
   const dependentRequired = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
   for (const keyword of schemaMapConditions) {
     for (const [name, at] of (keywords.get(keyword) ?? []).flatMap(entriesOf)) {
       if (keyword === 'dependentSchemas' && hasOnlyRequired(at)) dependentRequired.push([name, below(at, 'required')]);
-      else add(`${keyword}/${name}`, at, true);
+      else add(`${keyword}/${name}`, at);
     }
   }
   for (const [index, at] of (keywords.get('not') ?? []).entries()) {
-    if (isMap(at.value) && Object.keys(at.value).length > 0) add(`not/${index}`, at, false);
+    if (isMap(at.value) && Object.keys(at.value).length > 0) add(`not/${index}`, at, true);
   }
   for (const { located } of parts) {
     const condition = below(located, 'if');
     if (condition.value === undefined) continue;
-    add(`then (${canonical(condition.value)})`, below(located, 'then'), true);
-    add(`else (${canonical(condition.value)})`, below(located, 'else'), true);
+    add(`then (${canonical(condition.value)})`, below(located, 'then'));
+    add(`else (${canonical(condition.value)})`, below(located, 'else'));
   }
   for (const [name, list] of dependentRequired) {
     for (const { value, place } of itemsOf(list)) {
-      add(`dependentRequired/${name}/${String(value)}`, { value: { required: [value] }, place }, true);
+      add(`dependentRequired/${name}/${String(value)}`, { value: { required: [value] }, place });
     }
   }
   return conditions;

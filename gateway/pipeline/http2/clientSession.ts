@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { ServerHttp2Session, ServerHttp2Stream, ServerSessionOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../../config/snapshot.ts';
-import { EarlyData } from '../../forwarding/earlyData.ts';
+import { PendingUpgrade } from '../../forwarding/pendingUpgrade.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../../http1/deadlines.ts';
 import { Exchange, type GatewayContext } from '../exchange.ts';
 import { runExchange } from '../http.ts';
@@ -208,7 +208,8 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     response.index = this.#responses.push(response) - 1;
     const request = new Http2Request(stream, head, this.#socket);
     const { expectsContinue, webSocketKey } = head;
-    const upgrade = webSocketKey === undefined ? undefined : new EarlyData(stream, noBytes, 'websocket', webSocketKey);
+    const upgrade =
+      webSocketKey === undefined ? undefined : new PendingUpgrade(stream, noBytes, 'websocket', webSocketKey);
     upgrade?.start();
     runExchange(new Exchange(request, response, this.#owner.context, expectsContinue, upgrade));
   }

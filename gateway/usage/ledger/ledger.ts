@@ -82,7 +82,7 @@ export class Ledger implements WritableLedger {
     return this.#waiting.size;
   }
 
-  /** The mark that was passed to `add` with the last batch that was in the file when it was opened; '' for none. */
+  /** The `mark` of the last batch that the file had when it was opened; '' for none. See `add`. */
   get mark(): string {
     return this.#store?.mark ?? '';
   }
@@ -109,7 +109,7 @@ export class Ledger implements WritableLedger {
     if (this.#write((store) => store.adoptSalt(salt))) this.#salt = salt;
   }
 
-  /** Writes the batch together with some of the waiting rows. `mark` identifies the batch in the file. */
+  /** Writes the batch together with some of the waiting rows. `mark` identifies the batch, so that a new thread does not add it again. */
   add(batch: UsageBatch, mark?: string): void {
     this.#checkClock();
     const now = this.#clock.now();
@@ -170,7 +170,7 @@ export class Ledger implements WritableLedger {
         if (interruption !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
         work(store);
-        store.noteNaming(this.settings, now);
+        store.storeNamingId(this.settings, now);
       });
       if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
       this.#outbox = store.outboxState();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { namingOf, saltFrom } from '../counting/identification.ts';
+import { namingIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { addEvidenceRows } from './evidence.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
@@ -36,7 +36,7 @@ export class SqliteStore {
   /** True if the gateway has left its fleet: `fleet.store` was removed. */
   readonly #hasLeftFleet: boolean;
   #salt: string;
-  /** The naming in the file; undefined: not read yet. See `namingOf`. */
+  /** The naming in the file; undefined: not read yet. See `namingIdOf`. */
   #naming: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
@@ -150,9 +150,9 @@ export class SqliteStore {
     this.#salt = salt;
   }
 
-  /** Notes since when clients have had their present names. Within `transaction`. `now`: epoch ms. */
-  noteNaming({ identify }: LedgerSettings, now: number): void {
-    const naming = identify && namingOf(identify, this.#salt);
+  /** Stores how clients are named, and since when. Within `transaction`. `now`: epoch ms. */
+  storeNamingId({ identify }: LedgerSettings, now: number): void {
+    const naming = identify && namingIdOf(identify, this.#salt);
     if (naming === undefined || naming === this.#naming) return;
     const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
     const storedNaming = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];

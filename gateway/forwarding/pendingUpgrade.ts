@@ -6,10 +6,10 @@ import type { ResponseHead } from '../http1/responseHead.ts';
 const maxEarlyBytes = 64 * 1024;
 
 /**
- * The bytes that a client sends after its upgrade request, before the response. The socket, or the stream of HTTP/2,
- * is read all the time, because only reading detects that the client has disconnected.
+ * An upgrade that a client has requested and the target has not answered, with the bytes that the client sends in the meantime. The
+ * socket, or the stream of HTTP/2, is read all the time, because only reading detects that the client has disconnected.
  */
-export class EarlyData {
+export class PendingUpgrade {
   /** As in the Upgrade field of the request. */
   readonly protocol: string;
   readonly #socket: Duplex;
