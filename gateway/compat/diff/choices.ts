@@ -4,6 +4,7 @@ import { isWithin, type JsonType } from '../schema/keywords.ts';
 import type { Alternative, Choice, Schema } from '../schema/schema.ts';
 import {
   type AlternativeOutline,
+  addPart,
   type Change,
   type ChangeDetail,
   type Comparison,
@@ -121,7 +122,7 @@ function compareExpanded(pair: SchemaPair): void {
   const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
   const [lost, gained] = unmatched(old, now, fits);
   if (isSafeReplacement(pair, old, now, fits)) {
-    pair.addChange('structure', 'equivalent', '', ...places);
+    if (isRequest || !addDoubtfulChanges(pair, old, now)) pair.addChange('structure', 'equivalent', '', ...places);
     return;
   }
   const hasNewType = gained.some((one) => !isWithin(unionOfTypes(one), unionOfTypes(oldSchema)));
@@ -133,6 +134,14 @@ function compareExpanded(pair: SchemaPair): void {
     const closest = closestComparison(pair, old, gained);
     if (!addLostField(pair, closest)) addStructureChange(pair, closest);
   }
+}
+
+/** Adds the changes of alternatives that only fit with doubtful changes, such as a new value. False: there are none. */
+function addDoubtfulChanges(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
+  const [, doubtful] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
+  const comparisons = doubtful.map((after) => closestComparison(pair, old, [after]));
+  for (const comparison of comparisons) addPart(pair.into, undefined, comparison);
+  return doubtful.length > 0;
 }
 
 /** What identifies an alternative without a name. */

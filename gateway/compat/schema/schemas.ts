@@ -133,12 +133,16 @@ export class Schemas implements SchemaLookup {
     for (const keyword of choiceKeywords) {
       const items = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
       const possible = items.filter((one) => !this.#rejectsAll(one));
-      // If every alternative rejects all values, merging the first one makes the schema reject all values, too.
-      const alternatives = possible.length === 0 ? items.slice(0, 1) : possible;
-      if (alternatives.length === 0 || alternatives.length > 2) continue;
-      const [only, ...others] = alternatives.filter((one) => !this.isNull(one));
+      if (possible.every((one) => this.isNull(one))) {
+        // No alternative allows a value other than null, so merging one of them rejects all other values, too.
+        const [one = items[0]] = possible;
+        if (one) this.#collect(one, into, isBesideNull);
+        continue;
+      }
+      if (possible.length > 2) continue;
+      const [only, ...others] = possible.filter((one) => !this.isNull(one));
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
-      if (only && others.length === 0) this.#collect(only, into, isBesideNull || alternatives.length > 1);
+      if (only && others.length === 0) this.#collect(only, into, isBesideNull || possible.length > 1);
     }
   }
 

@@ -84,9 +84,42 @@ describe('an alternative that rejects every value', () => {
     }
   });
 
+  it('leaves only null if every other alternative is null', () => {
+    for (const only of [{ anyOf: [nothing] }, { oneOf: [nothing, false] }, { anyOf: [nothing, nothing, nothing] }]) {
+      expect(errors(inBody?.({}) ?? {}, inBody?.(only) ?? {})).toEqual(['request-type-changed']);
+      expect(errors(inResponse?.(only) ?? {}, inResponse?.({}) ?? {})).toEqual(['response-type-changed']);
+      expect(errors(inBody?.(nothing) ?? {}, inBody?.(only) ?? {})).toEqual([]);
+      expect(errors(inResponse?.(only) ?? {}, inResponse?.(nothing) ?? {})).toEqual([]);
+    }
+  });
+
   it('does not hide that a response may now be null', () => {
     const [old, now] = [{ anyOf: [text, false] }, { anyOf: [text, nothing] }];
     expect(errors(inResponse?.(old) ?? {}, inResponse?.(now) ?? {})).toEqual(['response-field-weakened']);
     expect(errors(inBody?.(now) ?? {}, inBody?.(old) ?? {})).toEqual(['request-constraint-tightened']);
+  });
+});
+
+describe('a choice that is written without one, or the reverse', () => {
+  const levels = (old: unknown, now: unknown): string[] =>
+    findingsBetween(inResponse?.(old) ?? {}, inResponse?.(now) ?? {}).map(({ level, rule }) => `${level} ${rule}`);
+  const added = 'warn response-value-added';
+
+  const list = { type: 'array' };
+
+  it.each<[what: string, old: unknown, now: unknown]>([
+    ['a list of values became any string', { oneOf: [whole, values('none')] }, text],
+    ['a limit is gone', { anyOf: [short, whole] }, text],
+    [
+      'a limit is gone from an array',
+      { type: 'array', maxItems: 3 },
+      { oneOf: [list, { ...list, uniqueItems: true }] },
+    ],
+  ])('does not hide that clients may get new values: %s', (_what, old, now) => {
+    expect(levels(old, now)).toContain(added);
+  });
+
+  it('is the same if no value is new', () => {
+    expect(levels({ oneOf: [whole, short] }, short)).toEqual(['info structure-equivalent']);
   });
 });
