@@ -38,13 +38,13 @@ async function score(folder: string): Promise<number> {
   const cases = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as Case[];
   const scores = new Map<string, Score>();
   for (const testCase of cases) {
-    const tier = scores.get(testCase.tier) ?? { right: 0, missed: 0, falseAlarms: 0, notCompared: 0 };
-    scores.set(testCase.tier, tier);
+    const tierScore = scores.get(testCase.tier) ?? { right: 0, missed: 0, falseAlarms: 0, notCompared: 0 };
+    scores.set(testCase.tier, tierScore);
     const result = await resultOf(testCase, folder);
-    if (result === testCase.expect) tier.right += 1;
-    else if (result === 'breaking') tier.falseAlarms += 1;
-    else if (result === 'compatible') tier.missed += 1;
-    else tier.notCompared += 1;
+    if (result === testCase.expect) tierScore.right += 1;
+    else if (result === 'breaking') tierScore.falseAlarms += 1;
+    else if (result === 'compatible') tierScore.missed += 1;
+    else tierScore.notCompared += 1;
     if (result !== testCase.expect)
       process.stdout.write(`${testCase.id} (${testCase.tier}): ${result}, expected ${testCase.expect}\n`);
   }
@@ -55,7 +55,7 @@ async function score(folder: string): Promise<number> {
       `${tier.padEnd(6)} ${right} of ${all} right (${percent} %), ${missed} missed, ${falseAlarms} false alarms, ${notCompared} not compared\n`,
     );
   }
-  return [...scores.values()].every((tier) => tier.missed + tier.falseAlarms + tier.notCompared === 0) ? 0 : 1;
+  return [...scores.values()].every((one) => one.missed + one.falseAlarms + one.notCompared === 0) ? 0 : 1;
 }
 
 async function resultOf(testCase: Case, folder: string): Promise<string> {

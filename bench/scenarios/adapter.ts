@@ -30,7 +30,7 @@ export const adapter: Scenario = {
       });
     }
     return {
-      text: 'A list of objects from one backend. The adapter renames a field, converts a price and removes a field of each object, and the result is checked against a schema. One gateway changes every 0.6 s how it serves the version. An adapter should add at most 15 µs at 1 KiB and 120 µs at 12 KiB.',
+      text: 'A list of objects from one backend. The adapter renames a field, converts a price and removes a field of each object, and the result is checked against a schema. Every 0.6 s, the gateway changes how it serves the version. An adapter should add at most 15 µs at 1 KiB and 120 µs at 12 KiB.',
       tables,
       notes,
     };

@@ -44,7 +44,7 @@ export const features: Scenario = {
       return { name: `version-gateway, records ${name}`, samples: [cpuMicros / requests] };
     });
     return {
-      text: 'The workload of the first question. One gateway changes every 0.6 s what it records, so that other work on the machine affects all variants alike.',
+      text: 'The workload of the first question. Every 0.6 s, the gateway changes what it records, so that other work on the machine affects all variants alike.',
       tables: [
         {
           figure: 'CPU time per request, µs',

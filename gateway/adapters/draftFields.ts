@@ -156,9 +156,9 @@ export interface FieldMove {
 }
 
 /**
- * Pairs fields at different depths. A pair is certain if both paths have the same letters. A pair is a guess if only the names of
- * both fields have the same letters. Then each side must have exactly one outermost field with such a name. Also returns the fields
- * without a pair.
+ * Pairs fields at different depths. A pair is certain if both paths have the same letters, as `/address/city` and `/addressCity`. A
+ * pair is a guess if only the names of both fields have the same letters. For a guess, each side must have exactly one outermost
+ * field with such a name. Also returns the fields without a pair.
  */
 export function movedFields(
   spare: readonly SpareField[],

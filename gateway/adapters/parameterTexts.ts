@@ -35,8 +35,8 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
 }
 
 /**
- * Whether both versions write the parameter in the same way, so that its bytes can be kept. They are also kept if the contract of
- * the adapted version does not describe the parameter as a list, because it may not describe the parameter at all.
+ * Whether the bytes of the parameter can be kept. If the contract of the adapted version describes a list, the other contract must
+ * describe a list with the same separator.
  */
 function isWrittenAlike(before: ReceivedParameter, value: JsonValue, form: ParameterForm | undefined): boolean {
   if (Array.isArray(before.value) !== Array.isArray(value)) return false;

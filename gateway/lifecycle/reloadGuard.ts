@@ -104,7 +104,7 @@ function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: Ver
 }
 
 /** An adapter that would begin to serve clients. */
-export interface BeginningAdapter {
+export interface AdapterToServe {
   /** The adapted version: `v1`. */
   readonly version: string;
   /** Digests of the contracts of the version and of the one whose backend answers. */
@@ -119,7 +119,7 @@ export interface BeginningAdapter {
 }
 
 /** The adapters that begin to serve clients with the edit, or whose operations or contracts the edit changes. */
-export function beginningAdapters(before: Pick<Snapshot, 'versions'>, after: Snapshot): BeginningAdapter[] {
+export function adaptersToServe(before: Pick<Snapshot, 'versions'>, after: Snapshot): AdapterToServe[] {
   return after.byMajor.flatMap(({ name: version, adapter, contract }) => {
     const current = before.versions.get(version)?.adapter;
     const hash = adapter?.prepared?.hash;

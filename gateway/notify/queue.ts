@@ -209,7 +209,7 @@ export class NotifyQueue {
   }
 
   /**
-   * Gives up events that were queued before `queuedBefore`. Deletes finished events that cannot be found again. Also deletes events
+   * Gives up events that were queued before `queuedBefore`. Deletes finished events after their `keepUntil`. Also deletes events
    * that wait for receivers which are not in `receivers`. A shared store keeps these, because another gateway may have the receivers.
    * @returns the titles of the events that it gave up
    */

@@ -161,7 +161,7 @@ function forward(exchange: Exchange): void {
   if (!exchange.adaptation?.mayHaveUnknownMembers) exchange.observer = exchange.context.shadow?.observe(exchange);
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
-  exchange.activeVersion?.use.enter(exchange);
+  exchange.activeVersion?.use.addInFlight(exchange);
   exchange.adaptation?.enter();
   forwarding.start();
 }

@@ -101,12 +101,12 @@ export class VersionUse {
     if (this.lastRefused !== undefined) this.lastRefused += ms;
   }
 
-  enter(exchange: InFlight): void {
+  addInFlight(exchange: InFlight): void {
     this.inFlight.add(exchange);
   }
 
   /** Frees a place for queued requests. Safe to call twice. `now`: epoch ms. */
-  leave(exchange: InFlight, now: number): void {
+  removeInFlight(exchange: InFlight, now: number): void {
     if (!this.inFlight.delete(exchange)) return;
     this.#lastInFlight = now;
     for (const { queue } of this.usesOfSharedTargets) {

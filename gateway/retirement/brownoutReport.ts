@@ -28,12 +28,12 @@ const maxListed = 100;
 
 /** `since`: only requests from this instant on count as calling the version again, epoch ms. */
 export function brownoutClass(
-  { first, last, lastCall, lastRetry, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
+  { first, last, lastCall, lastCallInRetryPeriod, successorUse }: Omit<RefusedClient, 'client' | 'name' | 'refused'>,
   since: number,
 ): BrownoutClass {
   const isLaterCall = (at: number): boolean => at > last && at >= since;
   if (successorUse >= first) return isLaterCall(lastCall) ? 'both' : 'moved';
-  if (isLaterCall(lastCall)) return isLaterCall(lastRetry) ? 'kept retrying' : 'came back';
+  if (isLaterCall(lastCall)) return isLaterCall(lastCallInRetryPeriod) ? 'kept retrying' : 'came back';
   return 'silent since';
 }
 

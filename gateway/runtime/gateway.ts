@@ -1,7 +1,7 @@
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { adapterMessages, beginningAdapters } from '../lifecycle/reloadGuard.ts';
+import { adapterMessages, adaptersToServe } from '../lifecycle/reloadGuard.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
@@ -252,7 +252,7 @@ async function warnOfAdapters(
   notice: (line: string) => void,
 ): Promise<void> {
   // Compared with no versions, each adapter of the snapshot begins.
-  const adapters = beginningAdapters({ versions: new Map() }, snapshot);
+  const adapters = adaptersToServe({ versions: new Map() }, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;
   const usage = await readUsage([], [], unforced).catch(() => undefined);

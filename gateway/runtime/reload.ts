@@ -4,8 +4,8 @@ import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import {
-  type BeginningAdapter,
-  beginningAdapters,
+  type AdapterToServe,
+  adaptersToServe,
   endedVersions,
   guardReload,
   type Refusal,
@@ -50,12 +50,12 @@ export interface ReloadSteps {
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /**
    * How the versions are used now. `ending`: the versions that the edit ends. `freezing`: see `stricterFreezes`. `adapting`:
-   * see `beginningAdapters`. `quiet`: `guard.quiet` of the edit.
+   * see `adaptersToServe`. `quiet`: `guard.quiet` of the edit.
    */
   readonly readUsage: (
     ending: readonly string[],
     freezing: readonly RefusingFreeze[],
-    adapting?: readonly BeginningAdapter[],
+    adapting?: readonly AdapterToServe[],
     quiet?: number,
   ) => Promise<VersionUsage>;
   readonly clock: Clock;
@@ -155,7 +155,7 @@ export class Reloader {
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const announced = this.#steps.announced?.() ?? current;
     const ending = endedVersions(announced, next, this.#steps.clock.now());
-    const adapting = beginningAdapters(current, next);
+    const adapting = adaptersToServe(current, next);
     const usage = await this.#steps.readUsage(ending, stricterFreezes(announced, next), adapting, next.guard.quiet);
     const now = this.#steps.clock.now();
     const refusals = guardReload(announced, next, usage, now);
@@ -224,7 +224,7 @@ export async function versionUsage(
   fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'awaitCounts'>,
   ending: readonly string[] = [],
   freezing: readonly RefusingFreeze[] = [],
-  adapting: readonly BeginningAdapter[] = [],
+  adapting: readonly AdapterToServe[] = [],
   editedQuiet = 0,
 ): Promise<VersionUsage> {
   let isFlushed = false;

@@ -144,7 +144,7 @@ function notesOn(
     );
   if (allRows.length >= mostEvidenceRows)
     notes.push(
-      `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit. New properties are not recorded.`,
+      `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit. Further differences may be missing.`,
     );
   return notes;
 }

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
-import type { BeginningAdapter } from '../lifecycle/reloadGuard.ts';
+import type { AdapterToServe } from '../lifecycle/reloadGuard.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural } from '../shared/text.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
@@ -163,7 +163,7 @@ export async function evidenceOf(
  */
 export async function missingAdapterProof(
   queries: Pick<UsageQueries, 'evidence' | 'routes' | 'problem'>,
-  adapter: BeginningAdapter,
+  adapter: AdapterToServe,
   since: number,
 ): Promise<string | undefined> {
   const { version, contract, fromContract, hash, pairs: neededPairs, routes: adaptedRoutes } = adapter;
@@ -250,7 +250,7 @@ function notesOn(
     notes.push('Some bodies have more than 500 different paths. Paths beyond these are not compared.');
   if (allRows.length >= mostEvidenceRows)
     notes.push(
-      `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit. New properties are not recorded.`,
+      `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit. Further differences may be missing.`,
     );
   return notes;
 }

@@ -273,7 +273,7 @@ export interface RefusedClient {
    * The client's last request to the version before `retryUntil`. It may be 0, for not looked up, if the client used the successor
    * after the brownout had refused it.
    */
-  readonly lastRetry: number;
+  readonly lastCallInRetryPeriod: number;
   /**
    * The client's last use of the successor before `moveUntil`; it may be before the brownout. 0: none is known since the day on which
    * the brownout started.

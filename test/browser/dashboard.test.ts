@@ -938,11 +938,11 @@ describe('the brownout report', () => {
     first: at,
     last: at,
     lastCall: at,
-    lastRetry: at,
+    lastCallInRetryPeriod: at,
     successorUse: 0,
   };
   const refused = [
-    { ...one, client: `x-client-id:${hostile}`, refused: 1204, lastCall: now, lastRetry: at + 7_200_000 },
+    { ...one, client: `x-client-id:${hostile}`, refused: 1204, lastCall: now, lastCallInRetryPeriod: at + 7_200_000 },
     { ...one, client: 'x-api-key:#4f2a91c07be05d3a', name: 'Ann’s shop', successorUse: at + 86_400_000 },
     { ...one, client: 'user-agent:okhttp', lastCall: now, successorUse: at + 86_400_000 },
     { ...one, client: 'user-agent:curl', lastCall: now - 86_400_000 },

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { type BeginningAdapter, beginningAdapters } from '../../gateway/lifecycle/reloadGuard.ts';
+import { type AdapterToServe, adaptersToServe } from '../../gateway/lifecycle/reloadGuard.ts';
 import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 
 const now = Date.now();
-const adapter: BeginningAdapter = {
+const adapter: AdapterToServe = {
   version: 'v1',
   contract: 'one',
   fromContract: 'two',
@@ -79,9 +79,9 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   };
   const off = text.replace('mode: serve', 'mode: shadow');
   const serving = await load(text);
-  const [begun] = beginningAdapters(await load(off), serving);
+  const [begun] = adaptersToServe(await load(off), serving);
   expect(begun).toMatchObject({ version: 'v1', pairs: 200, hash: expect.stringMatching(/^[0-9a-f]{12}$/) });
-  expect(beginningAdapters(serving, serving)).toEqual([]);
+  expect(adaptersToServe(serving, serving)).toEqual([]);
 
   const ledger = Ledger.open({ store, retention: 400 * day }, { clock: { now: () => now } });
   ledger.add([row('v1', 'a', now - day, { route: 'GET /drinks/{id}' })]);
@@ -116,7 +116,7 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   expect(await reload()).toMatchObject({ kind: 'reloaded' });
 
   const changed = text.replace('has no search', 'lacks a search');
-  expect(beginningAdapters(serving, await load(changed))).toHaveLength(1);
+  expect(adaptersToServe(serving, await load(changed))).toHaveLength(1);
   content = changed;
   expect(await reload()).toMatchObject({ kind: 'refused' });
   content = `${changed}guard: { force: { "/v1": "a test" } }\n`;

@@ -1,6 +1,6 @@
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
-import type { BeginningAdapter } from '../../lifecycle/reloadGuard.ts';
+import type { AdapterToServe } from '../../lifecycle/reloadGuard.ts';
 import type { NotifyEvent } from '../../notify/events.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
@@ -66,7 +66,7 @@ export interface LedgerQueryParams {
     /** The freezes that the edit adds or changes. */
     readonly freezing: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
     /** The adapters that would begin to serve clients. */
-    readonly adapting: readonly BeginningAdapter[];
+    readonly adapting: readonly AdapterToServe[];
   };
   /** When each version was last called and last used. */
   readonly lastUse: Readonly<Record<never, never>>;

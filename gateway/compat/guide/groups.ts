@@ -14,6 +14,7 @@ export interface RouteOccurrence {
 
 /** The changes of one subject in the same routes. A guide lists them together. */
 export interface ChangeGroup {
+  /** What is changed: a named schema (`Drink` in backticks), `Parameters`, `Access`, or a part such as `Response 200`. */
   readonly subject: string;
   /** The subject in each route. If there are several, the group is shared. */
   readonly occurrences: readonly [RouteOccurrence, ...RouteOccurrence[]];

@@ -27,7 +27,10 @@ import {
   upstreamUnanswered,
 } from './upstreams.ts';
 
-/** The rules by their id. Each rule has a fixture with its id as the name in test/fixtures/compose. */
+/**
+ * The rules by their id. Each rule has a fixture with its id as the name in test/fixtures/compose. An orphan is a container whose
+ * service is in none of the files.
+ */
 export const composeRules = {
   'upstream-unanswered': upstreamUnanswered,
   'port-differs': portDiffers,

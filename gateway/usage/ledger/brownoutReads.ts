@@ -84,7 +84,7 @@ export class BrownoutReads implements BrownoutQueries {
       first: row.first,
       last: row.last,
       lastCall: row.called,
-      lastRetry: row.called < retryUntil ? row.called : (lastCalls.get(row.id) ?? 0),
+      lastCallInRetryPeriod: row.called < retryUntil ? row.called : (lastCalls.get(row.id) ?? 0),
       successorUse: successorUseOf(row),
     }));
   }

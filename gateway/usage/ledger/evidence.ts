@@ -6,7 +6,7 @@ import { addUpEvidence } from './schema.ts';
 
 // Earlier ledgers have no evidence.
 const firstSchemaVersion = 8;
-/** The most rows of one version. Above it, a property that is new is recorded only if `makeRoom` finds room for it. */
+/** The most rows of one version. Beyond them, a new row is added only if `makeRoom` finds room for it. */
 export const mostEvidenceRows = 20_000;
 // After a change of a contract, the evidence of the former one can still be read.
 const keptFormerHashes = 1;
@@ -58,8 +58,8 @@ interface EvidenceGroup {
 
 /**
  * Deletes rows until `needed` more rows fit. First deletes the evidence of former contracts, the oldest first. Then deletes routes of
- * the largest comparison, beginning with the route whose last pair is the oldest, until the comparison of `rows` may become as large
- * as the largest one. @returns how many rows fit
+ * the largest comparison, beginning with the route whose last pair is the oldest. Keeps enough of them that the comparison of `rows`
+ * does not become larger than the other one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
   const rowsLeft = (): number => mostEvidenceRows - countRows(database, version);
@@ -82,7 +82,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const [largest] = groups.filter((one) => !isFormer(one) && !isAdded(one)).toSorted((a, b) => b.count - a.count);
   if (largest === undefined) return rowsLeft();
   const addedCount = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
-  // After half of the difference is deleted, the added rows may grow to the same number.
+  // After half of the difference is deleted, both comparisons can have the same number of rows.
   const [rowsToDelete, mostRowsToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
   const largestKey = [version, largest.target, largest.hash] as const;
   const routes = database

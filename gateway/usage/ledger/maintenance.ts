@@ -4,7 +4,7 @@ import { dayMs, hourMs, hoursKeptMs, type Length, lengths, spanAt } from './span
 
 /**
  * Deletes what is older than the retention, within the caller's transaction. Deleting hours loses nothing, because days and
- * blocks are written together with them. Throws the errors of SQLite.
+ * blocks of 30 days are written together with them. Throws the errors of SQLite.
  */
 export function deleteOld(database: DatabaseSync, now: number, retention: number): void {
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;

@@ -40,7 +40,7 @@ export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.form
 export const plural = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
 
 /**
- * A duration in one unit: `7 days`, `90 minutes`. It is the largest unit of which there are at least two, or exactly one.
+ * A duration in one unit: `7 days`, `90 minutes`. Uses the largest unit that gives exactly 1, or 2 or more.
  * @param {number} ms
  */
 export function period(ms) {
