@@ -69,6 +69,8 @@ export interface RetirementFacts extends CountedClients {
   /** Requests in flight and waiting requests, in the whole fleet. */
   readonly inFlight: number;
   readonly waiting: number;
+  /** Since when a worker of this gateway has not answered. It may have counts that are not in the ledger. */
+  readonly unresponsiveSince: number | undefined;
   /** The clients that are still served after the retirement, each until its waiver ends. */
   readonly waivers: Version['waivers'];
   /** The version whose backend serves this version through an adapter, `v2`; undefined: no adapter serves it. */
@@ -196,6 +198,7 @@ async function factsWithoutProblem(
     // Open requests are not known by route. But every process has just counted its own, so the counts of the route include them.
     inFlight: route ? 0 : (versionReport?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
     waiting: route ? 0 : (versionReport?.waiting ?? 0) + (fleet?.waiting ?? 0),
+    unresponsiveSince: report.workers.find((one) => one.unresponsiveSince !== undefined)?.unresponsiveSince,
     waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     fleet,
     adaptedFrom: version?.adapter?.mode === 'serve' ? version.adapter.from : undefined,

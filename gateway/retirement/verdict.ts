@@ -6,7 +6,8 @@ import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
 import { clientCount, clientList, clientsAndOthers, dayOf, othersInWords, shareInWords, theLast } from './words.ts';
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const notCounted = 'ignored and failing clients do not count';
 
 /** Whether a version may be retired, or whether no client needs a route, and why. */
@@ -41,8 +42,8 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const unclear = [...hiddenReasons(facts), ...lostServiceReasons(facts), ...infrequentReasons(facts)];
   const obstacles = [...dateAndLedger, ...use, ...unclear];
   if (obstacles.length === 0) {
-    // Calls that the shared ledger does not have yet can only change a yes.
-    const unsent = facts.fleet?.unsent ?? [];
+    // Calls that the ledger does not have yet can only change a yes.
+    const unsent = facts.fleet?.unsent ?? workerReasons(facts);
     if (unsent.length > 0) return { answer: 'not yet', reasons: [...removal, ...unsent] };
     return { answer: 'yes', reasons: isRemoved ? removal : [reasonForYes(facts)] };
   }
@@ -83,7 +84,9 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     reasons.push({ code: 'ledger_empty', text: 'The usage ledger is empty.' });
   } else if (coveredSince > since) {
     const never = 'it can never cover the quiet period, because usage.retention is shorter';
-    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${rfc3339(coveredSince + quiet)}`;
+    // `since` is a full hour, unless `quiet` is shorter.
+    const firstSince = quiet < hourMs ? coveredSince : Math.ceil(coveredSince / hourMs) * hourMs;
+    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${rfc3339(firstSince + quiet)}`;
     reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${rfc3339(coveredSince)}; ${then}.` });
   }
   if (problem !== undefined) {
@@ -91,6 +94,13 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     reasons.push({ code: 'ledger_broken', text });
   }
   return [...reasons, ...(fleet?.gaps ?? [])];
+}
+
+function workerReasons({ unresponsiveSince, version, now }: RetirementFacts): Remark[] {
+  if (unresponsiveSince === undefined) return [];
+  const time = inLargestUnit(Math.max(0, now - unresponsiveSince));
+  const text = `A worker has not answered for ${time}: calls of /${version} that it has counted may be missing in the ledger.`;
+  return [{ code: 'worker_unresponsive', text }];
 }
 
 /** Calls of a route may be counted without its name. */
@@ -127,17 +137,18 @@ function infrequentReasons(facts: RetirementFacts): Remark[] {
 }
 
 function useReasons(facts: RetirementFacts): Remark[] {
-  const { version, quiet, maxShare, inFlight } = facts;
+  const { version, quiet, maxShare, inFlight, waiting } = facts;
   const [uses, share] = [countedUses(facts), shareOf(facts)];
   if (uses.length > 0 && (share > maxShare || facts.stage === 'removed')) {
     const made = `${clientCount(facts)} made ${plural(requestsOf(uses), 'request')} to ${subjectOf(facts)}`;
     const text = `${made} in ${theLast(quiet)}, ${shareInWords(share)} of all: ${clientsAndOthers(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
-  // Each open request counts as use of its client. If no client counts, an ignored or failing client has sent it, or the ledger
-  // does not have it yet.
-  if (uses.length > 0 || inFlight === 0) return [];
-  const open = `/${version} has ${plural(inFlight, 'request')} in flight`;
+  // Each request in flight counts as use of its client. If no client counts, an ignored or failing client has sent it, or the
+  // ledger does not have it yet. Waiting requests are never in the ledger.
+  if (uses.length > 0 || inFlight + waiting === 0) return [];
+  const waitingText = waiting === 0 ? '' : `${inFlight === 0 ? '' : ' and '}${plural(waiting, 'waiting request')}`;
+  const open = `/${version} has ${inFlight === 0 ? '' : `${plural(inFlight, 'request')} in flight`}${waitingText}`;
   const text = `${open}, although no client called it in ${theLast(quiet)} (${notCounted}).`;
   return [{ code: 'in_flight', text }];
 }

@@ -253,8 +253,10 @@ export async function versionUsage(
   return {
     lastCalled: (name) => {
       const reported = versions.find((version) => version.name === name);
+      const elsewhere = fleet?.loadElsewhere(name) ?? { in_flight: 0, waiting: 0 };
+      const open = (reported?.inFlight ?? 0) + (reported?.waiting ?? 0) + elsewhere.in_flight + elsewhere.waiting;
       // An open stream counts as a call now, no matter when it started.
-      if ((reported?.inFlight ?? 0) + (fleet?.loadElsewhere(name).in_flight ?? 0) > 0) return now;
+      if (open > 0) return now;
       const last = useInLedger.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
       const lastCallTimes = isLedgerComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];

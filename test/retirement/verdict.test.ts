@@ -45,6 +45,7 @@ const quiet: RetirementFacts = {
   failingRoutes: [],
   inFlight: 0,
   waiting: 0,
+  unresponsiveSince: undefined,
   successor: { version: 'v2', targets: 2, healthy: 2 },
   fleet: undefined,
 };
@@ -77,6 +78,9 @@ describe('the answer', () => {
     ['no other requests', { clients: [client('a', 1)], allRequests: 1 }, 'no', ['clients_left']],
     ['only ignored clients', { ignored: [client('probe', 9000)] }, 'yes', ['nobody_left']],
     ['a request in flight', { inFlight: 1 }, 'no', ['in_flight']],
+    ['a waiting request', { waiting: 1 }, 'no', ['in_flight']],
+    ['a worker that does not answer', { unresponsiveSince: now }, 'not yet', ['worker_unresponsive']],
+    ['a worker that does not answer, and a client', { unresponsiveSince: now, clients: [ios] }, 'no', ['clients_left']],
     [
       'a request in flight, and a share below the limit',
       { inFlight: 1, clients: [client('a', 1)] },
@@ -161,9 +165,26 @@ describe('the reasons', () => {
       { coveredSince: now - 2 * day },
       'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T12:00:00Z.',
     ],
+    // The quiet period begins at a full hour.
+    [
+      { coveredSince: now - 2 * day + 1 },
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T13:00:00Z.',
+    ],
+    [
+      { coveredSince: now - 2 * day + 1, retention: 400 * day, quiet: 60_000 },
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 1 min at 2026-11-19T12:01:00Z.',
+    ],
     [
       { coveredSince: now - 2 * day, retention: day },
       'The usage ledger begins at 2026-11-19T12:00:00Z; it can never cover the quiet period, because usage.retention is shorter.',
+    ],
+    [
+      { waiting: 1 },
+      '/v1 has 1 waiting request, although no client called it in the last 7 days (ignored and failing clients do not count).',
+    ],
+    [
+      { inFlight: 1, waiting: 2 },
+      '/v1 has 1 request in flight and 2 waiting requests, although no client called it in the last 7 days (ignored and failing clients do not count).',
     ],
     [
       { inFlight: 2 },

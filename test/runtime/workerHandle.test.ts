@@ -79,6 +79,25 @@ it('while a worker does not answer, no version is safe to stop and no reload is 
   expect(await gateway.pids()).toContain(pid);
 });
 
+it('no version may be retired while a worker does not answer, because it may have counted calls', patient, async () => {
+  const backend = await startBackend(() => okAnswer);
+  const dates = { deprecation: '2024-01-01', sunset: '2024-06-30' };
+  const routes = { '/v1': { upstream: backend.url, ...dates }, '/v2': backend.url };
+  const settings = { gateway: { worker_timeout: 'off', drain: '1s' }, retire: { quiet: '8s' } };
+  const gateway = await startWorkers(2, routes, settings);
+  const canRetire = async () => runIn('.', ['can-retire', '/v1', '--admin', new URL(gateway.admin).host]);
+  await vi.waitFor(async () => expect((await canRetire()).stdout).toContain('Can /v1 be retired?  yes'), patient);
+  expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
+  const pids = await gateway.pids();
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  await statusWhen(gateway, ({ workers }) => workers.every((one) => one.unresponsive_since !== null));
+  const { code, stdout } = await canRetire();
+  expect([code, stdout]).toEqual([1, expect.stringContaining('Can /v1 be retired?  not yet')]);
+  expect(stdout).toContain('A worker has not answered');
+  for (const pid of pids) process.kill(pid, 'SIGCONT');
+  await vi.waitFor(async () => expect((await canRetire()).stdout).toMatch(/retired\? {2}(?:no|yes)/), patient);
+});
+
 async function reload({ admin }: StartedGateway): Promise<{ status: number; outcome: { kind: string } }> {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(`${admin}/api/reload`, { method: 'POST', headers, body: '{}' });
