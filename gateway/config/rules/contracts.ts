@@ -3,7 +3,7 @@ import { isUnusable } from '../contracts.ts';
 import type { Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import { faultAt, hasValue } from '../source.ts';
-import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
+import { type ConfigRule, type RouteEntry, type RuleContext, successorOf } from './rule.ts';
 
 /** A contract must exist and be an OpenAPI document. */
 export const contractsAreReadable: ConfigRule = ({ source, entries, contracts }) =>
@@ -89,9 +89,7 @@ function guidePairs(context: RuleContext): { entry: RouteEntry; pair: readonly R
   });
 }
 
-/** The configured successor, or the next higher major that is not retired. Ignores sunsets. */
-function successorIgnoringSunsets(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
-  const { successor } = entry.route;
-  if (successor !== undefined) return entries.find(({ key }) => key === successor);
-  return entries.find(({ major, route }) => major > entry.major && !route.retired);
+/** The version that clients should move to. Ignores sunsets. */
+function successorIgnoringSunsets(entry: RouteEntry, context: RuleContext): RouteEntry | undefined {
+  return successorOf(entry, context, ({ route }) => !route.retired);
 }

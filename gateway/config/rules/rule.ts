@@ -40,11 +40,26 @@ export function isInService({ route }: RouteEntry, now: number): boolean {
   return !route.retired && !isGone;
 }
 
-/** The version that clients of `entry` should move to. */
-export function successorOf(entry: RouteEntry, { entries }: RuleContext, now: number): RouteEntry | undefined {
+/** The version after `entry`, even if it is retired: its configured successor, else the next higher major. */
+export function nextOf(entry: RouteEntry, { entries }: Pick<RuleContext, 'entries'>): RouteEntry | undefined {
   const { successor } = entry.route;
-  if (successor !== undefined) return entries.find((other) => other.key === successor);
-  return entries.find((other) => other.major > entry.major && isInService(other, now));
+  if (successor !== undefined) return entries.find(({ key }) => key === successor);
+  return entries[entries.indexOf(entry) + 1];
+}
+
+/** The version that clients of `entry` should move to: the next one for which `isServed` is true. */
+export function successorOf(
+  entry: RouteEntry,
+  context: Pick<RuleContext, 'entries'>,
+  isServed: (entry: RouteEntry) => boolean,
+): RouteEntry | undefined {
+  let next = nextOf(entry, context);
+  while (next && !isServed(next)) {
+    const following = nextOf(next, context);
+    // In a faulty file, successors may form a cycle.
+    next = following && following.major > next.major ? following : undefined;
+  }
+  return next;
 }
 
 /** `2026-06-30`, or with the time if it is not midnight UTC. */

@@ -3,7 +3,15 @@ import { printable } from '../../shared/text.ts';
 import { isUnusable } from '../contracts.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt } from '../source.ts';
-import { dateText, isInService, type RouteEntry, type RuleContext, successorOf, type WarningRule } from './rule.ts';
+import {
+  dateText,
+  isInService,
+  nextOf,
+  type RouteEntry,
+  type RuleContext,
+  successorOf,
+  type WarningRule,
+} from './rule.ts';
 
 /** Clients are told to move, but not by when. */
 export const deprecationWithoutSunset: WarningRule = ({ source, entries }, now) =>
@@ -29,7 +37,7 @@ export const passedSunset: WarningRule = ({ source, entries }, now) =>
 /** A version ends without a successor. */
 export const noSuccessor: WarningRule = (context, now) =>
   context.entries
-    .filter((entry) => entry.route.sunset !== undefined && !successorOf(entry, context, now))
+    .filter((entry) => entry.route.sunset !== undefined && !servedSuccessorOf(entry, context, now))
     .map(({ key }) => {
       const message = `${key} ends, and there is no higher major that its clients can move to.`;
       return faultAt(context.source, ['routes', key, 'sunset'], message, 'Add the next major, or remove the sunset.');
@@ -39,7 +47,7 @@ export const noSuccessor: WarningRule = (context, now) =>
 export const successorEndsFirst: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
-    const next = route.successor === undefined ? undefined : successorOf(entry, context, now);
+    const next = route.successor === undefined ? undefined : nextOf(entry, context);
     if (!next) return [];
     const path = ['routes', key, 'successor'];
     if (!isInService(next, now)) {
@@ -55,7 +63,7 @@ export const successorEndsFirst: WarningRule = (context, now) =>
 /** Links to the same resource in the successor are checked only if both versions have a contract. */
 export const contractWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
-    const next = successorOf(entry, context, now);
+    const next = servedSuccessorOf(entry, context, now);
     if (entry.route.deprecation === undefined || !next) return [];
     const [ownContract, nextContract] = [contractOf(context, entry.key), contractOf(context, next.key)];
     if (!ownContract || nextContract) return [];
@@ -63,12 +71,12 @@ export const contractWithoutCounterpart: WarningRule = (context, now) =>
     return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${next.key}.`)];
   });
 
-/** A row of `moved` whose target is missing in the contract of the successor gives no link. */
+/** A row of `moved` whose target is missing in the contract of the next version, even a retired one, gives no link. */
 export const movedToMissingRoute: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
-    const next = successorOf(entry, context, now);
+    const next = nextOf(entry, context);
     const paths = next && contractOf(context, next.key)?.paths;
-    if (!paths) return [];
+    if (!paths || !servedSuccessorOf(entry, context, now)) return [];
     return Object.entries(entry.route.moved ?? {})
       .filter(([, to]) => to !== null && paths.find(to) === undefined)
       .map(([from, to]) => {
@@ -85,7 +93,7 @@ export const movedToMissingRoute: WarningRule = (context, now) =>
 /** `moved` needs a successor. */
 export const movedWithoutSuccessor: WarningRule = (context, now) =>
   context.entries
-    .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !successorOf(entry, context, now))
+    .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !servedSuccessorOf(entry, context, now))
     .map(({ key }) => {
       const message = `${key} has moved routes but no successor.`;
       return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove `moved`.');
@@ -102,7 +110,7 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
     const next = nextOf(entry, context);
-    if ((route.deprecation === undefined && !route.retired) || !next || !successorOf(entry, context, now)) return [];
+    if ((route.deprecation === undefined && !route.retired) || !next || !servedSuccessorOf(entry, context, now)) return [];
     const [ownContract, nextContract] = [contractOf(context, key), contractOf(context, next.key)];
     if (!ownContract || !nextContract) return [];
     const moved = new PathTable(Object.entries(route.moved ?? {}));
@@ -125,11 +133,8 @@ export const greaseWithoutContract: WarningRule = (context) =>
       return faultAt(context.source, ['routes', key, 'grease'], message, 'Add contract, or remove grease.');
     });
 
-/** The configured successor, or the next major, even if it is retired: `moved` and links lead from one version to the next. */
-function nextOf(entry: RouteEntry, { entries }: RuleContext): RouteEntry | undefined {
-  const { successor } = entry.route;
-  if (successor !== undefined) return entries.find(({ key }) => key === successor);
-  return entries[entries.indexOf(entry) + 1];
+function servedSuccessorOf(entry: RouteEntry, context: RuleContext, now: number): RouteEntry | undefined {
+  return successorOf(entry, context, (other) => isInService(other, now));
 }
 
 function contractOf({ contracts }: RuleContext, key: string): Contract | undefined {
