@@ -145,6 +145,7 @@ interface ComposeOptions {
   readonly config: string;
   readonly compose: readonly string[];
   readonly composeService?: string;
+  readonly upstreams: boolean;
 }
 
 /** Compares a routes.yaml with the Compose files of its gateway. @throws UnreadableFileError */
@@ -154,7 +155,7 @@ export async function checkWithCompose(
   io: Io,
   now: number,
 ): Promise<ComposeCheck> {
-  const { config, compose, composeService } = options;
+  const { config, compose, composeService, upstreams: forwards } = options;
   const project = readProject(compose, io.env, io.cwd);
   const text = decode(bytes);
   const running = project.faults.length > 0 ? undefined : await runningServices(project.name, io.cwd, io.env);
@@ -163,6 +164,7 @@ export async function checkWithCompose(
   if (text === undefined) return { result: parseConfig(bytes, config), facts, texts };
   const routes = {
     text,
+    forwards,
     file: config,
     path: realPathOf(resolve(io.cwd, config)),
     now,

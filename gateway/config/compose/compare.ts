@@ -53,6 +53,8 @@ export interface ComparedFile {
   /** Epoch ms. */
   readonly now: number;
   readonly isRetired: (version: Version) => boolean;
+  /** See `ValidationOptions`. */
+  readonly forwards?: boolean;
 }
 
 export interface ComposeResult {
@@ -100,7 +102,7 @@ function findingsBetween(
   const gateway = gatewayOrFault;
   const env = Object.fromEntries([...gateway.environment].map(([name, { text }]) => [name, text]));
   const reading = readYaml(routes.text, routes.file, dirname(routes.path), env);
-  const result = validate(reading, routes.now);
+  const result = validate(reading, routes.now, { forwards: routes.forwards });
   const { snapshot } = result;
   if (!snapshot) return { result, gateway: gateway.name, notes: [] };
   const targets = targetsOf(snapshot, reading.source, routes.text);

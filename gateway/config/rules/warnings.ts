@@ -110,7 +110,8 @@ export const routesWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
     const next = nextOf(entry, context);
-    if ((route.deprecation === undefined && !route.retired) || !next || !servedSuccessorOf(entry, context, now)) return [];
+    if ((route.deprecation === undefined && !route.retired) || !next || !servedSuccessorOf(entry, context, now))
+      return [];
     const [ownContract, nextContract] = [contractOf(context, key), contractOf(context, next.key)];
     if (!ownContract || !nextContract) return [];
     const moved = new PathTable(Object.entries(route.moved ?? {}));

@@ -170,3 +170,9 @@ describe('the Docker engine', () => {
     expect(stdout).toContain('but `docker compose up` starts it.');
   });
 });
+
+it('allows versions without an upstream with --no-upstreams', async () => {
+  const folder = folderOf({ ...files, 'routes.yaml': 'routes:\n  /v1: {}\n' });
+  expect((await runIn(folder, args, nowhere)).stdout).toContain('/v1 has no upstream.');
+  expect((await runIn(folder, [...args, '--no-upstreams'], nowhere)).stdout).not.toContain('/v1 has no upstream.');
+});
