@@ -68,9 +68,9 @@ const thresholds = [
 
 /**
  * Events about the dates of versions and routes, and about brownouts ahead. A sunset has one event: for the nearest threshold that has
- * been reached (7, 30 or 90 days).
+ * been reached (7, 30 or 90 days). `brownouts`: those of the snapshot, as far as their states are known.
  */
-export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
+export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly BrownoutStatus[] = []): NotifyEvent[] {
   const endingEvents = endingsOf(snapshot, now).flatMap((ending) => {
     const { version, key, subject, isPlural, routes, deprecation, sunset } = ending;
     const data = {
@@ -95,15 +95,18 @@ export function dateEvents(snapshot: Snapshot, now: number): NotifyEvent[] {
     if (type) add(type, sunset, title, sunset + rememberedMs);
     return events;
   });
-  return [...endingEvents, ...announcedBrownouts(snapshot, now)];
+  return [...endingEvents, ...announcedBrownouts(snapshot, now, brownouts)];
 }
 
 /** The brownouts that begin within their notice. Whether a brownout begins is decided shortly before its start. */
-function announcedBrownouts(snapshot: Snapshot, now: number): NotifyEvent[] {
+function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly BrownoutStatus[]): NotifyEvent[] {
   const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
-  return snapshot.byMajor.flatMap(({ name, brownouts }) =>
+  const cancelledStatuses = statuses.filter(({ state }) => state === 'stopped' || state === 'skipped');
+  const cancelled = new Set(cancelledStatuses.map(({ version, at }) => `${version} ${at}`));
+  const versions = snapshot.byMajor.filter((version) => stageOf(version, now) !== 'retired');
+  return versions.flatMap(({ name, brownouts }) =>
     brownouts
-      .filter(({ at }) => at > now && at - now <= noticeMs)
+      .filter(({ at }) => at > now && at - now <= noticeMs && !cancelled.has(`${name} ${rfc3339(at)}`))
       .map((window): NotifyEvent => {
         const lines = [`It ends at ${rfc3339(window.end)}, and refuses ${brownoutScope(window)}.`];
         const { at, end, clients, routes } = window;

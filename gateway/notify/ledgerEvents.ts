@@ -42,15 +42,15 @@ export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefi
   const { snapshot, queries, since, now, monday } = query;
   const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
   const versionDigests = await Array.fromAsync(ending, (version) => versionDigest(version, query));
-  const pastBrownouts = await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, query));
+  const brownouts = (await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, queries))).flat();
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
-  const allDates = datesOf(snapshot, now);
+  const allDates = datesOf(snapshot, now, brownouts);
   const nextDates = allDates.filter(({ at }) => at > now);
-  const datesReached = [...allDates.filter(({ at }) => at > since && at <= now), ...pastBrownouts.flat()].sort(
-    (a, b) => a.at - b.at,
-  );
+  const datesReached = [...allDates, ...brownouts]
+    .filter(({ at }) => at > since && at <= now)
+    .sort((a, b) => a.at - b.at);
   const changes = [...datesReached.map(dateInWords), ...versionDigests.flatMap(({ changes }) => changes)];
   const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
   const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
@@ -103,7 +103,8 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const requestsBefore = totalsBefore.find((one) => one.version === name)?.requests ?? 0;
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
-  const arrivals = await queries.arrivals(name, since, now, Math.max(dayMs, quiet));
+  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  const arrivals = (await queries.arrivals(name, since, now, Math.max(dayMs, quiet))).filter((one) => !isIgnored(one));
   const newClients = arrivals.filter((one) => one.isNew);
   const returned = arrivals.filter((one) => !one.isNew);
   // The clients whose quiet period, counted from their last call, ended within the period of the digest.
@@ -174,24 +175,26 @@ interface NamedDate {
 
 const brownoutStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
 
-/** The brownouts of the period about which the ledger has a decision. Others may never have begun, so they are left out. */
-async function decidedBrownouts(version: string, { queries, since, now }: DigestQuery): Promise<NamedDate[]> {
+type DecidedBrownout = NamedDate & { readonly version: string; readonly isCancelled: boolean };
+
+/** The brownouts about which the ledger has a decision. Others may never have begun. */
+async function decidedBrownouts(version: string, queries: DigestQuery['queries']): Promise<DecidedBrownout[]> {
   const decisions = await queries.brownouts.decisions(version);
-  return decisions
-    .filter(({ at }) => at > since && at <= now)
-    .map(({ at, state, reason }) => {
-      const why = reason === null ? '' : `: ${printableExcerpt(reason, 300)}`;
-      return { at, what: `the brownout of /${version} ${brownoutStates[state]}${why}` };
-    });
+  return decisions.map(({ at, state, reason }) => {
+    const why = reason === null ? '' : `: ${printableExcerpt(reason, 300)}`;
+    const what = `the brownout of /${version} ${brownoutStates[state]}${why}`;
+    return { at, what, version, isCancelled: state === 'stopped' || state === 'skipped' };
+  });
 }
 
-/** All dates of versions and routes, and the brownouts after `now`. The earlier ones come from `decidedBrownouts`. */
-function datesOf({ byMajor, gateway }: Snapshot, now: number): NamedDate[] {
+/** All dates of versions and routes, and the brownouts after `now`, without those that were stopped or skipped. */
+function datesOf({ byMajor, gateway }: Snapshot, now: number, decided: readonly DecidedBrownout[]): NamedDate[] {
+  const cancelled = decided.filter(({ isCancelled }) => isCancelled);
   const dates = byMajor.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
     { at: deprecation, what: `deprecation of /${name}` },
     { at: sunset, what: `sunset of /${name}` },
     ...brownouts
-      .filter(({ at }) => at > now)
+      .filter(({ at }) => at > now && !cancelled.some((one) => one.version === name && one.at === at))
       .map(({ at }) => ({ at, what: `brownout of /${name}, if its conditions hold` })),
     ...ends.flatMap(({ method, path, deprecation: from, sunset: until }) => {
       const route = printableExcerpt(`${method} ${gateway.basePath}/${name}${path}`);

@@ -144,14 +144,12 @@ export class Notifier {
     const { source, clock, clientEvents, weeklyDigest } = this.#options;
     const { notify } = source.current;
     const now = clock.now();
-    const events: NotifyEvent[] = [
-      ...this.#ledgerProblemEvents(now),
-      ...brownoutEvents(this.#options.brownouts(), now),
-    ];
+    const brownouts = this.#options.brownouts();
+    const events: NotifyEvent[] = [...this.#ledgerProblemEvents(now), ...brownoutEvents(brownouts, now)];
     // The absolute difference, so that the check also runs after the clock was set back.
     if (Math.abs(now - this.#datesCheckedAt) >= datesEveryMs) {
       this.#datesCheckedAt = now;
-      events.push(...dateEvents(source.current, now));
+      events.push(...dateEvents(source.current, now, brownouts));
     }
     const wantsClientEvents = notify.some(
       (one) => one.events.includes('new-client') || one.events.includes('came-back'),

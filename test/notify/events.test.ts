@@ -82,6 +82,42 @@ it('a brownout is announced within its notice, once', () => {
   expect(second?.id).toBe(first?.id);
 });
 
+it('a brownout that was stopped before its start is not announced, nor that of a retired version', async () => {
+  const v1 = {
+    deprecation: '2027-01-01',
+    brownouts: ['02', '03'].map((on) => ({ at: `2027-03-${on}T14:00Z`, for: '1h' })),
+  };
+  const now = at('2027-03-01T14:00');
+  const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' };
+  const stopped = {
+    version: 'v1',
+    ...times,
+    clients: 1,
+    routes: null,
+    state: 'stopped',
+    reason: 'an operator',
+  } as const;
+  const announced = (edit: object) =>
+    dateEvents(snapshotOf({ ...v1, ...edit }), now, [{ ...stopped, successor_checked: null }]).map(
+      ({ title }) => title,
+    );
+  expect(announced({})).toEqual(['A brownout of /v1 is due in 2 days: 2027-03-03T14:00:00Z']);
+  expect(announced({ retired: true })).toEqual([]);
+  const { ledger, queries } = ledgerWith([old], now - 60 * day);
+  const decision = {
+    version: 'v1',
+    at: at('2027-03-02T14:00'),
+    state: 'stopped',
+    reason: 'an operator',
+    changed: now,
+  } as const;
+  ledger.saveBrownouts([decision]);
+  const digest = await digestOf({ snapshot: snapshotOf(v1), queries, report: undefined, since: now - 7 * day, now });
+  expect(digest?.sections.find(({ heading }) => heading === 'Next dates')?.lines).toEqual([
+    '2027-03-03: brownout of /v1, if its conditions hold',
+  ]);
+});
+
 it.each([
   ['planned', null, undefined],
   ['approved', null, undefined],
@@ -128,6 +164,12 @@ describe('the events of clients', () => {
       'new-client: x-client-id:v0-failing called /v1 for the first time, although /v1 is deprecated',
       'came-back: x-client-id:weekly came back to /v1 after 17 days without a call',
     ]);
+  });
+
+  it('are counted by the digest without ignored clients', async () => {
+    const { queries } = ledgerWith([old, call('new', 0), call('probe', 0)], noon - 60 * day);
+    const digest = await digestOf({ snapshot, queries, report: undefined, since: noon - 7 * day, now: noon });
+    expect(digest?.data['changes']).toContain('1 client called /v1 for the first time: x-client-id:new.');
   });
 
   it('report no client as new if the ledger does not go back a quiet period', async () => {
