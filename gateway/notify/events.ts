@@ -77,7 +77,7 @@ export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly 
       version: version.name,
       ...(routes && { routes }),
       deprecation: instantText(deprecation),
-      sunset: instantText(sunset),
+      sunset: instantText(announcedSunset(ending)),
       successor: successorOf(version, snapshot, now)?.name ?? null,
     };
     const events: NotifyEvent[] = [];
@@ -196,8 +196,15 @@ function endingsOf({ byMajor, gateway }: Snapshot, now: number): Ending[] {
     });
 }
 
-function outlook({ version, sunset, routes }: Ending, snapshot: Snapshot, now: number): string[] {
+/** The sunset in the responses: a route without a sunset of its own ends with its version. */
+function announcedSunset({ version, sunset }: Ending): number | undefined {
+  return sunset ?? version.sunset;
+}
+
+function outlook(ending: Ending, snapshot: Snapshot, now: number): string[] {
+  const { version, routes } = ending;
   const { name } = version;
+  const sunset = announcedSunset(ending);
   const successor = successorOf(version, snapshot, now);
   const sunsetText = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayOf(sunset)}.`;
   const successorText = successor ? `The successor is /${successor.name}.` : `/${name} has no successor.`;

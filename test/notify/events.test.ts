@@ -58,6 +58,15 @@ describe('the events of dates', () => {
     });
   });
 
+  it('of a route without a sunset of its own name the sunset of its version, as its responses do', () => {
+    const v1 = { deprecation: '2027-01-01', sunset: '2027-12-31', ends: { 'GET /old': { deprecation: '2027-03-01' } } };
+    const [event, ...more] = dateEvents(snapshotOf(v1), at('2027-03-01T12:00'));
+    expect(more).toEqual([]);
+    expect(event?.title).toBe('GET /v1/old is deprecated since 2027-03-01');
+    expect(event?.data['sunset']).toBe('2027-12-31T00:00:00.000Z');
+    expect(event?.sections[0]?.lines[0]).toContain('The sunset is 2027-12-31. The successor is /v2.');
+  });
+
   it('have another id if a date is moved', () => {
     const ids = ['2027-06-30', '2027-07-01'].flatMap((sunset) =>
       dateEvents(snapshotOf({ ...dates, sunset }), at('2027-06-28T00:00')).map(({ id }) => id),
