@@ -432,6 +432,16 @@ describe('after a version is retired', () => {
     expect(await page.locator('.lifecycle').innerText()).not.toContain('left');
   });
 
+  it('its backend may be stopped', async () => {
+    const shown = refusing({ ...retired, '/v1': { ...retired['/v1'], upstream: 'http://127.0.0.1:3001' } });
+    const { page } = await drawn({}, Object.assign(shown, { target: withProblems(shown).target }));
+    await page.locator('#backends').getByText('http://127.0.0.1:3001').waitFor();
+    expect(await page.locator('#attention').isVisible()).toBe(false);
+    shown.target = { ...shown.target, health: 'removed', reachable: true };
+    shown.config = { ...shown.config, generation: 8 };
+    await page.locator('#backends').getByText('Removed').waitFor();
+  });
+
   it('the page opens with the retired version that was called last', async () => {
     const { page } = await drawn({}, refusing({ '/v0': { retired: true }, ...retired }));
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
@@ -446,7 +456,20 @@ it('gives requests in flight as the reason if there is no other', async () => {
   const usage = { ...noUsage, coveredSince: async () => now - 100 * 86_400_000 };
   const { page } = await visit({}, Object.assign(scene(undefined, routes), { usage }));
   await page.locator('#verdict .answer', { hasText: 'No: v1 is still in use.' }).waitFor();
-  expect(await page.locator('#verdict .reasons').innerText()).toContain('3 requests are in flight.');
+  const reasons = page.locator('#verdict .reasons');
+  expect(await reasons.innerText()).toContain('/v1 has 3 requests in flight, although no client called it');
+});
+
+it('gives a lower bound of the number of clients if some are counted together', async () => {
+  const usage = sampleUsage(now);
+  const byClient: typeof usage.byClient = async (version, since, isWanted) =>
+    (await usage.byClient(version, since, isWanted)).slice(0, 1).map((one) => ({ ...one, client: 'other clients' }));
+  const { page } = await visit({}, Object.assign(scene(), { usage: { ...usage, byClient } }));
+  await page
+    .locator('#verdict .reasons')
+    .getByText(/^At least 1 client made /)
+    .waitFor();
+  expect(await page.locator('#verdict .facts').innerText()).toContain('At least 1');
 });
 
 it('shows times to the minute', async () => {

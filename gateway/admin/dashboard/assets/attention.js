@@ -46,9 +46,9 @@ export function attentionFacts({ config, usage, versions, workers, freezes = [],
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
     freezes.map(({ version, state, reason }) => [version, state, reason]),
     [usage?.problem ?? null, minuteOfWaiting],
-    versions.map(({ version, targets, stopped_before_retired: wasStopped, adapter }) => [
+    versions.map(({ version, stage, waivers, targets, stopped_before_retired: wasStopped, adapter }) => [
       version,
-      wasStopped,
+      [stage, waivers.length, wasStopped],
       adapter?.failures.map(({ route }) => route),
       targets.map(({ url, health, reachable, last_error: error }) => [url, health, reachable, error]),
     ]),
@@ -115,15 +115,16 @@ function unresponsiveWorker({ pid, unresponsive_since: since = null }) {
 }
 
 /** @param {VersionStatus} version */
-function unavailableBackends({ version, targets, stopped_before_retired: wasStopped }) {
-  const down = targets.filter(
-    ({ health, reachable }) => health !== 'removed' && (health !== 'healthy' || reachable === false),
-  );
+function unavailableBackends({ version, stage, waivers, targets, stopped_before_retired: wasStopped }) {
+  // The backend of a retired version may be stopped, unless a waived client still uses it.
+  if (stage === 'retired' && waivers.length === 0) return [];
+  const current = targets.filter(({ health }) => health !== 'removed');
+  const down = current.filter(({ health, reachable }) => health !== 'healthy' || reachable === false);
   if (down.length === 0) return [];
-  const areAllDown = down.length === targets.length;
+  const areAllDown = down.length === current.length;
   const title = areAllDown
     ? `${version} has no healthy backend`
-    : `${version}: ${down.length} of ${targets.length} backends are down`;
+    : `${version}: ${down.length} of ${current.length} backends are down`;
   return [
     el(
       'div',

@@ -70,6 +70,7 @@ function lastError({ last_error: error, last_error_at: at = null }, now) {
 function health({ health: state, reachable, ejected_until: until }, now) {
   if (reachable === false) return el('span', { class: 'state went-back' }, 'Unreachable');
   if (state === 'healthy') return el('span', { class: 'state moved' }, 'Healthy');
+  if (state === 'removed') return el('span', { class: 'state both' }, 'Removed');
   if (state === 'unhealthy') return el('span', { class: 'state went-back' }, 'Unhealthy');
   const secondsLeft = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
   return el('span', { class: 'state both' }, secondsLeft > 0 ? `Ejected for ${secondsLeft} s` : 'Ejected');

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null, last_error_at?: string|null }} Target
- * @typedef {{ version: string, stage: string, deprecation: string|null, sunset: string|null, in_flight: number, waiting: number, last_served: string|null, safe_to_stop: boolean, unreachable: boolean, stopped_before_retired: boolean, adapter?: Adapter|null, targets: Target[] }} VersionStatus
+ * @typedef {{ version: string, stage: string, deprecation: string|null, sunset: string|null, in_flight: number, waiting: number, last_served: string|null, waivers: object[], safe_to_stop: boolean, unreachable: boolean, stopped_before_retired: boolean, adapter?: Adapter|null, targets: Target[] }} VersionStatus
  * @typedef {{ from: string, mode: string, failures: { route: string, count: number, pointer: string, at: string }[], not_adapted?: number }} Adapter
  * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
  * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
@@ -23,7 +23,7 @@
  * @typedef {{ version: string, requests: number, last: string }} VersionTotal
  * @typedef {{ kind: string, per_day: number|null, zero: string|null, days: Day[] }} Trend
  * @typedef {{ version: string, health: string, targets: number, healthy: number }} Successor
- * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, refused: number, refused_count: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], failing_routes: { route: string, in_contract: boolean|null }[], successor: Successor|null }} Facts
+ * @typedef {{ stage: string, sunset: string|null, since: string, quiet: number, covered_since: string|null, requests: number, folded: number, refused: number, refused_count: number, share: number, client_count: number, in_flight: number, trend: Trend, routes_without_counterpart: { route: string }[], failing_routes: { route: string, in_contract: boolean|null }[], successor: Successor|null }} Facts
  * @typedef {{ version: string, answer: string, asked_at: string, reasons: Remark[], notes: Remark[], facts: Facts }} Retirement
  * @typedef {{ summary: string, covered_since: string|null, total: { served: number, lost: number, answers: { served: number } }, client_count: number, losing_count: number, others_lose: boolean, notes: Remark[] }} Plan
  * @typedef {{ client: string, name: string|null, class: string|null, refused: number, last_call: string, successor_use: string|null }} RefusedClient

@@ -33,10 +33,19 @@ export function figures({ facts }) {
     { class: 'facts' },
     fact('Requests', grouped(facts.requests), `since ${dayMonth(Date.parse(facts.since))}`),
     fact('Share', percent(facts.share), 'of all requests'),
-    fact('Clients', grouped(facts.client_count), `${grouped(facts.in_flight)} in flight`),
+    fact('Clients', clientCount(facts, grouped), `${grouped(facts.in_flight)} in flight`),
     facts.successor &&
       fact('Successor', facts.successor.version, `${facts.successor.healthy} of ${facts.successor.targets} healthy`),
   );
+}
+
+/**
+ * The number of clients; `At least 3` if some are counted together as other clients.
+ * @param {Retirement['facts']} facts
+ * @param {(count: number) => string} inWords
+ */
+function clientCount({ client_count: count, folded }, inWords) {
+  return folded === 0 ? inWords(count) : `At least ${inWords(Math.max(1, count))}`;
 }
 
 /**
@@ -64,14 +73,12 @@ function headline({ version, answer, facts }) {
  */
 function sentence({ code, text }, { version, facts, asked_at: now }) {
   const quiet = `the last ${period(facts.quiet)}`;
-  const clients = plural(facts.client_count, 'client');
+  const clients = clientCount(facts, (count) => plural(count, 'client'));
   switch (code) {
     case 'retired_already':
     case 'trend':
     case 'no_counterpart':
       return [];
-    case 'in_flight':
-      return [`${plural(facts.in_flight, 'request is', 'requests are')} in flight.`];
     case 'no_sunset':
       return [`No sunset date is set, so clients do not know when ${version} ends.`];
     case 'sunset_ahead': {
