@@ -75,6 +75,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
   const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
   const edits = new ReloadOnEdits(file, io);
+  let current = snapshot;
   let fleet: Fleet | undefined;
   let running: RunningGateway;
   try {
@@ -86,6 +87,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
       logs: true,
       ledger,
       onAccepted: (next) => {
+        current = next;
         saveAccepted(next);
         edits.follow(next);
       },
@@ -110,7 +112,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   );
   await stopRequested;
   edits.close();
-  const { drain } = snapshot.gateway;
+  const { drain } = current.gateway;
   const close = async (): Promise<void> => {
     await running.close();
     await fleet?.stop(fleetStopMs);

@@ -8,11 +8,14 @@ import { type Running, run } from '../../support/process.ts';
 // Above the time in which a busy machine starts a process.
 const slow = 90_000;
 
+function routesWith(store: string, drain: string): string {
+  const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain };
+  return JSON.stringify({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway, usage: { store } });
+}
+
 /** Starts a gateway with this ledger, and waits until it serves. */
-async function startWith(store: string): Promise<Running> {
-  const file = join(temporaryFolder(), 'routes.yaml');
-  const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
-  writeFileSync(file, JSON.stringify({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway, usage: { store } }));
+async function startWith(store: string, file = join(temporaryFolder(), 'routes.yaml')): Promise<Running> {
+  writeFileSync(file, routesWith(store, '1s'));
   const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', file]);
   await running.printed(/\/readyz/);
   return running;
@@ -46,4 +49,14 @@ it('a ledger whose folder cannot be written causes no warning about a second gat
   const running = await startWith(join(folder, 'file', 'usage.db'));
   expect(running.output()).not.toContain('warning: Another gateway');
   await running.printed(/cannot be written: a part of its path is not a folder/);
+});
+
+it('stops with the gateway.drain of the last reload', { timeout: slow }, async () => {
+  const folder = temporaryFolder();
+  const [store, file] = [join(folder, 'usage.db'), join(folder, 'routes.yaml')];
+  const running = await startWith(store, file);
+  writeFileSync(file, routesWith(store, '2s'));
+  await running.printed(/gateway: settings changed/);
+  await end(running, 'SIGTERM');
+  expect(running.output()).toContain('version-gateway is stopping: requests in flight have 2 s to finish');
 });
