@@ -4,10 +4,13 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 /** What `start` prints when the gateway listens: addresses, versions, and commands to try. */
 export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, now: number): string {
   const scheme = snapshot.gateway.tls ? 'https' : 'http';
-  const base = `${scheme}://${authority(listen)}${snapshot.gateway.basePath}`;
+  // A URL needs a host.
+  const [named, where] =
+    listen.host === '' ? [reachableAddress(listen), ` (${wildcardWords[listen.host]})`] : [listen, ''];
+  const base = `${scheme}://${authority(named)}${snapshot.gateway.basePath}`;
   const rows = snapshot.byMajor.map((version) => versionRow(version, snapshot, now));
   return [
-    `version-gateway listens on ${base === '' ? '/' : base}`,
+    `version-gateway listens on ${base}${where}`,
     ...rows,
     '',
     dashboardLine(snapshot, admin),
@@ -33,13 +36,14 @@ function dashboardLine({ gateway }: Snapshot, admin: HostPort): string {
 }
 
 const wildcardWords: Readonly<Record<string, string>> = {
+  '': 'on every address of this machine',
   '0.0.0.0': 'on every IPv4 address of this machine',
   '::': 'on every address of this machine',
 };
 
 /** An address to connect to: a wildcard becomes its loopback address. */
 function reachableAddress({ host, port }: HostPort): HostPort {
-  if (host === '0.0.0.0') return { host: '127.0.0.1', port };
+  if (host === '' || host === '0.0.0.0') return { host: '127.0.0.1', port };
   return { host: host === '::' ? '::1' : host, port };
 }
 

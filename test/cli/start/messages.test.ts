@@ -18,6 +18,7 @@ describe('the address of the dashboard', () => {
     ['10.0.0.7', 'Dashboard: http://10.0.0.7:9901/'],
     ['0.0.0.0', 'Dashboard: http://127.0.0.1:9901/ (on every IPv4 address of this machine)'],
     ['::', 'Dashboard: http://[::1]:9901/ (on every address of this machine)'],
+    ['', 'Dashboard: http://127.0.0.1:9901/ (on every address of this machine)'],
   ])('on %s', (host, line) => expect(dashboardLine(host)).toBe(line));
 
   it('with a token', () => {
@@ -27,4 +28,13 @@ describe('the address of the dashboard', () => {
       'Dashboard: http://127.0.0.1:9901/login (on every IPv4 address of this machine; log in with gateway.admin_token)';
     expect(dashboardLine('0.0.0.0', 'correct-horse-battery')).toBe(all);
   });
+});
+
+it('every URL has a host, even if the gateway listens on :8080', () => {
+  const everywhere = { host: '', port: 8080 };
+  const text = banner(snapshotFrom({ routes }), everywhere, { host: '', port: 9901 }, now);
+  expect(text).toContain('version-gateway listens on http://127.0.0.1:8080 (on every address of this machine)\n');
+  const urls = text.match(/http:\S+/g) ?? [];
+  expect(urls.length).toBeGreaterThan(4);
+  for (const url of urls) expect(URL.canParse(url), url).toBe(true);
 });
