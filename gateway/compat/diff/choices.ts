@@ -32,7 +32,18 @@ export function compareChoices(pair: SchemaPair): void {
     return;
   }
   for (const [before, after] of pairChoices(old, now)) compareChoice(pair, before, after);
+  compareTypesBeside(pair);
   if (mayHaveMoved(pair.into.changes) || pair.isBreaking) dropMovedChanges(pair);
+}
+
+/** Compares the types if only one side has a `type` beside the choices, unless a change of an alternative explains them. */
+function compareTypesBeside(pair: SchemaPair): void {
+  if ((pair.old.types === undefined) === (pair.new.types === undefined)) return;
+  const [before, after] = [unionOfTypes(pair.oldSchema), unionOfTypes(pair.newSchema)];
+  const [isWithinOld, includesOld] = [isWithin(after, before), isWithin(before, after)];
+  if ((isWithinOld && includesOld) || pair.isBreaking) return;
+  const places = [pair.oldSchema.located, pair.newSchema.located] as const;
+  pair.addChange('type', isWithinOld ? 'narrower' : includesOld ? 'wider' : 'changed', 'type', ...places);
 }
 
 /** Whether a field was added or removed beside the choice, or alternatives were both added and removed. */
@@ -238,20 +249,21 @@ function rejectsOverlaps(pair: SchemaPair, old: readonly Schema[], now: readonly
 }
 
 /**
- * Whether an alternative that was added to a `oneOf` overlaps with an older alternative. Only scalar alternatives are examined,
- * because an overlap of objects cannot be determined.
+ * Whether an alternative that was added to a `oneOf`, or that accepts more than before, overlaps with another older alternative.
+ * Only scalar alternatives are examined, because an overlap of objects cannot be determined.
  */
 function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old: Choice, now: Choice): boolean {
   if (now.keyword !== 'oneOf' || pair.new.at('discriminator')) return false;
   const keptScalars = kept.filter(([before]) => isScalar(before.schema));
-  const addedScalars = added.filter(({ schema }) => isScalar(schema));
-  if (keptScalars.length * addedScalars.length > mostPairs) return false;
+  const newScalars = [...added, ...kept.map(([, after]) => after)].filter(({ schema }) => isScalar(schema));
+  if (keptScalars.length * newScalars.length > mostPairs) return false;
   return keptScalars.some(([before, after]) =>
-    addedScalars.some(({ schema }) => {
-      const isAddedWithinKept = isScalarPartOf(pair, schema, before.schema);
+    newScalars.some((other) => {
+      if (other === after) return false;
+      const isOtherWithinKept = isScalarPartOf(pair, other.schema, before.schema);
       // If one scalar includes the other, the smaller one is the overlap.
-      const overlap = isAddedWithinKept ? schema : before.schema;
-      if (!isAddedWithinKept && !isScalarPartOf(pair, overlap, schema)) return false;
+      const overlap = isOtherWithinKept ? other.schema : before.schema;
+      if (!isOtherWithinKept && !isScalarPartOf(pair, overlap, other.schema)) return false;
       if (pair.countBreakingBetween(before.schema, after.schema) > 0) return false;
       // Values that matched two of the old alternatives were invalid before.
       return old.alternatives.filter((one) => isScalarPartOf(pair, overlap, one.schema)).length === 1;

@@ -150,7 +150,7 @@ export function compareConditions(pair: SchemaPair): void {
       pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'wider', keyword, ref.at, undefined);
     else if (!isNegated) pair.comparePart({ kind: 'condition', name }, ref.schema, kept.schema);
     else if (!pair.isUnchanged(ref.schema, kept.schema)) {
-      const effect = compareExclusions(ref.schema, kept.schema) ?? 'changed';
+      const effect = (keyword === 'not' ? compareExclusions(ref.schema, kept.schema) : undefined) ?? 'changed';
       if (effect !== 'same') pair.addChange('limit', effect, keyword, ref.at, kept.at);
     }
   }

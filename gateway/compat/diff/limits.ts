@@ -186,7 +186,7 @@ function satisfiesTexts(value: unknown, keyword: string, texts: ReadonlySet<stri
   return typeof value !== 'number' || limits.every((divisor) => isWhole(value / Number(divisor)));
 }
 
-/** With a tolerance: 0.3 / 0.1 is not exactly 3 in floating point. */
+/** With a tolerance: 0.3 / 0.1 is not exactly 3 in floating point. A tiny ratio is not taken for 0. */
 function isWhole(ratio: number): boolean {
-  return Math.abs(ratio - Math.round(ratio)) < 1e-9;
+  return ratio === 0 || (Math.abs(ratio) > 0.5 && Math.abs(ratio - Math.round(ratio)) < 1e-9);
 }

@@ -52,13 +52,14 @@ export interface Alternative {
 /** A further constraint, which may depend on the value. */
 export interface Condition {
   readonly ref: SubschemaRef;
-  /** True for `not`: a narrower subschema makes the whole schema wider. */
+  /** True for `not`, and for `contains` with `maxContains`: a narrower subschema may make the whole schema wider. */
   readonly isNegated: boolean;
 }
 
 /**
  * Keyword and name → condition. Examples of keys: `contains`, `dependentSchemas/card`, `dependentRequired/card/owner`,
- * `not/0`, and `then (IF)`, in which `IF` is the value of `if` as JSON.
+ * `not/0`, and `then (IF)`, in which `IF` is the value of `if` as JSON. If several parts have a `contains`, their keys are
+ * `contains (VALUE)`.
  */
 export type Conditions = ReadonlyMap<string, Condition>;
 

@@ -133,16 +133,12 @@ export class Schemas implements SchemaLookup {
     for (const keyword of choiceKeywords) {
       const items = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
       const possible = items.filter((one) => !this.#rejectsAll(one));
-      if (possible.every((one) => this.isNull(one))) {
-        // No alternative allows a value other than null, so merging one of them rejects all other values, too.
-        const [one = items[0]] = possible;
-        if (one) this.#collect(one, into, isBesideNull);
-        continue;
-      }
-      if (possible.length > 2) continue;
-      const [only, ...others] = possible.filter((one) => !this.isNull(one));
+      const notNull = possible.filter((one) => !this.isNull(one));
+      if (notNull.length > 1) continue;
+      // If no alternative allows a value other than null, merging one of them makes the schema reject all other values, too.
+      const [one = items[0]] = notNull.length === 1 ? notNull : possible;
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
-      if (only && others.length === 0) this.#collect(only, into, isBesideNull || possible.length > 1);
+      if (one) this.#collect(one, into, isBesideNull || (notNull.length === 1 && possible.length > 1));
     }
   }
 

@@ -198,11 +198,12 @@ function itemsOfArray(keywords: Keywords, lookup: SchemaLookup): Pick<View, 'ite
   return { items: subschema(furtherItems, lookup), prefixItems };
 }
 
-const schemaConditions = ['contains', 'propertyNames', 'contentSchema'] as const;
+const schemaConditions = ['propertyNames', 'contentSchema'] as const;
 const schemaMapConditions = ['dependentSchemas', 'patternProperties'] as const;
 const conditionKeywords: ReadonlySet<string> = new Set([
   ...schemaConditions,
   ...schemaMapConditions,
+  'contains',
   'not',
   'if',
   'dependentRequired',
@@ -222,6 +223,10 @@ function conditionsOf(
     conditions.set(name, { ref: new SubschemaRef([...earlier, at], lookup), isNegated });
   };
   for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at);
+  // An array may satisfy each of several `contains` with another item.
+  const contains = new Map(keywords.get('contains')?.map((at) => [canonical(at.value), at]));
+  for (const [text, at] of contains)
+    add(contains.size === 1 ? 'contains' : `contains (${text})`, at, keywords.has('maxContains'));
   const dependentRequired = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
   for (const keyword of schemaMapConditions) {
     for (const [name, at] of (keywords.get(keyword) ?? []).flatMap(entriesOf)) {

@@ -34,6 +34,11 @@ describe('oneOf of a request', () => {
     ['an integer and a number', { oneOf: [whole, text] }, { oneOf: [whole, amount, text] }],
     ['a string and an enum', { oneOf: [text, whole] }, { oneOf: [text, whole, values('a', 'b')] }],
     ['the same twice', { oneOf: [text, whole] }, { oneOf: [text, whole, text] }],
+    [
+      'a string that was short, and a long one',
+      { oneOf: [short, { ...text, minLength: 6 }] },
+      { oneOf: [text, { ...text, minLength: 6 }] },
+    ],
   ])('rejects values that now match two alternatives: %s', (_what, old, now) => {
     expect(errors(inBody?.(old) ?? {}, inBody?.(now) ?? {})).toEqual(['structure-changed']);
   });
@@ -93,10 +98,33 @@ describe('an alternative that rejects every value', () => {
     }
   });
 
+  it('does not hide the only alternative beside null', () => {
+    const old = { anyOf: [nothing, whole, { const: null }] };
+    expect(errors(inResponse?.(old) ?? {}, inResponse?.({}) ?? {})).toEqual(['response-type-changed']);
+  });
+
   it('does not hide that a response may now be null', () => {
     const [old, now] = [{ anyOf: [text, false] }, { anyOf: [text, nothing] }];
     expect(errors(inResponse?.(old) ?? {}, inResponse?.(now) ?? {})).toEqual(['response-field-weakened']);
     expect(errors(inBody?.(now) ?? {}, inBody?.(old) ?? {})).toEqual(['request-constraint-tightened']);
+  });
+});
+
+describe('a type beside a choice of limits', () => {
+  const limits = { anyOf: [{ pattern: '^a' }, { maxLength: 5 }] };
+  const typed = { ...text, ...limits };
+
+  it('restricts the choice, and a response without it accepts more', () => {
+    expect(errors(inBody?.(limits) ?? {}, inBody?.(typed) ?? {})).toEqual(['request-type-changed']);
+    expect(errors(inResponse?.(typed) ?? {}, inResponse?.(limits) ?? {})).toEqual(['response-type-changed']);
+    expect(errors(inBody?.(typed) ?? {}, inBody?.(limits) ?? {})).toEqual([]);
+    expect(errors(inResponse?.(limits) ?? {}, inResponse?.(typed) ?? {})).toEqual([]);
+  });
+
+  it('is not a change if every alternative has it', () => {
+    const inside = { anyOf: limits.anyOf.map((one) => ({ ...text, ...one })) };
+    expect(errors(inBody?.(inside) ?? {}, inBody?.(typed) ?? {})).toEqual([]);
+    expect(errors(inResponse?.(typed) ?? {}, inResponse?.(inside) ?? {})).toEqual([]);
   });
 });
 

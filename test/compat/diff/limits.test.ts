@@ -107,3 +107,31 @@ describe('limits without a type', () => {
     expect(levels('response', limited, any)).toEqual([added]);
   });
 });
+
+describe('contains', () => {
+  const containing = (contains: Json, limits: Json = {}): Json => ({ type: 'array', contains, ...limits });
+  const twice = { maxContains: 2 };
+  const tightened = ['request-constraint-tightened'];
+
+  it('with maxContains accepts other arrays if it is wider or narrower', () => {
+    const [any, some] = [containing({}, twice), containing(text, twice)];
+    expect(errorsOf('request', any, some)).toEqual(tightened);
+    expect(errorsOf('request', some, any)).toEqual(tightened);
+  });
+
+  it('may be satisfied by another item for each part', () => {
+    const [one, other] = [containing({ const: 1 }), containing({ const: 2 })];
+    expect(errorsOf('request', one, { allOf: [one, other] })).toContain(tightened[0]);
+    expect(errorsOf('request', { allOf: [one, other] }, { allOf: [other, one] })).toEqual([]);
+    expect(errorsOf('request', { allOf: [one, containing({ const: 1 })] }, one)).toEqual([]);
+  });
+});
+
+it('a divisor that is much smaller is wider', () => {
+  const [large, small] = [
+    { ...amount, multipleOf: 1e12 },
+    { ...amount, multipleOf: 0.01 },
+  ];
+  expect(errorsOf('request', large, small)).toEqual([]);
+  expect(errorsOf('request', small, large)).toEqual(['request-constraint-tightened']);
+});
