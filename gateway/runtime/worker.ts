@@ -46,6 +46,8 @@ class Worker {
   /** The questions that the primary has not answered, by number. `SelfService` limits how many wait. */
   readonly #questions = new Map<number, (answer: OwnUsageAnswer) => void>();
   #lastQuestionNumber = 0;
+  // Snapshots are applied one at a time. Otherwise an older one with a large contract would be applied after a newer one.
+  #lastApply: Promise<unknown> = Promise.resolve();
   /** The listening socket, if this worker has opened it, until it is sent to the primary. */
   #openedSocket: SendHandle;
 
@@ -106,7 +108,12 @@ class Worker {
     }
     if (request.kind === 'reopen') await serving.reopenLogs();
     if (request.kind === 'apply') {
-      await serving.apply(await fromPlainInSlices(request.snapshot, serving.current));
+      const { snapshot } = request;
+      const applied = this.#lastApply.then(async () =>
+        serving.apply(await fromPlainInSlices(snapshot, serving.current)),
+      );
+      this.#lastApply = applied.catch(() => {});
+      await applied;
     }
     if (request.kind === 'drain') {
       await serving.drain(request.ms);

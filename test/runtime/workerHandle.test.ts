@@ -1,4 +1,7 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { runIn } from '../cli/io.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
@@ -97,6 +100,37 @@ it('no version may be retired while a worker does not answer, because it may hav
   for (const pid of pids) process.kill(pid, 'SIGCONT');
   await vi.waitFor(async () => expect((await canRetire()).stdout).toMatch(/retired\? {2}(?:no|yes)/), patient);
 });
+
+it(
+  'a worker that missed several edits serves the last one, also if an earlier one takes longer to apply',
+  patient,
+  async () => {
+    const { url } = await startBackend(okAnswer);
+    const gateway = await startWorkers(2, { '/v1': url }, { gateway: { worker_timeout: 'off', drain: '1s' } });
+    const operation = { get: { responses: { 200: { description: 'ok' } } } };
+    const paths = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`/p${at}/{id}`, operation]));
+    const contract = { openapi: '3.1.0', info: { title: 'large', version: '1' }, paths };
+    writeFileSync(join(gateway.folder, 'large.json'), JSON.stringify(contract));
+    const pid = await freezeOne(gateway);
+    for (const version of [{ contract: 'large.json', deprecation: '2026-01-01' }, { deprecation: '2026-02-01' }]) {
+      gateway.edit({ '/v1': { upstream: url, ...version } });
+      await gateway.printed(new RegExp(`deprecation ${version.deprecation}`));
+    }
+    process.kill(pid, 'SIGCONT');
+    await gateway.printed(new RegExp(`worker ${pid} answers again`));
+    const expected = `@${Date.parse('2026-02-01') / 1000}`;
+    const deprecation = async () =>
+      (await fetch(`http://127.0.0.1:${gateway.port}/v1/x`, { headers: { connection: 'close' } })).headers.get(
+        'deprecation',
+      );
+    await eventually(async () => {
+      for (let count = 0; count < 50; count += 1) expect(await deprecation()).toBe(expected);
+    });
+    // The first edit would be applied by now.
+    await sleep(2_000);
+    for (let count = 0; count < 50; count += 1) expect(await deprecation()).toBe(expected);
+  },
+);
 
 async function reload({ admin }: StartedGateway): Promise<{ status: number; outcome: { kind: string } }> {
   const headers = { 'content-type': 'application/json' };
