@@ -195,6 +195,8 @@ export class Telemetry {
   #countOpen(request: InFlight): void {
     if (!this.#collector) return;
     request.counted ??= this.#collector.open(request.countedSoFar());
-    this.#collector.refresh(request.counted, this.#clock.now(), request.status);
+    const { counted, status } = request;
+    const served = !counted.served && status > 0 && request.countedSoFar().served;
+    this.#collector.refresh(counted, this.#clock.now(), status, served);
   }
 }

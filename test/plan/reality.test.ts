@@ -8,6 +8,7 @@ import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import type { UsageReport } from '../../gateway/usage/report/usageReport.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { eventually } from '../support/eventually.ts';
 
 type Call = readonly [client: string, method: string, path: string, times: number];
 
@@ -187,4 +188,29 @@ it('predicts that a new base_path refuses every request to the old one', async (
     code: 'base_path',
     text: 'gateway.base_path changes from / to /api: requests to the old paths are answered 404.',
   });
+});
+
+it('counts a stream that was counted before its backend answered', async () => {
+  const answers: (() => void)[] = [];
+  const server = createServer((_req, res) => {
+    answers.push(() => {
+      res.write('…');
+    });
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await new Promise((done) => server.once('listening', done));
+  const upstream = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { plan, url } = await startGateways({ '/v1': upstream, '/v2': upstream }, { '/v2': upstream });
+  const leaving = new AbortController();
+  const stream = fetch(`${url}/v1/stream`, { headers: { 'x-client-id': 'reader' }, signal: leaving.signal });
+  await eventually(() => expect(answers).toHaveLength(1));
+  expect((await plan({ retire: 'v1' })).total).toMatchObject({ requests: 1, served: 0, lost: 0 });
+  for (const answer of answers) answer();
+  await stream;
+  expect((await plan({ retire: 'v1' })).total).toMatchObject({ requests: 1, served: 1, lost: 1 });
+  leaving.abort();
+  await eventually(async () => expect((await plan({ retire: 'v1' })).total).toMatchObject({ requests: 1, served: 1 }));
 });

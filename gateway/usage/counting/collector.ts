@@ -20,6 +20,8 @@ export interface OpenRequest {
   /** The exchange as it was when it was counted. */
   readonly exchange: CountedExchange;
   readonly route: string;
+  /** Whether it is counted as answered by a backend. */
+  served: boolean;
   client: string;
   /** The settings that `client` was derived with. After a reload the client is identified again. */
   identification: ClientIdentification;
@@ -109,29 +111,32 @@ export class Collector {
     const { version, method, resource, paths, status } = exchange;
     const { routes } = this.#trackedVersions.get(version) ?? this.#addVersion(version, true);
     const route = routes.nameOf(method, resource, paths, status);
-    return { exchange, route, client, identification: this.#identification };
+    return { exchange, route, served: exchange.served, client, identification: this.#identification };
   }
 
-  /** Records that the request is still open at `now`, epoch ms. `status`: of the response, 0 if there is none yet. */
-  refresh(request: OpenRequest, now: number, status: number): void {
+  /**
+   * Records that the request is still open at `now`, epoch ms. `status`: of the response, 0 if there is none yet. `served`: whether
+   * a backend has answered.
+   */
+  refresh(request: OpenRequest, now: number, status: number, served = false): void {
     const hour = now - (now % hourMs);
     if (hour !== this.#hour) this.#onOtherHour(hour);
     extend(this.#rowOfOpen(request, hour, now), now, status > 0 && !isFailing(status));
+    if (!served || request.served) return;
+    request.served = true;
+    const row = this.#rowOfBegin(request);
+    row.served += 1;
+    if (isAccepted(status)) this.#accept(row, request.exchange);
   }
 
   /** Adds what was not known when the request was counted. @returns the client's name */
   finish(request: OpenRequest, { status, served, endedAt }: EndedExchange): string {
-    this.refresh(request, endedAt, status);
-    const { exchange } = request;
-    const isErrorNow = status >= 400 && exchange.status < 400;
-    const isFailingNow = isFailing(status) && !isFailing(exchange.status);
-    const isServedNow = served && !exchange.served;
-    if (isErrorNow || isServedNow) {
-      const row = this.#rowOfOpen(request, exchange.at - (exchange.at % hourMs), exchange.at);
-      if (isErrorNow) row.errors += 1;
-      if (isFailingNow) row.failing += 1;
-      if (isServedNow) row.served += 1;
-      if (isServedNow && isAccepted(status)) this.#accept(row, exchange);
+    this.refresh(request, endedAt, status, served);
+    const statusBefore = request.exchange.status;
+    if (status >= 400 && statusBefore < 400) {
+      const row = this.#rowOfBegin(request);
+      row.errors += 1;
+      if (isFailing(status) && !isFailing(statusBefore)) row.failing += 1;
     }
     return request.client;
   }
@@ -143,6 +148,11 @@ export class Collector {
     this.#rows = new Set();
     this.versions.clear();
     return rows;
+  }
+
+  #rowOfBegin(request: OpenRequest): UsageRow {
+    const { at } = request.exchange;
+    return this.#rowOfOpen(request, at - (at % hourMs), at);
   }
 
   #rowOfOpen(request: OpenRequest, hour: number, at: number): UsageRow {
