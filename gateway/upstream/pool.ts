@@ -74,7 +74,8 @@ export class Pool {
 
 /**
  * The members that are neither unhealthy nor ejected. At most half of a pool counts as ejected: the targets that were ejected
- * first. When more targets fail, the targets are rarely the cause, and the remaining ones would have to take all requests.
+ * first. When more targets fail, the targets are rarely the cause, and the remaining ones would have to take all requests. If
+ * that leaves no member, the ejected ones are used: they pass their probes, and the others do not.
  */
 function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');
@@ -82,7 +83,8 @@ function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
     .filter(({ target }) => target.health.state === 'ejected')
     .sort((a, b) => a.target.health.ejectionOrder - b.target.health.ejectionOrder)
     .slice(0, Math.floor(members.length / 2));
-  return passing.filter((member) => !ejected.includes(member));
+  const usable = passing.filter((member) => !ejected.includes(member));
+  return usable.length === 0 ? passing : usable;
 }
 
 /** The members below the limit, without `failed` if there are others. Usually these are all members; then nothing is copied. */

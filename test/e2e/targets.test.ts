@@ -213,6 +213,26 @@ describe('without an available target', () => {
   });
 });
 
+it.each(['try', 'refuse'])(
+  'an ejected target is used while the other one fails its probes: %s',
+  async (on_none_healthy) => {
+    const targetAt = watchTargets();
+    const failing = await startBackend(answer(500, 'failing'));
+    let resets = true;
+    const passing = await startBackend(({ method }) =>
+      method === 'POST' && resets ? [{ reset: true }] : answer(200, 'passing'),
+    );
+    const health = { on_none_healthy, path: '/', unhealthy_after: 1, passive_failures: 1, eject: long };
+    const gateway = await startTestGateway({ '/v1': { upstream: [failing.url, passing.url], health } });
+    await eventually(() => expect(targetAt(failing.url).report().health).toBe('unhealthy'));
+    expectProblem(await ask(gateway.port, post('/v1/x', 'hello')), 502);
+    expect(targetAt(passing.url).report().health).toBe('ejected');
+    resets = false;
+    expect((await ask(gateway.port, post('/v1/x', 'hello'))).body).toBe('passing');
+    expect(targetAt(passing.url).report().health).toBe('healthy');
+  },
+);
+
 describe('a request whose target resets the connection', () => {
   async function startResetting() {
     const [resetting, other] = [await startBackend([{ reset: true }]), await startBackend()];
