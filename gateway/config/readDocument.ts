@@ -17,11 +17,12 @@ import { faultAt, formatPath, type Place, placeKey, type Source } from './source
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
   const places = new Map<string, Place>();
-  const source: Source = { file, folder, tree: null, places, env };
+  const quotedVariables = new Set<string>();
+  const source: Source = { file, folder, tree: null, places, quotedVariables, env };
   const yaml = readYamlText(text);
   if (!yaml.isReadable) return { source, faults: faultsOf(yaml, text, file), isBroken: true };
   if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], isBroken: true };
-  const walker: Walker = { yaml, places, source, faults: [] };
+  const walker: Walker = { yaml, places, quotedVariables, source, faults: [] };
   const tree = walk(walker, yaml.root, []);
   const problems = yaml.problems.map((problem) => yamlFault(file, yaml, problem, pathAt(places, yaml, problem)));
   return { source: { ...source, tree }, faults: [...problems, ...walker.faults], isBroken: false };
@@ -30,6 +31,7 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
 interface Walker {
   readonly yaml: YamlText;
   readonly places: Map<string, Place>;
+  readonly quotedVariables: Set<string>;
   readonly source: Source;
   readonly faults: Fault[];
 }
@@ -44,6 +46,9 @@ function walk(walker: Walker, node: Node | null, path: Path, key?: Node | null):
   if (typeof target.value !== 'string') return target.value;
   const scalar = expandScalar(target.value, target.type === 'PLAIN', source.env);
   for (const { message, remedy } of scalar.problems) faults.push(faultAt(source, path, message, remedy));
+  // `$$` is a dollar sign.
+  const hasVariable = target.value.replaceAll('$$', '').includes('$');
+  if (hasVariable && target.type !== 'PLAIN') walker.quotedVariables.add(placeKey(path));
   return scalar.value;
 }
 

@@ -3,7 +3,7 @@ import type { Path } from '../fault.ts';
 import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
 import type { HostPort } from '../snapshot.ts';
-import { faultAt, hasValue, valueAt } from '../source.ts';
+import { faultAt, hasValue, placeKey, valueAt } from '../source.ts';
 import { type ConfigRule, isInService, type WarningRule } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
@@ -42,12 +42,13 @@ function addressText({ host, port }: HostPort): string {
 
 /** A password in routes.yaml ends up in version control. */
 export const storePasswordIsNotWritten: ConfigRule = ({ source, draft: { fleet } }) => {
-  const written = valueAt(source.tree, ['fleet', 'store']);
+  const at: Path = ['fleet', 'store'];
+  const isVariable = valueAt(source.tree, at) instanceof Expanded || source.quotedVariables?.has(placeKey(at));
   const hasPassword = /^\w+:\/\/[^@/]*:[^@]*@|[?&]password=/.test(fleet.store ?? '');
-  if (!hasPassword || written instanceof Expanded) return [];
+  if (!hasPassword || isVariable) return [];
   const message = 'The URL contains a password.';
   const remedy = `Write store: \${FLEET_STORE} and set the variable, or remove the password and set password_file.`;
-  return [faultAt(source, ['fleet', 'store'], message, remedy)];
+  return [faultAt(source, at, message, remedy)];
 };
 
 /** One late heartbeat must not make a gateway silent. */

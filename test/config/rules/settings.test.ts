@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { snapshotFrom } from '../../../gateway/config/load.ts';
+import { parseConfig, snapshotFrom } from '../../../gateway/config/load.ts';
 
 const otlp = 'http://collector:4318';
 
@@ -47,4 +47,16 @@ describe('telemetry', () => {
     expect(telemetryOf({ otlp }, env)?.sample).toBe(sample);
     expect(telemetryOf({ otlp, sample: '7%' }, env)?.sample).toBe(0.07);
   });
+});
+
+it('a password of the store may come from a variable, also in quotes, which brackets need', () => {
+  const faultsOf = (store: string): string[] => {
+    const text = `routes: { /v1: "http://127.0.0.1:3001" }\nfleet: { store: ${store} }\n`;
+    return parseConfig(text, 'routes.yaml', { env: { STORE: 'postgres://a:b@db/c', PW: 'b' } }).faults.map(
+      (one) => one.message,
+    );
+  };
+  expect(faultsOf(`"\${STORE}"`)).toEqual([]);
+  expect(faultsOf(`"postgres://a:\${PW}@db/c"`)).toEqual([]);
+  expect(faultsOf('"postgres://a:b$$c@db/c"')).toEqual(['The URL contains a password.']);
 });
