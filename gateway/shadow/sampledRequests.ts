@@ -70,7 +70,7 @@ interface KeptVersion {
 export class SampledRequests {
   readonly #versions = new Map<string, KeptVersion>();
 
-  /** Keeps the requests of a shadow only as long as its settings stay the same. */
+  /** Keeps the requests of a shadow only as long as its settings and `log.redact` stay the same. */
   configure(snapshot: Snapshot): void {
     const secrets = secretNamesIn(snapshot.log.redact);
     const before = new Map(this.#versions);
@@ -78,7 +78,7 @@ export class SampledRequests {
     for (const version of snapshot.byMajor) {
       const { name, shadow: settings } = version;
       if (settings === undefined) continue;
-      const key = shadowKey(version);
+      const key = JSON.stringify([shadowKey(version), snapshot.log.redact]);
       const previous = before.get(name);
       const routes = previous?.key === key ? previous.routes : new Map<string, KeptRoute>();
       this.#versions.set(name, { key, settings, secrets, routes });

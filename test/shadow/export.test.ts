@@ -110,6 +110,17 @@ it('keeps no values unless the configuration says so, and bounds what it keeps',
   expect((await shadow('export', 'r.json', '/v1')).stderr).toContain('/v1 has no shadow');
 });
 
+it('forgets the values of a parameter that a reload adds to log.redact', async () => {
+  const values = { values: 'on' };
+  const { folder, shadow, port, v2, edit } = await exporting({ shadow: values });
+  await ask(port, get('/v1/search?voucher=spring'));
+  await eventually(() => expect(v2.requests).toHaveLength(1));
+  await shadow('export', 'r.json', '--values');
+  expect(JSON.stringify(contentOf(folder))).toContain('spring');
+  await edit(values, { log: { redact: ['voucher'] } });
+  expect((await shadow('export', 'r.json', '--values')).code).toBe(1);
+});
+
 it('replaces a file that others may read, and refuses what is no file', async () => {
   const { folder, shadow, port, v2 } = await exporting({ hasContract: false });
   await ask(port, get('/v1/guests/1234567/x'));
