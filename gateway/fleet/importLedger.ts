@@ -142,8 +142,16 @@ async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise
   await copyBrownouts(sql, ledger);
   // The id of the file is used as the id of the gateway that wrote it.
   const instance = fileId.slice(0, 32);
-  for (const { id: epoch, began, seen: end } of ledger.prepare('SELECT id, began, seen FROM runs').all())
+  // The file has no counts from before `kept_from`, even if a run began earlier.
+  const runs = ledger.prepare('SELECT id, MAX(began, ?1) AS began, seen FROM runs WHERE seen >= ?1');
+  for (const { id: epoch, began, seen: end } of runs.all(Number(meta.get('kept_from') ?? 0)))
     await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, epoch, began, end]);
+  // Before `hours_from`, the file has the counts of clients and routes by day only.
+  await sql.query(
+    `INSERT INTO ${schemaName}.meta AS m VALUES ('hours_from', $1) ON CONFLICT (key) DO UPDATE
+      SET value = GREATEST(m.value::bigint, excluded.value::bigint)::text`,
+    [meta.get('hours_from') ?? '0'],
+  );
   const { requests } = ledger.prepare('SELECT SUM(requests) AS requests FROM version_day').get() ?? {};
   const tags = hasFleetSalt
     ? 0

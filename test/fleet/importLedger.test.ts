@@ -1,8 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importLedger } from '../../gateway/fleet/importLedger.ts';
+import { FleetLedger } from '../../gateway/fleet/ledger.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
 import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -51,6 +53,24 @@ describe('importLedger', () => {
     expect(await sql.query('SELECT MIN(began) AS began FROM version_gateway.runs')).toEqual([
       { began: now - 50 * day },
     ]);
+    await sql.close();
+  });
+
+  it('covers only the time from which the file still has its counts, and does not read hours that the file has deleted', async () => {
+    const store = await server.database();
+    const sql = await Postgres.open({ store, passwordFile: undefined });
+    const rows = [row('v1', 'user-agent:monthly', now - 100 * day), row('v1', 'user-agent:curl', now - 20 * day)];
+    const { file, ledger, queries } = ledgerWith([...rows, row('v1', 'user-agent:curl', now)], now - 200 * day);
+    ledger.configure({ store: file, retention: 30 * day });
+    ledger.maintain(now);
+    await importLedger(sql, file);
+    const fleet = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
+    expect(await queries.coveredSince()).toBe(Date.parse('2026-10-21T00:00:00Z'));
+    expect(await fleet.coveredSince()).toBe(Date.parse('2026-10-21T00:00:00Z'));
+    const since = now - 20 * day - hour;
+    expect(await fleet.byClient('v1', since)).toEqual(await queries.byClient('v1', since));
+    expect((await fleet.byClient('v1', since))[0]?.requests).toBe(2);
+    await fleet.close();
     await sql.close();
   });
 
