@@ -145,6 +145,7 @@ export function compareConditions(pair: SchemaPair): void {
   for (const [name, { ref, isNegated }] of old) {
     const kept = now.get(name)?.ref;
     const keyword = keywordOf(name);
+    if (!pair.isApplicable(keyword)) continue;
     if (kept === undefined && !isNegated && addLostFields(pair, keyword, ref)) continue;
     if (kept === undefined)
       pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'wider', keyword, ref.at, undefined);
@@ -155,7 +156,7 @@ export function compareConditions(pair: SchemaPair): void {
     }
   }
   for (const [name, { ref }] of now) {
-    if (old.has(name)) continue;
+    if (old.has(name) || !pair.isApplicable(keywordOf(name))) continue;
     pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'narrower', keywordOf(name), undefined, ref.at);
   }
 }

@@ -1,5 +1,5 @@
 import { isList, isMap, type Located } from '../document/located.ts';
-import { canonical, inapplicableKeywords } from '../schema/keywords.ts';
+import { canonical } from '../schema/keywords.ts';
 import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, type SchemaPair } from './schemaPair.ts';
@@ -47,21 +47,15 @@ function includesAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<
 export function compareLimits(pair: SchemaPair): void {
   const [old, now] = [pair.old.limits, pair.new.limits];
   if (old === now) return;
-  if (isApplicable(pair, 'minimum')) {
+  if (pair.isApplicable('minimum')) {
     compareRangeEnds(pair, 'minimum', old.lower, now.lower, 1);
     compareRangeEnds(pair, 'maximum', old.upper, now.upper, -1);
   }
-  for (const keyword of minimums) if (isApplicable(pair, keyword)) compareCounts(pair, keyword, 1);
-  for (const keyword of maximums) if (isApplicable(pair, keyword)) compareCounts(pair, keyword, -1);
+  for (const keyword of minimums) if (pair.isApplicable(keyword)) compareCounts(pair, keyword, 1);
+  for (const keyword of maximums) if (pair.isApplicable(keyword)) compareCounts(pair, keyword, -1);
   for (const keyword of new Set([...old.texts.keys(), ...now.texts.keys()])) {
-    if (!isComparedAsType(keyword) && isApplicable(pair, keyword)) compareTexts(pair, keyword);
+    if (!isComparedAsType(keyword) && pair.isApplicable(keyword)) compareTexts(pair, keyword);
   }
-}
-
-/** Whether a keyword limits a type that both schemas accept, if one of them accepts any type. */
-function isApplicable({ old, new: now }: SchemaPair, keyword: string): boolean {
-  const types = old.types === undefined ? now.types : now.types === undefined ? old.types : undefined;
-  return types === undefined || [...types].some((type) => !inapplicableKeywords[type].includes(keyword));
 }
 
 /** Formats are compared by `compareTypes`, and `contentEncoding` and `contentMediaType` by `compareNotations`. */
@@ -118,6 +112,7 @@ function compareTexts(pair: SchemaPair, keyword: string): void {
   const keepsAllOld = [...(old?.value ?? [])].every((text) => now?.value.has(text));
   const addsNothing = [...(now?.value ?? [])].every((text) => old?.value.has(text));
   if (keepsAllOld && addsNothing) return;
+  if (keyword === 'multipleOf' && isEveryInteger(pair.old, old) && isEveryInteger(pair.new, now)) return;
   if (now && !addsNothing && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.value))) return;
   if (keepsAllOld || addsNothing) {
     addLimitChange(pair, keyword, keepsAllOld ? 1 : -1, old?.at, now?.at);
@@ -126,6 +121,12 @@ function compareTexts(pair: SchemaPair, keyword: string): void {
   const order = keyword === 'multipleOf' ? compareDivisors(firstNumber(old?.value), firstNumber(now?.value)) : 0;
   if (order !== 0) addLimitChange(pair, keyword, order, old?.at, now?.at);
   else pair.addChange('limit', 'changed', keyword, old?.at, now?.at);
+}
+
+/** Whether the schema accepts integers, and its `multipleOf` excludes none of them. */
+function isEveryInteger({ types }: View, divisors: Limit<ReadonlySet<string>> | undefined): boolean {
+  if (divisors !== undefined) return [...divisors.value].every((divisor) => divisor === '1');
+  return types?.has('integer') === true && !types.has('number');
 }
 
 /** `order` > 0: the new limit is stricter; 0: no change. */

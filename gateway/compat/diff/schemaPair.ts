@@ -1,5 +1,6 @@
 import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
 import type { Located } from '../document/located.ts';
+import { isApplicable } from '../schema/keywords.ts';
 import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
 import {
   addPart,
@@ -75,6 +76,13 @@ export class SchemaPair {
 
   get isRequest(): boolean {
     return this.use.direction === 'request';
+  }
+
+  /** Whether a keyword has an effect on values of both schemas, if one of them accepts any type. */
+  isApplicable(keyword: string): boolean {
+    const [before, after] = [this.old.types, this.new.types];
+    if (before !== undefined && after !== undefined) return true;
+    return isApplicable(keyword, before ?? after);
   }
 
   addChange<K extends Kind>(

@@ -73,9 +73,19 @@ export function keywordsOf(parts: readonly { readonly located: Located }[]): Key
 }
 
 const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
-const stringKeywords = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType'];
+const stringKeywords = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType', 'contentSchema'];
 const arrayKeywords = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
-const objectKeywords = ['properties', 'required', 'additionalProperties', 'minProperties', 'maxProperties'];
+const objectKeywords = [
+  'properties',
+  'required',
+  'additionalProperties',
+  'minProperties',
+  'maxProperties',
+  'patternProperties',
+  'propertyNames',
+  'dependentRequired',
+  'dependentSchemas',
+];
 
 /** The keywords that have no effect on values of a type. */
 export const inapplicableKeywords: Readonly<Record<JsonType, readonly string[]>> = {
@@ -87,6 +97,11 @@ export const inapplicableKeywords: Readonly<Record<JsonType, readonly string[]>>
   object: [...numberKeywords, ...stringKeywords, ...arrayKeywords],
 };
 
+/** Whether a keyword has an effect on values of one of `types`. Undefined: any type. */
+export function isApplicable(keyword: string, types: ReadonlySet<JsonType> | undefined): boolean {
+  return types === undefined || [...types].some((type) => !inapplicableKeywords[type].includes(keyword));
+}
+
 const scalarKeywords: ReadonlySet<string> = new Set([...numberKeywords, ...stringKeywords]);
 
 /**
@@ -95,8 +110,7 @@ const scalarKeywords: ReadonlySet<string> = new Set([...numberKeywords, ...strin
  */
 export function applicableKeywords(keywords: Keywords, types: ReadonlySet<JsonType> | undefined): Keywords {
   if (types === undefined) return keywords;
-  const isInapplicable = (keyword: string): boolean =>
-    scalarKeywords.has(keyword) && [...types].every((type) => inapplicableKeywords[type].includes(keyword));
+  const isInapplicable = (keyword: string): boolean => scalarKeywords.has(keyword) && !isApplicable(keyword, types);
   if (![...keywords.keys()].some(isInapplicable)) return keywords;
   return new Map([...keywords].filter(([keyword]) => !isInapplicable(keyword)));
 }

@@ -98,6 +98,9 @@ describe('limits without a type', () => {
   it('do not apply to values of another type', () => {
     expect(levels('request', text, { minimum: 5 })).toEqual([relaxed]);
     expect(levels('response', { minimum: 5 }, text)).toEqual(['info response-strengthened']);
+    expect(levels('request', { type: 'integer' }, { contains: text })).toEqual([relaxed]);
+    expect(levels('request', text, { propertyNames: { maxLength: 3 } })).toEqual([relaxed]);
+    expect(levels('request', { ...amount, multipleOf: 1 }, { multipleOf: 1 })).toEqual([relaxed]);
   });
 
   it('are compared as the limits of the items of an array', () => {
