@@ -12,26 +12,37 @@ export class Draining implements Timed {
   readonly #uses: ReadonlyMap<string, VersionUse>;
   // The `performance.now()` at which each exchange is cut. `onDeadline` also removes the exchanges that have ended.
   readonly #deadlines = new Map<InFlight, number>();
+  /** The gateway stops, so every exchange keeps its deadline. */
+  #endsAll = false;
 
   constructor(uses: ReadonlyMap<string, VersionUse>) {
     this.#uses = uses;
   }
 
-  /** Call it after a reload, and regularly: a version can also end by its date. `now`: epoch ms. */
+  /**
+   * Call it after a reload, and regularly: a version can also end by its date. An exchange that is wanted again, because an edit
+   * was undone, is not cut. `now`: epoch ms.
+   */
   endUnwanted(active: ActiveSnapshot, now: number): void {
     const { drain } = active.snapshot.gateway;
     for (const { inFlight } of this.#uses.values()) {
-      for (const exchange of inFlight) if (!isWanted(exchange, active, now)) this.#end(exchange, drain);
+      for (const exchange of inFlight) {
+        if (!isWanted(exchange, active, now)) this.#end(exchange, drain);
+        else if (!this.#endsAll) this.#deadlines.delete(exchange);
+      }
     }
   }
 
   /** Gives every exchange `drain` ms to finish. */
   endAll(drain: number): void {
+    this.#endsAll = true;
     for (const { inFlight } of this.#uses.values()) for (const exchange of inFlight) this.#end(exchange, drain);
   }
 
   /** Ends everything now: with a problem if no response has begun, otherwise by closing the connection. */
   cutAll(): void {
+    // First, because each exchange that is cut would admit a request that waits.
+    for (const { queue } of this.#uses.values()) queue.expireAll();
     for (const { inFlight } of this.#uses.values()) for (const exchange of inFlight) exchange.cut();
   }
 
@@ -63,5 +74,5 @@ function isWanted(exchange: InFlight, { versions }: ActiveSnapshot, now: number)
   if (activeVersion === undefined) return false;
   const { version, restrictions, pool } = activeVersion;
   if (stageOf(version, now) === 'retired' && !(restrictions && exchange.isWaived(restrictions, now))) return false;
-  return pool.targets.some((target) => target === chosenTarget);
+  return pool.targets.some(({ key }) => key === chosenTarget?.key);
 }

@@ -162,6 +162,10 @@ class AdmissionQueue {
   admitOldest(): boolean {
     return this.#requests[0]?.admit() ?? false;
   }
+
+  expireAll(): void {
+    for (const request of [...this.#requests]) request.onDeadline();
+  }
 }
 
 class QueuedRequest implements Timed {

@@ -2,12 +2,12 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
 import { type Resolve, systemResolve } from './namedConnections.ts';
 import { Pool, RetryBudget } from './pool.ts';
-import { Target, type TargetContext } from './target.ts';
+import { Target, type TargetContext, targetKey } from './target.ts';
 
 /** Keeps targets by URL over all snapshots, so that a reload keeps their connections, health and counts. */
 export class Registry {
   readonly #context: TargetContext;
-  /** The targets by key; `#targetFor` makes the keys. */
+  /** Key: `Target.key`. */
   #targets = new Map<string, Target>();
   /** The budgets by the name of the version. */
   #budgets = new Map<string, RetryBudget>();
@@ -50,8 +50,7 @@ export class Registry {
 
   #targetFor(url: string, { tls, timeouts }: Version, keptTargets: Map<string, Target>): Target {
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
-    // The same URL with other TLS settings is another target.
-    const key = url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
+    const key = targetKey(url, tls, ca);
     // Another version of the snapshot has this target, too.
     const sharedTarget = keptTargets.get(key);
     const target =

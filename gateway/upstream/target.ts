@@ -13,8 +13,15 @@ export interface TargetContext {
   readonly resolve: Resolve;
 }
 
+/** The same URL with other TLS settings is another target. `ca`: the content of the file `tls.ca`. */
+export function targetKey(url: string, tls: UpstreamTls, ca: Buffer | undefined): string {
+  return url.startsWith('https:') ? JSON.stringify([url, tls, ca?.toString('base64')]) : url;
+}
+
 /** One backend URL with its connections, health and number of requests in flight. */
 export class Target {
+  /** A target that was removed and added again has the same key. */
+  readonly key: string;
   readonly url: string;
   /** The Host value for requests that have none. */
   readonly authority: string;
@@ -36,6 +43,7 @@ export class Target {
     const { protocol, hostname, port, host } = new URL(url);
     const secure = protocol === 'https:';
     const bareHost = hostname.replace(/^\[|\]$/g, '');
+    this.key = targetKey(url, tls, ca);
     this.url = url;
     this.authority = host;
     this.endpoint = {

@@ -1,8 +1,12 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { startEditable, startService } from '../runtime/editableGateway.ts';
+import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { connectTo, post } from '../support/rawClient.ts';
+import { waitingAt } from '../support/wire.ts';
 
 async function openSockets(url: string, count: number): Promise<WebSocket[]> {
   const sockets = Array.from({ length: count }, () => new WebSocket(`${url.replace('http', 'ws')}/socket`));
@@ -80,4 +84,35 @@ it('a version that is retired by its date ends its streams', async () => {
   const [code] = await once(socket as WebSocket, 'close');
   expect(code).toBe(1001);
   expect((await fetch(`${url}/v1/x`)).status).toBe(410);
+});
+
+it('a request is not cut off if the edit that removed its target is undone', async () => {
+  const [removed, other] = [await startService(), await startService()];
+  const { gateway, edit, status, url } = await startEditable({ '/v1': removed.url }, '200ms');
+  const slow = fetch(`${url}/v1/slow`);
+  await eventually(async () => expect((await status()).in_flight).toBe(1));
+  for (const service of [other, removed]) {
+    edit({ '/v1': service.url });
+    expect((await gateway.reload('file')).kind).toBe('reloaded');
+  }
+  await sleep(600);
+  removed.release();
+  expect(await (await slow).text()).toBe('slow');
+});
+
+it('a request that waits when the gateway closes is answered 503, and not sent', async () => {
+  const backend = await startBackend(() => undefined);
+  const { gateway, url } = await startEditable({
+    '/v1': { upstream: backend.url, limits: { in_flight: 1, queue: '60s' } },
+  });
+  const clients = await Promise.all([1, 2].map(() => connectTo(Number(new URL(url).port))));
+  for (const client of clients) client.send(post('/v1/x', 'hello'));
+  await eventually(async () => expect(await waitingAt(gateway.adminPort)).toBe(1));
+  await eventually(() => expect(backend.requests).toHaveLength(1));
+  await gateway.drain(100);
+  await gateway.close();
+  const answers = await Promise.all(clients.map((client) => client.response()));
+  expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+  expect(answers.map(({ body }) => JSON.parse(body).code).toSorted()).toEqual(['CUT_OFF', 'OVERLOADED']);
+  expect(backend.connections).toHaveLength(1);
 });
