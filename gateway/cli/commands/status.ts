@@ -24,7 +24,7 @@ import {
   unresponsiveWorkers,
   waivedClients,
 } from '../output/statusReport.ts';
-import { painter, widthOf } from '../output/terminal.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
 
 interface StatusOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
@@ -63,7 +63,7 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const found = await pollStatus();
   const text =
     format === 'json'
-      ? `${JSON.stringify(found, null, 2)}\n`
+      ? printedJson(found)
       : statusAsText(found, systemClock.now(), painter(io.stdout, io.env), widthOf(io.stdout));
   io.stdout.write(text);
   return 0;
@@ -83,7 +83,7 @@ async function waitUntilSafe(
 ): Promise<ExitCode> {
   const until = systemClock.now() + timeout.ms;
   const end = (code: ExitCode, words: string, version?: RunningVersion): ExitCode => {
-    if (format === 'json' && version) io.stdout.write(`${JSON.stringify(version, null, 2)}\n`);
+    if (format === 'json' && version) io.stdout.write(printedJson(version));
     if (code !== 0) io.stderr.write(`${words}\n`);
     else if (format === 'text') io.stdout.write(`${words}\n`);
     return code;

@@ -6,7 +6,7 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../plan/plan.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { plural, printable } from '../../shared/text.ts';
-import { dateText, type Paint, table } from './terminal.ts';
+import { dateText, type Paint, printedJson, table } from './terminal.ts';
 
 export interface CheckReport {
   readonly file: string;
@@ -112,7 +112,7 @@ export function checkAsJson(
   const { snapshot, faults, warnings } = result;
   const versions = snapshot ? summaries(snapshot, now) : [];
   const ok = faults.length === 0;
-  return `${JSON.stringify({ file, ok, faults, warnings, versions, compose, running, plan }, null, 2)}\n`;
+  return printedJson({ file, ok, faults, warnings, versions, compose, running, plan });
 }
 
 /** What a reload would do, one item per line. */

@@ -178,8 +178,11 @@ describe('--against-running', () => {
         /would accept this file\.\n.+\n1 client would lose 3 .+: a\\x1b \(3\)\.\nversion-gateway plan lists these clients and their routes\.\n$/,
       ),
     ]);
-    const json = await check(200, { ...plan, summary, total: { lost: 3 } }, '--format', 'json');
-    expect(JSON.parse(json.stdout)).toMatchObject({ running: { kind: 'reloaded' }, plan: { summary } });
+    // Clients choose their names.
+    const clients = [{ client: 'x-client-id:\x9b2J\u202e' }];
+    const json = await check(200, { ...plan, clients, summary, total: { lost: 3 } }, '--format', 'json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ running: { kind: 'reloaded' }, plan: { summary, clients } });
+    expect(json.stdout).not.toMatch(/[\x9b\u202e]/);
   });
 
   it('says why it is not known, such as for a gateway without a ledger', async () => {

@@ -156,6 +156,14 @@ describe('a real gateway', () => {
   });
 });
 
+it.each([[], ['--wait', 'v1']])('JSON has no control characters, with %j', async (...args) => {
+  const waivers = [{ client: 'x-client-id:\x9b2J\u202e', until: '2027-01-01T00:00:00Z', reason: '' }];
+  const admin = await startFakeAdmin((_req, res) => res.end(JSON.stringify(statusOf({ ...v1, waivers }))));
+  const { stdout } = await runIn('/', ['status', '--admin', admin, '--format', 'json', ...args]);
+  expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(waivers));
+  expect(stdout).not.toMatch(/[\x9b\u202e]/);
+});
+
 describe('--wait', () => {
   /** The status answers of a gateway, one after the other; the last one is repeated. */
   async function wait(args: string[], ...answers: RunningVersion[][]) {
