@@ -22,6 +22,7 @@ export interface VersionOverview {
   readonly stage: Stage;
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
+  /** Of a retired version, only those that are over: the others refuse nothing any more. */
   readonly brownouts: readonly AnnouncedBrownout[];
   /** Whether the version is retired, but still serves some clients. */
   readonly isWaived: boolean;
@@ -57,10 +58,9 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
     return {
       version,
       stage,
-      brownouts: version.brownouts.map((window) => ({
-        ...window,
-        cancelled: cancelled.get(brownoutKey(version.name, window)),
-      })),
+      brownouts: version.brownouts
+        .filter(({ end }) => stage !== 'retired' || end <= now)
+        .map((window) => ({ ...window, cancelled: cancelled.get(brownoutKey(version.name, window)) })),
       isWaived: runningWaivers(version, now).length > 0,
       url: urlOf(version),
       successor: successor && { name: successor.name, url: urlOf(successor) },

@@ -121,6 +121,13 @@ describe('the dates', () => {
     expect(entries.filter(({ title }) => title?.value === 'Brownout of /v1')).toHaveLength(2);
   });
 
+  it('leave out brownouts of a retired version, as its guide does, because they refuse nothing', async () => {
+    const brownouts = [{ at: '2027-03-02T14:00Z', for: '1h' }];
+    const server = await serveDiscovery(withVersion({ deprecation: '2026-07-01', retired: true, brownouts }));
+    for (const path of ['/', '/lifecycle.ics', '/lifecycle.atom'])
+      expect(await served(path, server)).not.toMatch(/brownout/i);
+  });
+
   it('show a brownout that was skipped or stopped as cancelled, until it is gone from the file', async () => {
     const brownouts = [
       { at: '2027-03-02T14:00Z', for: '1h' },
