@@ -8,7 +8,7 @@ import { nextVersion } from '../lifecycle/stage.ts';
 import { type BodyBytes, type BodyFault, isBody, isJson, tooLarge } from './adaptedBody.ts';
 import { AdaptedReferences, adaptedHead, adaptedRequestLines, bodyFieldsOf } from './adaptedHeads.ts';
 import type { CompiledRoute } from './compiledAdapter.ts';
-import { AdapterUse, type VersionAdapter } from './versionAdapter.ts';
+import { AdapterState, type VersionAdapter } from './versionAdapter.ts';
 
 const overloaded: Failure = { code: 'OVERLOADED', fault: 'gateway', cause: 'the adapted bodies take too much memory' };
 
@@ -23,7 +23,7 @@ interface AdapterParts {
   /** The adapted version: `v1`. */
   readonly version: string;
   readonly adapter: VersionAdapter;
-  readonly use: AdapterUse;
+  readonly state: AdapterState;
 }
 
 /** One exchange whose backend serves another version. */
@@ -36,7 +36,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
   body: string | undefined;
   readonly #version: string;
   readonly #adapter: VersionAdapter;
-  readonly #use: AdapterUse;
+  readonly #state: AdapterState;
   readonly #now: number;
   readonly #fields: RequestFields;
   #sentFields: RequestFields | undefined;
@@ -56,7 +56,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     this.#now = now;
     this.#version = parts.version;
     this.#adapter = parts.adapter;
-    this.#use = parts.use;
+    this.#state = parts.state;
   }
 
   get bodyLimit(): number {
@@ -86,7 +86,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
   /** Called when the request is in flight. Reserves memory for its response. */
   enter(): void {
     const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
-    if (takesMemory) this.#setCountedBytes(this.#use.expectedSizeOf(this.route.name, this.bodyLimit), 0);
+    if (takesMemory) this.#setCountedBytes(this.#state.expectedSizeOf(this.route.name, this.bodyLimit), 0);
   }
 
   /** The exchange has ended. Safe to call twice. */
@@ -106,7 +106,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
   /** Sets the bytes that are counted for this exchange. False: all bodies together take too much memory. */
   #setCountedBytes(expected: number, kept: number): boolean {
     if (this.#isReleased) return true;
-    const isWithinLimit = this.#use.addBytes(expected - this.#expectedBytes, kept - this.#keptBytes);
+    const isWithinLimit = this.#state.addBytes(expected - this.#expectedBytes, kept - this.#keptBytes);
     this.#expectedBytes = expected;
     this.#keptBytes = kept;
     return isWithinLimit;
@@ -141,7 +141,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     // Redirects and errors often have no body, even if the contract describes one.
     const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
     if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesBody(status)) {
-      if (this.#expectedBytes > 0) this.#use.onBody(this.route.name, 0, this.bodyLimit);
+      if (this.#expectedBytes > 0) this.#state.onBody(this.route.name, 0, this.bodyLimit);
       this.#setCountedBytes(0, this.#keptBytes);
       return 'pass';
     }
@@ -171,7 +171,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
   #onAdapted(result: BodyBytes | BodyFault): BodyBytes | Failure {
     if (!isBody(result)) return this.#failureOf(result);
     const size = Math.max(result.length, this.#arrivedBytes);
-    this.#use.onBody(this.route.name, size, this.bodyLimit);
+    this.#state.onBody(this.route.name, size, this.bodyLimit);
     this.#setCountedBytes(0, size);
     return result;
   }
@@ -198,7 +198,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   #failureOf({ pointer, cause }: BodyFault): Failure {
     const { name: route } = this.route;
-    this.#use.onFailure(route, pointer, this.#now);
+    this.#state.onFailure(route, pointer, this.#now);
     const details = { members: { version: this.#version, route, pointer } };
     return {
       code: 'ADAPTER_FAILED',
@@ -228,22 +228,22 @@ function hashOf(settings: AdapterSettings): string {
 
 /** The adapter of a version in the current snapshot. */
 export class ActiveAdapter {
-  readonly use: AdapterUse;
-  readonly references: AdaptedReferences;
+  readonly state: AdapterState;
+  readonly rewriting: AdaptedReferences;
   readonly #version: string;
   readonly #adapter: VersionAdapter;
   /** The prefix of the paths that the backend gets: `/v2`, or '' if the backend expects no version. */
   readonly #prefix: string;
 
-  /** `use`: from the former snapshot, if the version was adapted there. */
-  constructor(settings: AdapterSettings, version: Version, snapshot: Snapshot, use = new AdapterUse()) {
+  /** `state`: from the former snapshot, if the version was adapted there. */
+  constructor(settings: AdapterSettings, version: Version, snapshot: Snapshot, state = new AdapterState()) {
     const backendVersion = snapshot.versions.get(settings.from);
     const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
-    this.use = use;
+    this.state = state;
     this.#version = version.name;
-    this.#adapter = use.adapterFor({ settings, hash: settings.prepared?.hash ?? hashOf(settings), templates });
+    this.#adapter = state.adapterFor({ settings, hash: settings.prepared?.hash ?? hashOf(settings), templates });
     this.#prefix = backendVersion?.prefix === 'forward' ? `/${settings.from}` : '';
-    this.references = new AdaptedReferences(this.#adapter.compiled, {
+    this.rewriting = new AdaptedReferences(this.#adapter.compiled, {
       basePath: snapshot.gateway.basePath,
       version: version.name,
       from: settings.from,
@@ -264,7 +264,7 @@ export class ActiveAdapter {
   }
 
   hasRoomFor({ name, changesResponses }: CompiledRoute): boolean {
-    return !changesResponses || this.use.hasRoomFor(name, this.#adapter.compiled.settings.body);
+    return !changesResponses || this.state.hasRoomFor(name, this.#adapter.compiled.settings.body);
   }
 
   /** Path and query for the backend. Undefined: a value of the client has no counterpart. */
@@ -277,6 +277,6 @@ export class ActiveAdapter {
   }
 
   begin(route: CompiledRoute, request: AdaptableRequest): AdaptedExchange {
-    return new AdaptedExchange(route, request, { version: this.#version, adapter: this.#adapter, use: this.use });
+    return new AdaptedExchange(route, request, { version: this.#version, adapter: this.#adapter, state: this.state });
   }
 }

@@ -56,7 +56,7 @@ const softLimitBytes = 64 * 1024 * 1024;
 const maxFailedRoutes = 1000;
 
 /** What one process knows about the use of the adapter of one version. Kept over reloads. */
-export class AdapterUse {
+export class AdapterState {
   readonly #limitBytes: number;
   /** The size of the bodies in memory: received, adapted, or not yet read by the client. */
   #keptBytes = 0;

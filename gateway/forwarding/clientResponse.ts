@@ -34,7 +34,7 @@ export class ClientResponse {
   sendInformation(head: ResponseHead): void {
     const { req, res } = this.#outbound;
     if (head.status === 100 || req.httpVersion === '1.0') return;
-    const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, variation: undefined, hsts: false };
+    const plan = { ...this.#outbound.responsePlan(), lifecycle: undefined, cacheVariation: undefined, hsts: false };
     const fields = responseFields(head, plan);
     if (res.writeInformation) res.writeInformation(head.status, fields);
     else res._writeRaw?.(interimHead(head.status, fields), 'latin1');

@@ -1,6 +1,6 @@
 import { inOnePiece, lowerCased } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import { type LifecycleFields, type ResponsePlan, responseFields, type Variation } from './responseFields.ts';
+import { type CacheVariation, type LifecycleFields, type ResponsePlan, responseFields } from './responseFields.ts';
 
 /** The head of a response as text, except the links of the version, which differ by path. No blank line; latin1. */
 export interface RenderedHead {
@@ -15,7 +15,7 @@ export interface RenderedHead {
 /** A head that was rendered for a plan. It has all properties of the plan on which the text depends, to compare them. */
 interface Rendering extends RenderedHead {
   readonly lifecycle: LifecycleFields | undefined;
-  readonly variation: Variation | undefined;
+  readonly cacheVariation: CacheVariation | undefined;
   readonly rewrites: boolean;
   readonly trailers: boolean;
   readonly hsts: boolean;
@@ -57,7 +57,7 @@ function isFor(plan: ResponsePlan, rendering: Rendering): boolean {
     rendering.rewrites === (plan.rewriting !== undefined) &&
     rendering.trailers === plan.trailers &&
     rendering.hsts === plan.hsts &&
-    rendering.variation === plan.variation &&
+    rendering.cacheVariation === plan.cacheVariation &&
     rendering.pseudonym === plan.pseudonym &&
     haveSameDates(rendering.lifecycle, plan.lifecycle)
   );
@@ -69,7 +69,7 @@ function haveSameDates(a: LifecycleFields | undefined, b: LifecycleFields | unde
 }
 
 function render(head: ResponseHead, plan: ResponsePlan, rewrites: boolean): Rendering {
-  const { lifecycle, variation, trailers, hsts, pseudonym } = plan;
+  const { lifecycle, cacheVariation, trailers, hsts, pseudonym } = plan;
   const fields = responseFields(head, { ...plan, lifecycle: lifecycle && { ...lifecycle, links: [linkMark] } });
   let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`;
   let hasDate = false;
@@ -88,7 +88,7 @@ function render(head: ResponseHead, plan: ResponsePlan, rewrites: boolean): Rend
     hasDate,
     hasLength,
     lifecycle,
-    variation,
+    cacheVariation,
     rewrites,
     trailers,
     hsts,

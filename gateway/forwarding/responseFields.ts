@@ -19,7 +19,7 @@ export interface ResponsePlan {
   /** Undefined if neither the version nor the route ends: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
   /** Undefined if the version answers all requests alike. */
-  readonly variation: Variation | undefined;
+  readonly cacheVariation: CacheVariation | undefined;
   readonly pseudonym: string;
   /** Whether trailers can follow: the client does not speak HTTP/1.0, and the method is not HEAD. */
   readonly trailers: boolean;
@@ -31,7 +31,7 @@ export interface ResponsePlan {
  * How the responses of a version depend on the client or on its preferences. Shared caches must not answer one client with the
  * response to another.
  */
-export interface Variation {
+export interface CacheVariation {
   /** The request fields on which responses depend. */
   readonly vary: readonly string[];
   /**
@@ -41,7 +41,7 @@ export interface Variation {
 }
 
 /** How the responses of a version with `grease` depend on their requests. `other`: the variation that it has without `grease`. */
-export function greasedVariation(other?: Variation): Variation {
+export function greasedVariation(other?: CacheVariation): CacheVariation {
   return { vary: [...(other?.vary ?? []), 'Prefer'], isPrivate: other?.isPrivate ?? false };
 }
 
@@ -60,7 +60,7 @@ const lifecycleNames = ['Deprecation', 'Sunset', 'Link'];
  * the removed prefix restored in URLs; then the fields of the gateway.
  */
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
-  const { lifecycle, variation, rewriting, authorities } = plan;
+  const { lifecycle, cacheVariation, rewriting, authorities } = plan;
   const out: string[] = [];
   let { hsts } = plan;
   for (let at = 0; at < head.fields.length; at += 2) {
@@ -112,7 +112,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
     out.push(name, value);
   }
   if (lifecycle) mergeLifecycleFields(out, lifecycle);
-  if (variation) addVariation(out, variation);
+  if (cacheVariation) addVariation(out, cacheVariation);
   if (hsts) out.push('Strict-Transport-Security', transportSecurity);
   out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
@@ -155,7 +155,7 @@ export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, ba
 }
 
 /** Adds to Vary and Cache-Control in one line each: some caches read only one line of a field. */
-export function addVariation(fields: string[], { vary, isPrivate }: Variation): void {
+export function addVariation(fields: string[], { vary, isPrivate }: CacheVariation): void {
   const listed = takeField(fields, 'vary');
   const listedNames = listOfTokens(listed);
   const missing = listedNames.includes('*') ? [] : vary.filter((name) => !listedNames.includes(name.toLowerCase()));

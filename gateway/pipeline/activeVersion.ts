@@ -1,6 +1,6 @@
 import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { greasedVariation, type LifecycleFields, type Variation } from '../forwarding/responseFields.ts';
+import { type CacheVariation, greasedVariation, type LifecycleFields } from '../forwarding/responseFields.ts';
 import type { Rewriting } from '../forwarding/rewrite.ts';
 import type { ActiveGrease } from '../grease/greasedExchange.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
@@ -9,7 +9,7 @@ import { ClientRestrictions } from '../restrictions/clientRestrictions.ts';
 import { Pool } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
-import { VersionUse } from './inFlight.ts';
+import { VersionRequests } from './inFlight.ts';
 
 /** A snapshot in use. A reload replaces it in one assignment. */
 export interface ActiveSnapshot {
@@ -17,38 +17,39 @@ export interface ActiveSnapshot {
   readonly identification: ClientIdentification;
   /** From the path segment, such as `v1`, to its version. */
   readonly versions: ReadonlyMap<string, ActiveVersion>;
-  /** The version of the latest request. */
-  latest: ActiveVersion | undefined;
+  /** The version of the last request. The next request is probably for the same version. */
+  ofLastRequest: ActiveVersion | undefined;
 }
 
 /**
- * Puts a snapshot into use. The keys of `pools` and `uses` are names of versions. `uses` is kept across reloads; it gets an
- * entry for each new version.
+ * Makes a snapshot the active one. The keys of `pools` and `requestsByVersion` are names of versions. `requestsByVersion` is kept
+ * across reloads; it gets an entry for each new version.
  */
 export function activate(
   snapshot: Snapshot,
   pools: ReadonlyMap<string, Pool>,
-  uses: Map<string, VersionUse>,
+  requestsByVersion: Map<string, VersionRequests>,
   identification: ClientIdentification,
 ): ActiveSnapshot {
   const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
-  const usesByTarget = new Map<Target, VersionUse[]>();
+  const requestsByTarget = new Map<Target, VersionRequests[]>();
   for (const version of snapshot.byMajor) {
     const { name } = version;
     const backend = adapterSource(version, snapshot)?.name ?? name;
-    const use = uses.get(name) ?? new VersionUse();
-    uses.set(name, use);
-    use.maxInFlight = version.limits.inFlight;
+    const requests = requestsByVersion.get(name) ?? new VersionRequests();
+    requestsByVersion.set(name, requests);
+    requests.maxInFlight = version.limits.inFlight;
     const pool = pools.get(backend) ?? new Pool([], version.balance);
-    for (const target of pool.targets) usesByTarget.set(target, [...(usesByTarget.get(target) ?? []), use]);
-    versions.set(name, new ActiveVersion(version, snapshot, pool, use, announcements));
+    for (const target of pool.targets)
+      requestsByTarget.set(target, [...(requestsByTarget.get(target) ?? []), requests]);
+    versions.set(name, new ActiveVersion(version, snapshot, pool, requests, announcements));
   }
-  for (const { use, pool } of versions.values()) {
-    const sharing = pool.targets.flatMap((target) => usesByTarget.get(target) ?? []);
-    use.usesOfSharedTargets = [...new Set([use, ...sharing])];
+  for (const { requests, pool } of versions.values()) {
+    const sharing = pool.targets.flatMap((target) => requestsByTarget.get(target) ?? []);
+    requests.requestsWithSharedTargets = [...new Set([requests, ...sharing])];
   }
-  return { snapshot, identification, versions, latest: undefined };
+  return { snapshot, identification, versions, ofLastRequest: undefined };
 }
 
 /** The version whose backend serves `version` through an adapter. Undefined: the version has a backend of its own. */
@@ -73,25 +74,31 @@ export class ActiveVersion {
   readonly removedPrefix: string;
   /** The authority of `public_url`; '' without one. */
   readonly publicAuthority: string;
-  readonly use: VersionUse;
+  readonly requests: VersionRequests;
   /** Undefined for most versions. */
   readonly restrictions: ClientRestrictions | undefined;
-  /** Undefined if the version answers all requests alike. */
-  readonly variation: Variation | undefined;
+  /** What responses depend on, for Vary and Cache-Control. Undefined: all clients get the same responses. */
+  readonly cacheVariation: CacheVariation | undefined;
   readonly #routeEnds: RouteEnds | undefined;
   readonly #announcements: Announcements;
   readonly #basePath: string;
 
-  constructor(version: Version, snapshot: Snapshot, pool: Pool, use: VersionUse, announcements: Announcements) {
+  constructor(
+    version: Version,
+    snapshot: Snapshot,
+    pool: Pool,
+    requests: VersionRequests,
+    announcements: Announcements,
+  ) {
     const { basePath, publicUrl } = snapshot.gateway;
     this.source = adapterSource(version, snapshot);
     const backendVersion = this.source ?? version;
     const stripped = backendVersion.prefix === 'strip';
     this.version = version;
     this.pool = pool;
-    this.use = use;
+    this.requests = requests;
     this.restrictions = ClientRestrictions.of(version, snapshot);
-    this.variation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
+    this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#routeEnds = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;
     this.rewriting = stripped
@@ -111,7 +118,7 @@ export class ActiveVersion {
     return this.#announcements.of(this.version, now)?.stage ?? 'active';
   }
 
-  /** Undefined for an active version. */
+  /** Undefined in the stage `active`. */
   successor(now: number): Version | undefined {
     const announcement = this.#announcements.of(this.version, now);
     return announcement?.stage === 'active' ? undefined : announcement?.toSuccessor?.end;

@@ -36,7 +36,7 @@ export function interceptRequest(
     answerRefusal(exchange, refusal);
     return;
   }
-  exchange.activeVersion?.use.addInFlight(exchange);
+  exchange.activeVersion?.requests.addInFlight(exchange);
   interceptResponseHead(res, (_status, fields) => onHead(exchange, fields));
   next();
 }
@@ -68,7 +68,7 @@ export function interceptUpgrade(
     return;
   }
   socket.once('close', () => endExchange(exchange));
-  exchange.activeVersion?.use.addInFlight(exchange);
+  exchange.activeVersion?.requests.addInFlight(exchange);
   interceptSocketHead(socket, (status, fields) => {
     if (status === 101) exchange.onSwitched();
     exchange.stats.applicationStatus = status;

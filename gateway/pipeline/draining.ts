@@ -1,7 +1,7 @@
 import { type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import type { ActiveSnapshot } from './activeVersion.ts';
-import type { InFlight, VersionUse } from './inFlight.ts';
+import type { InFlight, VersionRequests } from './inFlight.ts';
 
 /**
  * Ends exchanges whose version was retired or removed, whose target was removed, or whose gateway stops. Endless streams
@@ -9,14 +9,14 @@ import type { InFlight, VersionUse } from './inFlight.ts';
  */
 export class Draining implements Timed {
   deadline = 0;
-  readonly #uses: ReadonlyMap<string, VersionUse>;
+  readonly #requestsByVersion: ReadonlyMap<string, VersionRequests>;
   // The `performance.now()` at which each exchange is cut. `onDeadline` also removes the exchanges that have ended.
   readonly #deadlines = new Map<InFlight, number>();
   /** The gateway stops, so every exchange keeps its deadline. */
   #endsAll = false;
 
-  constructor(uses: ReadonlyMap<string, VersionUse>) {
-    this.#uses = uses;
+  constructor(requestsByVersion: ReadonlyMap<string, VersionRequests>) {
+    this.#requestsByVersion = requestsByVersion;
   }
 
   /**
@@ -25,7 +25,7 @@ export class Draining implements Timed {
    */
   endUnwanted(active: ActiveSnapshot, now: number): void {
     const { drain } = active.snapshot.gateway;
-    for (const { inFlight } of this.#uses.values()) {
+    for (const { inFlight } of this.#requestsByVersion.values()) {
       for (const exchange of inFlight) {
         if (!isWanted(exchange, active, now)) this.#end(exchange, drain);
         else if (!this.#endsAll) this.#deadlines.delete(exchange);
@@ -36,14 +36,15 @@ export class Draining implements Timed {
   /** Gives every exchange `drain` ms to finish. */
   endAll(drain: number): void {
     this.#endsAll = true;
-    for (const { inFlight } of this.#uses.values()) for (const exchange of inFlight) this.#end(exchange, drain);
+    for (const { inFlight } of this.#requestsByVersion.values())
+      for (const exchange of inFlight) this.#end(exchange, drain);
   }
 
   /** Ends everything now: with a problem if no response has begun, otherwise by closing the connection. */
   cutAll(): void {
     // First, because each exchange that is cut would admit a request that waits.
-    for (const { queue } of this.#uses.values()) queue.expireAll();
-    for (const { inFlight } of this.#uses.values()) for (const exchange of inFlight) exchange.cut();
+    for (const { queue } of this.#requestsByVersion.values()) queue.expireAll();
+    for (const { inFlight } of this.#requestsByVersion.values()) for (const exchange of inFlight) exchange.cut();
   }
 
   onDeadline(): void {

@@ -251,7 +251,7 @@ export class Exchange implements Outbound, InFlight {
       rewriting: activeVersion?.rewriting,
       authorities: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
-      variation: activeVersion?.variation,
+      cacheVariation: activeVersion?.cacheVariation,
       pseudonym: this.context.pseudonym,
       trailers: this.req.httpVersion !== '1.0' && this.method !== 'HEAD',
       hsts: this.peer.hsts,

@@ -34,9 +34,9 @@ export function isForVersion(target: string, activeSnapshot: ActiveSnapshot): bo
  * as each segment is, costs several times as much as a comparison.
  */
 function versionAt(segment: string, activeSnapshot: ActiveSnapshot): ActiveVersion | undefined {
-  if (activeSnapshot.latest?.version.name === segment) return activeSnapshot.latest;
+  if (activeSnapshot.ofLastRequest?.version.name === segment) return activeSnapshot.ofLastRequest;
   const found = activeSnapshot.versions.get(segment);
-  if (found) activeSnapshot.latest = found;
+  if (found) activeSnapshot.ofLastRequest = found;
   return found;
 }
 

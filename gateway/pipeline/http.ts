@@ -151,7 +151,7 @@ function waitForRoom(exchange: Exchange): void {
     },
     expire: () => answerProblem(exchange, overloaded),
   };
-  const queued = maxWaitMs === 0 ? undefined : activeVersion?.use.queue.add(maxWaitMs, waiter);
+  const queued = maxWaitMs === 0 ? undefined : activeVersion?.requests.queue.add(maxWaitMs, waiter);
   if (queued) res.once('close', () => queued.leave());
   else answerProblem(exchange, overloaded);
 }
@@ -161,7 +161,7 @@ function forward(exchange: Exchange): void {
   if (!exchange.adaptation?.mayHaveUnknownMembers) exchange.observer = exchange.context.shadow?.observe(exchange);
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
-  exchange.activeVersion?.use.addInFlight(exchange);
+  exchange.activeVersion?.requests.addInFlight(exchange);
   exchange.adaptation?.enter();
   forwarding.start();
 }

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { AdapterUse } from '../adapters/versionAdapter.ts';
+import type { AdapterState } from '../adapters/versionAdapter.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { Waivers } from '../restrictions/restriction.ts';
 import type { Target } from '../upstream/target.ts';
@@ -69,19 +69,18 @@ export class InFlightList {
   }
 }
 
-/** How a version is being used. Kept by version name across reloads. */
-export class VersionUse {
+/** The requests of a version that are in flight or wait, and counters of its requests. Kept by version name across reloads. */
+export class VersionRequests {
   readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
   /**
-   * The uses of all versions that have a target of this version, this one included. An adapted version has the targets of its
-   * source.
+   * Of all versions that have a target of this version, this version included. An adapted version has the targets of its source.
    */
-  usesOfSharedTargets: readonly VersionUse[] = [this];
+  requestsWithSharedTargets: readonly VersionRequests[] = [this];
   /** `limits.in_flight` */
   maxInFlight = Number.POSITIVE_INFINITY;
   /** Undefined until an adapter serves a request of the version. */
-  adapter: AdapterUse | undefined;
+  adapterState: AdapterState | undefined;
   #lastInFlight: number | undefined;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;
@@ -109,23 +108,23 @@ export class VersionUse {
   removeInFlight(exchange: InFlight, now: number): void {
     if (!this.inFlight.delete(exchange)) return;
     this.#lastInFlight = now;
-    for (const { queue } of this.usesOfSharedTargets) {
+    for (const { queue } of this.requestsWithSharedTargets) {
       if (queue.length === 0) continue;
-      admitWaiting(this.usesOfSharedTargets);
+      admitWaiting(this.requestsWithSharedTargets);
       return;
     }
   }
 }
 
 /**
- * Admits queued requests until none of the uses has one for which there is room. The use whose oldest request has waited longest
+ * Admits queued requests until no version has one for which there is room. The version whose oldest request has waited longest
  * comes first.
  */
-function admitWaiting(uses: readonly VersionUse[]): void {
-  const waiting = uses.filter(({ queue }) => queue.length > 0);
+function admitWaiting(versions: readonly VersionRequests[]): void {
+  const waiting = versions.filter(({ queue }) => queue.length > 0);
   for (;;) {
     waiting.sort((a, b) => a.queue.waitingSince - b.queue.waitingSince);
-    if (!waiting.some((use) => use.inFlightCount < use.maxInFlight && use.queue.admitOldest())) return;
+    if (!waiting.some((one) => one.inFlightCount < one.maxInFlight && one.queue.admitOldest())) return;
   }
 }
 

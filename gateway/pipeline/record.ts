@@ -8,7 +8,7 @@ export function endExchange(exchange: Exchange): void {
   const { context, stats, activeVersion } = exchange;
   const now = context.now();
   exchange.adaptation?.release();
-  activeVersion?.use.removeInFlight(exchange, now);
+  activeVersion?.requests.removeInFlight(exchange, now);
   if (context.recorder === undefined || stats.recorded) return;
   stats.recorded = true;
   context.recorder.record(recordOf(exchange, now));

@@ -35,7 +35,7 @@ export function restrictClients(exchange: Exchange): StepOutcome | undefined {
 export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion, now } = exchange;
   if (activeVersion === undefined || activeVersion.stage(now) !== 'retired' || exchange.waiver) return undefined;
-  activeVersion.use.lastRefused = now;
+  activeVersion.requests.lastRefused = now;
   if (isPreflight(exchange)) return preflightAnswer(exchange);
   const { version } = activeVersion;
   const members = { version: version.name, ...endMembers(version, exchange.activeSnapshot.snapshot, now) };

@@ -80,7 +80,7 @@ function wantedMethod({ fields: { origin, preflightMethod } }: Exchange): string
 function notAdapted({ activeVersion, activeSnapshot, now }: Exchange, reason: string): StepOutcome | undefined {
   if (activeVersion === undefined) return undefined;
   const { version, adapter } = activeVersion;
-  if (adapter !== undefined) adapter.use.notAdapted += 1;
+  if (adapter !== undefined) adapter.state.notAdapted += 1;
   const members = {
     version: version.name,
     reason: reason === '' ? 'The adapter of this version does not list the route.' : reason,
@@ -98,12 +98,12 @@ async function loadAdapters(): Promise<void> {
 
 /** Undefined until the modules of adapters are loaded. */
 function activeAdapter(activeVersion: ActiveVersion, { activeSnapshot }: Exchange): ActiveAdapter | undefined {
-  const { version, use } = activeVersion;
+  const { version, requests } = activeVersion;
   if (Adapter === undefined || version.adapter === undefined) return undefined;
-  const adapter = new Adapter(version.adapter, version, activeSnapshot.snapshot, use.adapter);
-  use.adapter = adapter.use;
+  const adapter = new Adapter(version.adapter, version, activeSnapshot.snapshot, requests.adapterState);
+  requests.adapterState = adapter.state;
   activeVersion.adapter = adapter;
-  activeVersion.rewriting = adapter.references;
+  activeVersion.rewriting = adapter.rewriting;
   return adapter;
 }
 
@@ -138,7 +138,7 @@ async function loadGrease(): Promise<void> {
 function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
   if (activeVersion === undefined) return undefined;
   // The limit of the current configuration, because a request that waits during a reload keeps its former configuration.
-  const { inFlightCount, maxInFlight } = activeVersion.use;
+  const { inFlightCount, maxInFlight } = activeVersion.requests;
   return inFlightCount < maxInFlight ? undefined : { kind: 'wait' };
 }
 

@@ -14,7 +14,7 @@ const factories: readonly ((version: Version, snapshot: Snapshot) => readonly Re
 export class ClientRestrictions implements Waivers {
   /** The request fields that identify a client, in lower case. */
   readonly vary: readonly string[];
-  /** Whether a client may be identified by its address. Then shared caches must not store responses; see `Variation`. */
+  /** Whether a client may be identified by its address. Then shared caches must not store responses; see `CacheVariation`. */
   readonly isPrivate: boolean;
   readonly #waivers: ReadonlyMap<string, Waived>;
   readonly #restrictions: readonly Restriction[];

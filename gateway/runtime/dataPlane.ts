@@ -7,7 +7,7 @@ import type { ServingReport, TargetReport, VersionReport } from '../observabilit
 import { type ActiveSnapshot, activate } from '../pipeline/activeVersion.ts';
 import { Draining } from '../pipeline/draining.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
-import type { VersionUse } from '../pipeline/inFlight.ts';
+import type { VersionRequests } from '../pipeline/inFlight.ts';
 import { type KnownClients, knownSets } from '../restrictions/knownClients.ts';
 import { noRestrictionState, type RestrictionUpdate } from '../restrictions/restriction.ts';
 import { type AskOwnUsage, SelfService } from '../selfService/selfService.ts';
@@ -40,8 +40,8 @@ export interface DataPlaneOptions {
 export class DataPlane {
   readonly context: GatewayContext;
   /** The requests in flight of each version, by the name of the version; kept across reloads. */
-  readonly uses = new Map<string, VersionUse>();
-  readonly draining = new Draining(this.uses);
+  readonly requestsByVersion = new Map<string, VersionRequests>();
+  readonly draining = new Draining(this.requestsByVersion);
   readonly #registry = new Registry();
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
@@ -139,7 +139,7 @@ export class DataPlane {
   }
 
   #activate(snapshot: Snapshot, identification: ClientIdentification): ActiveSnapshot {
-    return activate(snapshot, this.#poolsFor(snapshot), this.uses, identification);
+    return activate(snapshot, this.#poolsFor(snapshot), this.requestsByVersion, identification);
   }
 
   #poolsFor(snapshot: Snapshot): ReadonlyMap<string, Pool> {
@@ -148,32 +148,32 @@ export class DataPlane {
 
   #checkClockAndStages(): void {
     const { jump } = this.#clockWatch.measure();
-    if (jump !== 0) for (const use of this.uses.values()) use.clockWasSet(jump);
+    if (jump !== 0) for (const requests of this.requestsByVersion.values()) requests.clockWasSet(jump);
     this.draining.endUnwanted(this.context.activeSnapshot, this.#clock.now());
   }
 
   #versionReports(): VersionReport[] {
     const now = this.#clock.now();
-    return [...this.uses].map(([name, use]) => {
+    return [...this.requestsByVersion].map(([name, requests]) => {
       const targets = this.context.activeSnapshot.versions.get(name)?.pool.targets ?? [];
       return {
         name,
-        inFlight: use.inFlightCount,
-        waiting: use.queue.length,
-        lastInFlight: use.lastInFlight(now),
-        lastRefused: use.lastRefused,
-        adapterFailures: use.adapter?.failures,
-        notAdapted: use.adapter?.notAdapted,
-        targets: [...targets.map((target) => target.report()), ...removedTargets(use, targets)],
+        inFlight: requests.inFlightCount,
+        waiting: requests.queue.length,
+        lastInFlight: requests.lastInFlight(now),
+        lastRefused: requests.lastRefused,
+        adapterFailures: requests.adapterState?.failures,
+        notAdapted: requests.adapterState?.notAdapted,
+        targets: [...targets.map((target) => target.report()), ...removedTargets(requests, targets)],
       };
     });
   }
 }
 
 /** Targets that are no longer configured but still have open requests. */
-function removedTargets(use: VersionUse, targets: readonly Target[]): TargetReport[] {
+function removedTargets(requests: VersionRequests, targets: readonly Target[]): TargetReport[] {
   const removed = new Set<Target>();
-  for (const { chosenTarget } of use.inFlight) {
+  for (const { chosenTarget } of requests.inFlight) {
     if (chosenTarget && !targets.includes(chosenTarget)) removed.add(chosenTarget);
   }
   return [...removed].map((target) => ({ ...target.report(), health: 'removed' as const }));

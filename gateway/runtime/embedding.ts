@@ -109,7 +109,7 @@ class EmbeddedLedger {
   readonly #opened: Promise<OpenLedger>;
 
   constructor(dataPlane: DataPlane, notice: (line: string) => void) {
-    const { context, uses } = dataPlane;
+    const { context, requestsByVersion } = dataPlane;
     const waitingExchanges: ExchangeRecord[] = [];
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
     context.recorder = {
@@ -119,7 +119,11 @@ class EmbeddedLedger {
     };
     this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
       dataPlane.resalt(ledger.salt);
-      const telemetry = new Telemetry(dataPlane, { clock, notice, usage: sinkOf(ledger), logs: false }, uses);
+      const telemetry = new Telemetry(
+        dataPlane,
+        { clock, notice, usage: sinkOf(ledger), logs: false },
+        requestsByVersion,
+      );
       context.recorder = telemetry.recorder;
       for (const exchange of waitingExchanges) telemetry.recorder.record(exchange);
       const stopMaintenance = maintainLedger(ledger, clock, () => {

@@ -34,7 +34,9 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { usage, restrictions, ownUsage, shadow } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
-  const telemetry = new Telemetry(dataPlane, options, dataPlane.uses, (exchange) => openFiles.onRecord(exchange));
+  const telemetry = new Telemetry(dataPlane, options, dataPlane.requestsByVersion, (exchange) =>
+    openFiles.onRecord(exchange),
+  );
   await telemetry.applyCurrent();
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {

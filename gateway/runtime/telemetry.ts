@@ -5,7 +5,7 @@ import { type ExchangeRecord, RecordBatches, type Recorder } from '../observabil
 import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { Metrics } from '../observability/metrics.ts';
 import type { OtlpRecorder } from '../otlp/recorder.ts';
-import type { InFlight, VersionUse } from '../pipeline/inFlight.ts';
+import type { InFlight, VersionRequests } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/counting/collector.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
@@ -35,7 +35,7 @@ export class Telemetry {
   readonly #unlistedVersions = new UnlistedVersions();
   readonly #batches = new RecordBatches((exchange) => this.#record(exchange));
   readonly #clock: Clock;
-  readonly #uses: ReadonlyMap<string, VersionUse>;
+  readonly #requestsByVersion: ReadonlyMap<string, VersionRequests>;
   readonly #onRecord: (exchange: ExchangeRecord) => void;
   readonly #usageSink: ServeOptions['usage'];
   readonly #sendOtlp: ServeOptions['otlp'];
@@ -51,18 +51,18 @@ export class Telemetry {
   /** How the collector identifies clients. */
   #identification: ClientIdentification;
 
-  /** `uses`: the open requests of each version. `onRecord`: called for each record. */
+  /** `requestsByVersion`: contains the open requests. `onRecord`: called for each record. */
   constructor(
     source: TelemetrySource,
     { clock, notice, usage, otlp, logs }: ServeOptions,
-    uses: ReadonlyMap<string, VersionUse> = new Map(),
+    requestsByVersion: ReadonlyMap<string, VersionRequests> = new Map(),
     onRecord: (exchange: ExchangeRecord) => void = () => {},
   ) {
     const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
     this.#passedOnUntil = clock.now();
-    this.#uses = uses;
+    this.#requestsByVersion = requestsByVersion;
     this.#onRecord = onRecord;
     this.#basePath = gateway.basePath;
     this.#usageSink = usage;
@@ -106,7 +106,7 @@ export class Telemetry {
   /** Passes on all counts. Open requests are counted in slices, because there may be thousands of streams. */
   async flush(): Promise<void> {
     let leftInSlice = requestsPerSlice;
-    for (const { inFlight } of this.#uses.values()) {
+    for (const { inFlight } of this.#requestsByVersion.values()) {
       for (const request of inFlight) {
         this.#countOpen(request);
         leftInSlice -= 1;

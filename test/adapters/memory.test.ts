@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AdapterUse } from '../../gateway/adapters/versionAdapter.ts';
+import { AdapterState } from '../../gateway/adapters/versionAdapter.ts';
 import { answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -46,28 +46,28 @@ describe('the memory of adapted bodies', () => {
   });
 
   it('admits one body, and as many more as their latest size allows', () => {
-    const use = new AdapterUse(1000);
-    expect(use.hasRoomFor('a', 5000)).toBe(true);
-    use.addBytes(5000, 0);
-    expect(use.hasRoomFor('a', 5000)).toBe(false);
-    use.addBytes(-5000, 0);
-    for (let round = 0; round < 20; round += 1) use.onBody('a', 100, 5000);
-    expect(use.expectedSizeOf('a', 5000)).toBeLessThan(110);
-    for (let count = 0; use.hasRoomFor('a', 5000) && count < 99; count += 1)
-      use.addBytes(use.expectedSizeOf('a', 5000), 0);
-    expect(use.hasRoomFor('b', 100)).toBe(false);
+    const state = new AdapterState(1000);
+    expect(state.hasRoomFor('a', 5000)).toBe(true);
+    state.addBytes(5000, 0);
+    expect(state.hasRoomFor('a', 5000)).toBe(false);
+    state.addBytes(-5000, 0);
+    for (let round = 0; round < 20; round += 1) state.onBody('a', 100, 5000);
+    expect(state.expectedSizeOf('a', 5000)).toBeLessThan(110);
+    for (let count = 0; state.hasRoomFor('a', 5000) && count < 99; count += 1)
+      state.addBytes(state.expectedSizeOf('a', 5000), 0);
+    expect(state.hasRoomFor('b', 100)).toBe(false);
     // Twice the limit, because the sizes are estimates.
-    expect(use.addBytes(0, 900)).toBe(true);
-    expect(use.addBytes(0, 1200)).toBe(false);
-    expect(use.addBytes(0, -2100)).toBe(true);
-    use.onBody('a', 3000, 5000);
-    expect(use.expectedSizeOf('a', 5000)).toBe(3000);
+    expect(state.addBytes(0, 900)).toBe(true);
+    expect(state.addBytes(0, 1200)).toBe(false);
+    expect(state.addBytes(0, -2100)).toBe(true);
+    state.onBody('a', 3000, 5000);
+    expect(state.expectedSizeOf('a', 5000)).toBe(3000);
   });
 
   it('keeps the latest failure of each route', () => {
-    const use = new AdapterUse();
-    use.onFailure('GET /a', '/x', 1);
-    use.onFailure('GET /a', '/y', 2);
-    expect(use.failures).toEqual([{ route: 'GET /a', count: 2, pointer: '/y', at: 2 }]);
+    const state = new AdapterState();
+    state.onFailure('GET /a', '/x', 1);
+    state.onFailure('GET /a', '/y', 2);
+    expect(state.failures).toEqual([{ route: 'GET /a', count: 2, pointer: '/y', at: 2 }]);
   });
 });

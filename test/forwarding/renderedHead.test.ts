@@ -31,7 +31,7 @@ function randomPlan(random: Random): ResponsePlan {
     rewriting: random.below(2) === 0 ? rewriting : undefined,
     authorities: { target: 'backend:3001', client: random.of(['a.test', 'b.test']), public: '' },
     lifecycle: randomLifecycle(random),
-    variation: variations[random.below(variations.length)],
+    cacheVariation: variations[random.below(variations.length)],
     pseudonym: random.of(['one', 'two']),
     trailers: random.below(2) === 0,
     hsts: random.below(2) === 0,

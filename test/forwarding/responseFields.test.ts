@@ -12,7 +12,7 @@ const plan: ResponsePlan = {
   rewriting: undefined,
   authorities: { target: 'backend:3001', client: 'api.test', public: '' },
   lifecycle: undefined,
-  variation: undefined,
+  cacheVariation: undefined,
   pseudonym: 'gw',
   trailers: true,
   hsts: false,

@@ -11,7 +11,7 @@ export async function startRecorded(
   routes: Readonly<Record<string, unknown>>,
   more: Readonly<Record<string, unknown>> = {},
   recorder?: Recorder,
-): Promise<{ port: number; records: ExchangeRecord[]; uses: DataPlane['uses'] }> {
+): Promise<{ port: number; records: ExchangeRecord[]; requestsByVersion: DataPlane['requestsByVersion'] }> {
   const records: ExchangeRecord[] = [];
   const snapshot = snapshotFrom({ routes, gateway: { listen: '127.0.0.1:0', ...fastLane }, ...more });
   const dataPlane = new DataPlane(snapshot, { discovery: createDiscovery });
@@ -22,7 +22,7 @@ export async function startRecorded(
     dataPlane.close();
     await closeListener(front);
   });
-  return { port: portOf(front), records, uses: dataPlane.uses };
+  return { port: portOf(front), records, requestsByVersion: dataPlane.requestsByVersion };
 }
 
 /** An exchange without failure, to be varied by tests. */

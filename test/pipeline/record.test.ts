@@ -243,7 +243,7 @@ it('reports a tunnel when it opens, and records it when it closes', async () => 
 
 it('records a client that leaves while its request is queued', async () => {
   const backend = await startBackend(() => undefined);
-  const { port, records, uses } = await startRecorded(
+  const { port, records, requestsByVersion } = await startRecorded(
     { '/v1': backend.url },
     { defaults: { limits: { in_flight: 1, queue: '5s' } } },
   );
@@ -251,7 +251,7 @@ it('records a client that leaves while its request is queued', async () => {
   await eventually(() => expect(backend.requests).toHaveLength(1));
   const waiting = await connectTo(port);
   waiting.send(get('/v1/second'));
-  await eventually(() => expect(uses.get('v1')?.queue.length).toBe(1));
+  await eventually(() => expect(requestsByVersion.get('v1')?.queue.length).toBe(1));
   waiting.reset();
   await eventually(() => expect(records).toHaveLength(1));
   expect(records[0]).toMatchObject({ path: '/v1/second', status: 499, fault: 'client', target: undefined });

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
-import type { InFlight, VersionUse } from '../../gateway/pipeline/inFlight.ts';
+import type { InFlight, VersionRequests } from '../../gateway/pipeline/inFlight.ts';
 import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
 import { type Answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -19,7 +19,7 @@ const goodbye = '\x88\x0c\x03\xe9going away';
 
 interface Running {
   readonly port: number;
-  readonly use: VersionUse;
+  readonly requests: VersionRequests;
   /** Calls `action` for every exchange in flight, once there are `count` of them. */
   each(action: (one: InFlight) => void, count?: number): Promise<void>;
 }
@@ -30,19 +30,19 @@ async function startGateway(upstream: string, version: Record<string, unknown> =
     gateway: { listen: '127.0.0.1:0', ...fastLane },
   });
   const dataPlane = new DataPlane(snapshot);
-  const { context, uses } = dataPlane;
+  const { context, requestsByVersion } = dataPlane;
   const front = createClientListener(snapshot.gateway, context);
   await listen(front, snapshot.gateway.listen);
   onTestFinished(async () => {
     dataPlane.close();
     await closeListener(front);
   });
-  const use = uses.get('v1') as VersionUse;
+  const requests = requestsByVersion.get('v1') as VersionRequests;
   const each = async (action: (one: InFlight) => void, count = 1): Promise<void> => {
-    await eventually(() => expect(use.inFlightCount).toBe(count));
-    for (const one of [...use.inFlight]) action(one);
+    await eventually(() => expect(requests.inFlightCount).toBe(count));
+    for (const one of [...requests.inFlight]) action(one);
   };
-  return { port: portOf(front), use, each };
+  return { port: portOf(front), requests, each };
 }
 
 /** A backend that switches to `protocol` and then gives its socket to the test. */
@@ -79,8 +79,8 @@ function expectGoingAway(bytes: string): void {
   expect(unmasked(bytes)).toBe(goodbye.slice(2));
 }
 
-async function expectNothingLeft(use: VersionUse, backend: { connections: readonly { closed: string }[] }) {
-  await eventually(() => expect(use.inFlightCount).toBe(0), 3_000);
+async function expectNothingLeft(requests: VersionRequests, backend: { connections: readonly { closed: string }[] }) {
+  await eventually(() => expect(requests.inFlightCount).toBe(0), 3_000);
   await eventually(() => expect(backend.connections[0]?.closed).toBe('end'));
 }
 
@@ -104,14 +104,14 @@ describe('WebSockets', () => {
   }
 
   it.each([1, 100])('%i at once: both sides get 1001', async (count) => {
-    const { clients, backendCodes, use, each } = await startChats(count);
+    const { clients, backendCodes, requests, each } = await startChats(count);
     const closes = clients.map((client) => once(client, 'close'));
     await each((one) => one.goAway(), count);
     for (const [code, reason] of await Promise.all(closes)) {
       expect([code, String(reason)]).toEqual([1001, 'going away']);
     }
     await eventually(() => expect(backendCodes).toEqual(Array.from({ length: count }, () => 1001)));
-    await eventually(() => expect(use.inFlightCount).toBe(0));
+    await eventually(() => expect(requests.inFlightCount).toBe(0));
   });
 
   it('during messages both ways, no message is broken', async () => {
@@ -139,7 +139,7 @@ describe('WebSockets', () => {
 
 describe('a WebSocket frame in progress is completed before the Close', () => {
   it('a large frame to the client; later frames are discarded', async () => {
-    const { client, target, goAway, use, backend } = await switched();
+    const { client, target, goAway, requests, backend } = await switched();
     const big = frame(2, 1_000_000);
     target.socket.write(big.subarray(0, 400_000));
     await eventually(() => expect(client.pending).toHaveLength(400_000), 5_000);
@@ -152,7 +152,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     expect(by).toBe('end');
     client.end();
     target.socket.end();
-    await expectNothingLeft(use, backend);
+    await expectNothingLeft(requests, backend);
   });
 
   it('a large frame to the target; later frames are discarded', async () => {
@@ -209,7 +209,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
   });
 
   it('a frame that never ends is cut off', async () => {
-    const { client, target, goAway, use, each } = await switched();
+    const { client, target, goAway, requests, each } = await switched();
     target.socket.write(frame(1, 100).subarray(0, 50));
     await eventually(() => expect(client.pending).toHaveLength(50));
     await goAway();
@@ -217,7 +217,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     await eventually(() => expectGoingAway(target.said));
     await each((one) => one.cut());
     expect((await client.closed()).leftover).toHaveLength(50);
-    await eventually(() => expect(use.inFlightCount).toBe(0));
+    await eventually(() => expect(requests.inFlightCount).toBe(0));
   });
 });
 
@@ -248,20 +248,20 @@ describe('the end of a WebSocket', () => {
   });
 
   it('peers that do not close are disconnected', async () => {
-    const { client, goAway, use, backend } = await switched();
+    const { client, goAway, requests, backend } = await switched();
     await goAway();
     await client.closed();
-    await expectNothingLeft(use, backend);
+    await expectNothingLeft(requests, backend);
   });
 
   it('a client that has already disconnected causes no error', async () => {
-    const { client, target, goAway, use } = await switched();
+    const { client, target, goAway, requests } = await switched();
     client.end();
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
     await goAway();
     expect((await client.closed()).leftover).toBe(goodbye);
     target.socket.end();
-    await eventually(() => expect(use.inFlightCount).toBe(0));
+    await eventually(() => expect(requests.inFlightCount).toBe(0));
     expect(target.said).toBe('');
   });
 });
@@ -296,7 +296,7 @@ describe('a client that reads too slowly', () => {
 
 describe('another protocol', () => {
   it('ends both ways, after the bytes that were written', async () => {
-    const { client, target, goAway, use, backend } = await switched('chat/2');
+    const { client, target, goAway, requests, backend } = await switched('chat/2');
     const much = 'x'.repeat(2_000_000);
     target.socket.write(much);
     client.send('last words');
@@ -308,7 +308,7 @@ describe('another protocol', () => {
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
     client.end();
     target.socket.end();
-    await expectNothingLeft(use, backend);
+    await expectNothingLeft(requests, backend);
   });
 });
 
@@ -328,7 +328,7 @@ describe('a response', () => {
   }
 
   it('that is a stream of events ends cleanly, and so does its connection to the target', async () => {
-    const { backend, client, use, each } = await begun([{ write: `${events}9\r\ndata: 1\n\n\r\n` }], 'data: 1');
+    const { backend, client, requests, each } = await begun([{ write: `${events}9\r\ndata: 1\n\n\r\n` }], 'data: 1');
     await each((one) => {
       one.goAway();
       one.goAway();
@@ -336,7 +336,7 @@ describe('a response', () => {
     const response = await client.response();
     expect([response.framing, response.body]).toEqual(['chunked', 'data: 1\n\n']);
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
-    expect(use.inFlightCount).toBe(0);
+    expect(requests.inFlightCount).toBe(0);
   });
 
   it('with a Content-Length is completed, even if it is a stream of events', async () => {
@@ -370,7 +370,7 @@ describe('a response', () => {
     ['a WebSocket', toWebSocket, message('HTTP/1.1 101 Go', 'Connection: Upgrade', 'Upgrade: websocket'), 101],
   ])('that becomes %s after the drain began is ended when it begins', async (_name, request, head, status) => {
     const backend = await startBackend([{ wait: 200 }, { write: head }]);
-    const { port, each, use } = await startGateway(backend.url);
+    const { port, each, requests } = await startGateway(backend.url);
     const client = await connectTo(port);
     client.send(request);
     await eventually(() => expect(backend.requests).toHaveLength(1));
@@ -379,6 +379,6 @@ describe('a response', () => {
     expect([response.status, response.body]).toEqual([status, '']);
     if (status === 101) expect((await client.closed()).leftover).toBe(goodbye);
     client.end();
-    await eventually(() => expect(use.inFlightCount).toBe(0), 3_000);
+    await eventually(() => expect(requests.inFlightCount).toBe(0), 3_000);
   });
 });
