@@ -18,6 +18,18 @@ export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'
   return uses.reduce((sum, { requests, failing }) => sum + requests - failing, 0);
 }
 
+/** Requests to all versions in the period. `users`: the clients that used the version; `withOpen`: the same after `withOpenRequest`. */
+export function allRequestsOf(
+  totals: readonly Pick<ClientUse, 'requests' | 'failing'>[],
+  users: readonly ClientUse[],
+  withOpen: readonly ClientUse[],
+): number {
+  // The totals do not contain the requests that `withOpenRequest` adds.
+  const requests = requestsOf(totals) + requestsOf(withOpen) - requestsOf(users);
+  // The counts of clients may include requests from earlier on the first day, because they are kept per hour for eight days only.
+  return Math.max(requests, requestsOf(withOpen));
+}
+
 export function refusedOf(clients: readonly ClientUse[]): number {
   return clients.reduce((sum, { refused }) => sum + refused, 0);
 }

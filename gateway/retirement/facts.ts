@@ -8,6 +8,7 @@ import { completeDays, type Day, type Trend, trendOf } from '../usage/report/tre
 import type { ClientCounts, ClientUse, PastClient, RouteQueries, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
+  allRequestsOf,
   type CountedClients,
   type CountedRoute,
   type IsIgnored,
@@ -15,7 +16,6 @@ import {
   ignoredNames,
   isUsing,
   type RouteInContract,
-  requestsOf,
   routesLost,
   routesWithClients,
   withOpenRequest,
@@ -177,8 +177,7 @@ async function factsWithoutProblem(
     maxShare: route ? 0 : snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: await sources.queries.coveredSince(quiet),
-    // A client whose only request began before the period has 0 requests in the totals; `withOpenRequest` counts one.
-    allRequests: requestsOf(totals) + requestsOf(usersWithOpenRequests) - requestsOf(users),
+    allRequests: allRequestsOf(totals, users, usersWithOpenRequests),
     clients: usersWithOpenRequests.filter(isSingleClient),
     others: usersWithOpenRequests.find((one) => !isSingleClient(one)),
     failing,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { TargetReport } from '../../gateway/observability/report.ts';
 import { gatherFacts } from '../../gateway/retirement/facts.ts';
+import { retirementVerdict } from '../../gateway/retirement/verdict.ts';
 import { usageReport } from '../../gateway/usage/report/usageReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
@@ -21,6 +22,7 @@ interface Given {
   readonly retire?: object;
   readonly routes?: Readonly<Record<string, unknown>>;
   readonly quiet?: number;
+  readonly isMaintained?: boolean;
   readonly report?: Parameters<typeof gatherFacts>[1]['report'];
 }
 
@@ -32,7 +34,9 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
     const retire = { ignore_clients: ignore, ...given.retire };
     const snapshot = snapshotFrom({ routes: routes ?? { '/v1': v1, '/v2': upstream }, retire });
-    const queries = read(ledgerWith(rows, covered).ledger);
+    const { ledger } = ledgerWith(rows, covered);
+    if (given.isMaintained) ledger.maintain(now);
+    const queries = read(ledger);
     const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
     return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
   }
@@ -66,6 +70,19 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     ];
     const { allRequests, clients } = await factsOf({ rows });
     expect([allRequests, clients.map(({ client, requests }) => [client, requests])]).toEqual([9, [['a', 1]]]);
+  });
+
+  it('never count more requests to a version than to all versions, although old counts of clients are kept per day', async () => {
+    const start = Math.floor((now - 30 * day) / day) * day;
+    const morning = row('v1', 'a', start, { requests: 100 });
+    const users = [morning, row('v1', 'a', now - 3_600_000)];
+    const open = row('v1', 'a', start + 20 * 3_600_000, { requests: 0, served: 0 });
+    for (const rows of [users, [morning, open]]) {
+      const facts = await factsOf({ rows, quiet: 30 * day, isMaintained: true });
+      expect(facts.clients[0]?.requests).toBeGreaterThanOrEqual(100);
+      expect(facts.allRequests).toBe(facts.clients[0]?.requests);
+      expect(retirementVerdict(facts).answer).toBe('no');
+    }
   });
 
   it('leave out ignored clients, also in the trend', async () => {
