@@ -6,7 +6,7 @@ import type { ActiveGrease } from '../grease/greasedExchange.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import { ClientRestrictions } from '../restrictions/clientRestrictions.ts';
-import { Pool } from '../upstream/pool.ts';
+import { Pool, type RetryBudget, type RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
 import { VersionRequests } from './inFlight.ts';
@@ -43,7 +43,8 @@ export function activate(
     const pool = pools.get(backend) ?? new Pool([], version.balance);
     for (const target of pool.targets)
       requestsByTarget.set(target, [...(requestsByTarget.get(target) ?? []), requests]);
-    versions.set(name, new ActiveVersion(version, snapshot, pool, requests, announcements));
+    const retryBudget = pools.get(name)?.budget ?? pool.budget;
+    versions.set(name, new ActiveVersion({ version, snapshot, pool, retryBudget, requests, announcements }));
   }
   for (const { requests, pool } of versions.values()) {
     const sharing = pool.targets.flatMap((target) => requestsByTarget.get(target) ?? []);
@@ -57,11 +58,18 @@ function adapterSource({ adapter }: Version, { versions }: Snapshot): Version | 
   return adapter?.mode === 'serve' ? versions.get(adapter.from) : undefined;
 }
 
+interface ActiveVersionParts extends Pick<ActiveVersion, 'version' | 'pool' | 'retryBudget' | 'requests'> {
+  readonly snapshot: Snapshot;
+  readonly announcements: Announcements;
+}
+
 /** A version of the snapshot in use, with everything that is the same for all its requests. */
 export class ActiveVersion {
   readonly version: Version;
   /** The targets that serve this version: the targets of `source`, if it is set. */
   readonly pool: Pool;
+  /** By the settings of this version, also if it has the pool of `source`. */
+  readonly retryBudget: RetryBudget;
   /** The version whose backend serves this version through an adapter. Undefined: the version has a backend of its own. */
   readonly source: Version | undefined;
   /** Set by the first request of a version with a `source`. */
@@ -83,19 +91,14 @@ export class ActiveVersion {
   readonly #announcements: Announcements;
   readonly #basePath: string;
 
-  constructor(
-    version: Version,
-    snapshot: Snapshot,
-    pool: Pool,
-    requests: VersionRequests,
-    announcements: Announcements,
-  ) {
+  constructor({ version, snapshot, pool, retryBudget, requests, announcements }: ActiveVersionParts) {
     const { basePath, publicUrl } = snapshot.gateway;
     this.source = adapterSource(version, snapshot);
     const backendVersion = this.source ?? version;
     const stripped = backendVersion.prefix === 'strip';
     this.version = version;
     this.pool = pool;
+    this.retryBudget = retryBudget;
     this.requests = requests;
     this.restrictions = ClientRestrictions.of(version, snapshot);
     this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
@@ -112,6 +115,11 @@ export class ActiveVersion {
   /** A target belongs to the version of its backend, so the limit of that version applies. */
   get inFlightPerTarget(): number {
     return (this.source ?? this.version).limits.inFlightPerTarget;
+  }
+
+  /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. */
+  pickAgain(failed: Target, where: RetryTarget): Target | undefined {
+    return this.pool.pickAgain(this.inFlightPerTarget, failed, where, performance.now(), this.retryBudget);
   }
 
   stage(now: number): Stage {

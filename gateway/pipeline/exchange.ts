@@ -239,8 +239,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   chooseAgain(where: RetryTarget): boolean {
-    const limit = this.activeVersion?.inFlightPerTarget ?? 0;
-    const next = this.activeVersion?.pool.pickAgain(limit, this.target, where, performance.now());
+    const next = this.activeVersion?.pickAgain(this.target, where);
     if (next) this.chosenTarget = next;
     return next !== undefined;
   }

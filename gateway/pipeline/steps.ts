@@ -151,7 +151,7 @@ function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   if (target === undefined) {
     return pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
-  pool.budget.countRequest(exchange.stats.begun);
+  activeVersion.retryBudget.countRequest(exchange.stats.begun);
   exchange.chosenTarget = target;
   return undefined;
 }

@@ -54,13 +54,19 @@ export class Pool {
     return (available.length < 2 ? available[0] : this.#policy(available))?.target;
   }
 
-  /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. `now`: monotonic ms. */
-  pickAgain(limit: number, failed: Target, where: RetryTarget, now: number): Target | undefined {
+  /** The target for a retry after `failed`. Undefined if there is none, or if `budget` is used up. `now`: monotonic ms. */
+  pickAgain(
+    limit: number,
+    failed: Target,
+    where: RetryTarget,
+    now: number,
+    budget: RetryBudget = this.budget,
+  ): Target | undefined {
     if (this.refuses) return undefined;
     // The request is still in flight at `failed`, so it may be sent there again even if `failed` is at its limit.
     const next = this.pick(limit, failed) ?? failed;
     if (where === 'elsewhere' && next === failed) return undefined;
-    return where === 'free' || this.budget.takeRetry(now) ? next : undefined;
+    return where === 'free' || budget.takeRetry(now) ? next : undefined;
   }
 
   #usableNow(): readonly PoolMember[] {

@@ -7,7 +7,7 @@ import { askHttp2, connectHttp2 } from '../support/http2Client.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, chunked, connectTo, get, message, post } from '../support/rawClient.ts';
 import { type RawResponse, singleValueOf, valuesOf } from '../support/response.ts';
-import { startServed } from './servedVersion.ts';
+import { type ServedSettings, startServed } from './servedVersion.ts';
 
 const json = 'Content-Type: application/json';
 const cocktail = '{"title":"Mojito","price":9.5,"glass":"highball"}';
@@ -193,6 +193,23 @@ describe.each([
       expect([response.status, response.body]).toEqual([201, drink]);
     }
     expect(backend.requests.map(({ body }) => body)).toEqual(Array(2).fill('{"title":"a","glass":"none"}'));
+  });
+
+  it.each([
+    ['its own', { version: { retries: { budget: '0%', budget_min: '0/s' } } }, [201, 502]],
+    ['not that of the backend', { source: { retries: { budget: '0%', budget_min: '0/s' } } }, [201, 201]],
+  ])('uses a retry budget: %s', async (_case, { version = {}, source = {} }: ServedSettings, expected) => {
+    const backend = await startBackend(answer(201, cocktail, json));
+    const upstream = [await refusedUrl(), backend.url];
+    const { port } = await startServed(answer(201, cocktail, json), {
+      gateway,
+      version,
+      source: { upstream, ...source },
+    });
+    const statuses = [];
+    for (let round = 0; round < 2; round += 1)
+      statuses.push((await ask(port, post('/v1/drinks', '{"name":"a"}', json))).status);
+    expect(statuses.toSorted()).toEqual(expected);
   });
 
   it('refuses an upload that is malformed or too slow', async () => {
