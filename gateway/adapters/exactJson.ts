@@ -38,7 +38,7 @@ export function parseKeepingNumbers(text: string): JsonValue {
 }
 
 /** Whether a value is a JSON object. A number whose text is kept (`JSON.rawJSON`) is an object to JavaScript, but not here. */
-export function isMembers(value: JsonValue | undefined): value is JsonMembers {
+export function isJsonObject(value: JsonValue | undefined): value is JsonMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
 }
 

@@ -16,7 +16,7 @@ import { withFormats } from './formats.ts';
 
 export type ParameterPlace = 'path' | 'query';
 
-/** The parameters of an operation, and the named schemas that their schemas refer to. */
+/** The parameters of a route in a contract, and the named schemas that their schemas refer to. */
 export interface ParameterParts {
   /** Key: place and name, such as `query limit`. */
   readonly parameters: ReadonlyMap<string, PlainPart>;

@@ -175,7 +175,7 @@ export function writingFault(request: RequestToCheck, where: ParameterPlace): st
   const schema = parameterObject(own, where, route.path);
   const forms = parameterFormsOf(route, own, other);
   const compiled = new CompiledRoute(route, forms);
-  const sampler = new SchemaSampler(own.named, 1, 'request');
+  const sampler = new SchemaSampler(own.named, { direction: 'request', seed: 1 });
   for (let count = 0; count < sampleCount; count += 1) {
     // The first two values are the smallest and the largest.
     const value = sampler.next(schema, (['least', 'most'] as const)[count]);

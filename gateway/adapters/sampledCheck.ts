@@ -18,7 +18,7 @@ export function sampleFault(
   if (to === undefined) return undefined;
   const adapt = compileOperations(operations);
   const converts = hasConversion(operations);
-  const sampler = new SchemaSampler(named, 1, direction);
+  const sampler = new SchemaSampler(named, { direction, seed: 1 });
   for (let count = 0; count < sampleCount; count += 1) {
     // The first two values are the smallest and the largest.
     const value = sampler.next(from, (['least', 'most'] as const)[count]);

@@ -40,7 +40,10 @@ export class SchemaSampler {
   #partCount = 0;
 
   /** Fields that are `readOnly` are left out of requests, and `writeOnly` ones out of responses. */
-  constructor(named: NamedSchemas, seed: number, direction: 'request' | 'response') {
+  constructor(
+    named: NamedSchemas,
+    { direction, seed }: { readonly direction: 'request' | 'response'; readonly seed: number },
+  ) {
     this.#named = named;
     this.#random = randomFrom(seed);
     this.#absenceKeyword = direction === 'request' ? 'readOnly' : 'writeOnly';

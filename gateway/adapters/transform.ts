@@ -1,6 +1,6 @@
 import type { JsonMembers, JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
 import { conversionOf, decimalOf, numberText } from './conversions.ts';
-import { isMembers, memberOf, setMember } from './exactJson.ts';
+import { isJsonObject, memberOf, setMember } from './exactJson.ts';
 
 /** A value cannot be adapted. The error names the place of the value, and never contains the value itself. */
 export class AdaptationError extends Error {
@@ -162,7 +162,7 @@ function passOf({ fields, aliases, added }: ObjectPlan): Step {
   const keepsNames = [...fields].every(([name, { target }]) => target === name);
   const actions = new Map<string, FieldPlan | Alias>([...aliases, ...fields]);
   return (value) => {
-    if (!isMembers(value)) return value;
+    if (!isJsonObject(value)) return value;
     const result = keepsNames ? changeFields(value, fields) : renamedCopy(value, actions);
     for (const [name, { kind, value: constant }] of added)
       if (kind === 'const' || !Object.hasOwn(result, name)) setMember(result, name, copyOf(constant));
@@ -210,18 +210,18 @@ function afterSteps(value: JsonValue, steps: readonly Step[]): JsonValue | undef
 /** Moves a field to another object, which is created if it does not exist. */
 function moved(value: JsonValue, at: Keys, to: Keys): JsonValue {
   let source: JsonValue | undefined = value;
-  for (const key of at.slice(0, -1)) source = isMembers(source) ? memberOf(source, key) : undefined;
+  for (const key of at.slice(0, -1)) source = isJsonObject(source) ? memberOf(source, key) : undefined;
   const name = at.at(-1) ?? '';
-  const field = isMembers(source) ? memberOf(source, name) : undefined;
-  if (field === undefined || !isMembers(source)) return value;
+  const field = isJsonObject(source) ? memberOf(source, name) : undefined;
+  if (field === undefined || !isJsonObject(source)) return value;
   delete source[name];
   let target = value;
   for (const [depth, key] of to.slice(0, -1).entries()) {
-    if (!isMembers(target)) throw new AdaptationError(to.slice(0, depth));
+    if (!isJsonObject(target)) throw new AdaptationError(to.slice(0, depth));
     if (!Object.hasOwn(target, key)) setMember(target, key, {});
     target = memberOf(target, key) ?? null;
   }
-  if (!isMembers(target)) throw new AdaptationError(to.slice(0, -1));
+  if (!isJsonObject(target)) throw new AdaptationError(to.slice(0, -1));
   setMember(target, to.at(-1) ?? '', field);
   return value;
 }
@@ -232,8 +232,8 @@ function within(keys: readonly string[], step: Step): Step {
   if (key === undefined) return step;
   const innerStep = within(rest, step);
   return (value) => {
-    const child = isMembers(value) ? memberOf(value, key) : undefined;
-    if (child === undefined || !isMembers(value)) return value;
+    const child = isJsonObject(value) ? memberOf(value, key) : undefined;
+    if (child === undefined || !isJsonObject(value)) return value;
     const next = innerStep(child);
     if (next !== undefined && next !== child) setMember(value, key, next);
     return value;
@@ -250,7 +250,7 @@ function eachStep(changeItem: (value: JsonValue) => JsonValue, at: Keys): Step {
         for (key = 0; key < value.length; key += 1) value[key] = changeItem(value[key] as JsonValue);
         return value;
       }
-      if (isMembers(value)) {
+      if (isJsonObject(value)) {
         for (key of Object.keys(value)) setMember(value, key, changeItem(memberOf(value, key) as JsonValue));
         return value;
       }

@@ -154,7 +154,7 @@ export function fleetGauges(
   ];
 }
 
-type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'waitingRows' | 'foldedByLedger'>;
+type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows' | 'foldedByLedger'>;
 
 export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
   if (!ledger) return [];
@@ -164,7 +164,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       'version_gateway_ledger_last_incident_timestamp_seconds',
       ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
     ),
-    unlabelled('version_gateway_ledger_held_rows', ledger.waitingRows),
+    unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
     // Only the requests that the ledger counted as `other clients`. The serving processes count such requests too, and `exposition` adds both.
     unlabelled('version_gateway_usage_folded_requests_total', ledger.foldedByLedger),
   ];

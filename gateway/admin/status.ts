@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { runningWaivers, servedStage, stageOf } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -53,13 +53,13 @@ const recentIncidentMs = 24 * 3_600_000;
 
 /** Null: usage is not recorded. */
 function ledgerStatus(
-  ledger: Pick<LedgerState, 'problem' | 'incident' | 'waitingRows'> | undefined,
+  ledger: Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows'> | undefined,
   now: number,
 ): object | null {
   if (!ledger) return null;
-  const { problem, incident, waitingRows } = ledger;
+  const { problem, incident, unwrittenRows } = ledger;
   const recentIncident = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
-  return { problem: problem ?? recentIncident, held_rows: waitingRows };
+  return { problem: problem ?? recentIncident, held_rows: unwrittenRows };
 }
 
 function freezeStatus({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {
@@ -123,7 +123,7 @@ function stopBlockers(
   fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): string[] | undefined {
   const adapted = byMajor.filter(({ adapter }) => adapter?.mode === 'serve' && adapter.from === name);
-  const served = adapted.filter((version) => servedStage(version, now) !== 'retired');
+  const served = adapted.filter((version) => stageWithWaivers(version, now) !== 'retired');
   const blockers = served.map((version) => `used by the adapter of /${version.name}`);
   return fleet ? [...blockers, ...fleet.stopBlockers(name)] : blockers.length > 0 ? blockers : undefined;
 }

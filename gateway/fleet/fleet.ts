@@ -79,7 +79,7 @@ export class Fleet {
     this.member = new FleetMember({
       settings,
       outbox: () => this.#ledger.outbox,
-      heldRows: () => this.#ledger.waitingRows,
+      heldRows: () => this.#ledger.unwrittenRows,
       unsent: this.#unsent,
       send: (command) => this.#send(command),
       notice,
@@ -158,7 +158,7 @@ export class Fleet {
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
       this.#announceOldest();
       const remainingMs = Math.max(0, deadline - performance.now());
-      this.#send({ kind: 'stop', ms: remainingMs, unwrittenRows: this.#ledger.waitingRows });
+      this.#send({ kind: 'stop', ms: remainingMs, unwrittenRows: this.#ledger.unwrittenRows });
       // A statement that hangs must not keep the gateway from ending.
       const late = setTimeout(() => void worker.terminate(), remainingMs + closeMs);
       await ended;

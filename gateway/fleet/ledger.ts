@@ -14,6 +14,7 @@ const plannerSettings = 'SET LOCAL jit = off; SET LOCAL max_parallel_workers_per
 /** The ledger that the gateways of a fleet share, for reading. Runs one statement at a time, each within a transaction. */
 export class FleetLedger implements LedgerDatabase {
   readonly inListSql = '= ANY (?)';
+  /** Unlike a ledger file, the store is never replaced by another one while the gateway runs. */
   readonly isCurrent = true;
   readonly hasInstances = true;
   readonly #postgres: Postgres;

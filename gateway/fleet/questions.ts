@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
-import { servedStage } from '../lifecycle/stage.ts';
+import { stageWithWaivers } from '../lifecycle/stage.ts';
 import { earliestOf, type ServingReport } from '../observability/report.ts';
 import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
@@ -185,7 +185,7 @@ export function loadsOf(
     [...versionNames].map((name): [string, VersionLoad] => {
       const version = snapshot.versions.get(name);
       const load = {
-        stage: version ? servedStage(version, now) : ('removed' as const),
+        stage: version ? stageWithWaivers(version, now) : ('removed' as const),
         in_flight: reportByName.get(name)?.inFlight ?? 0,
         waiting: reportByName.get(name)?.waiting ?? 0,
       };

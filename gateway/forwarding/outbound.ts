@@ -213,7 +213,7 @@ export class ExchangeStats {
   /** The status of a response that the application wrote to the socket itself. */
   applicationStatus: number | undefined;
   /** A 101 was sent, and the connection is a tunnel. */
-  switched = false;
+  switchedProtocols = false;
   /** The response is a stream of events, which ends when the client disconnects. */
   streamed = false;
   recorded = false;

@@ -105,7 +105,7 @@ const maxKeptHeadLength = 2048;
 
 /**
  * Parses heads, and keeps the latest ones: a backend often sends the same bytes again. The result depends only on these
- * bytes. The heads are kept in an array. In a `Map`, replaced entries would cost garbage collection (see `InFlightList`).
+ * bytes. The heads are kept in an array. In a `Map`, replaced entries would cost garbage collection.
  */
 export class ResponseHeads {
   readonly #texts: string[] = [];

@@ -110,7 +110,7 @@ export interface AdapterToServe {
   /** Digests of the contracts of the version and of the one whose backend answers. */
   readonly contract: string | undefined;
   readonly fromContract: string | undefined;
-  /** Of the adapter; see `PreparedAdapter`. */
+  /** Changes with the settings of the adapter and with both contracts. */
   readonly hash: string | undefined;
   /** How many compared pairs without an undeclared difference each route in use needs. */
   readonly pairs: number;
@@ -223,6 +223,7 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   const { notice } = after.guard;
   const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
   const ofRoutes = (version.ends ?? []).flatMap((end) => {
+    // The names of path parameters may differ.
     const oldRouteEnd = old.ends?.find((one) => shapeOf(one) === shapeOf(end));
     // A route without a sunset of its own ends with its version.
     return sunsetMessage(

@@ -31,7 +31,7 @@ export function runningWaivers(version: Dated & Pick<Version, 'waivers'>, now: n
 }
 
 /** As `stageOf`, but `sunset` instead of `retired` while waived clients are still served. */
-export function servedStage(version: Dated & Pick<Version, 'waivers'>, now: number): Stage {
+export function stageWithWaivers(version: Dated & Pick<Version, 'waivers'>, now: number): Stage {
   return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);
 }
 

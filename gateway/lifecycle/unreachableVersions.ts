@@ -1,6 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { ServingReport, TargetReport } from '../observability/report.ts';
-import { servedStage, stageOf, successorOf } from './stage.ts';
+import { stageOf, stageWithWaivers, successorOf } from './stage.ts';
 
 /** A version that serves clients, but none of its targets can be reached. */
 interface UnreachableVersion {
@@ -23,7 +23,7 @@ export function unreachableVersions(
   const isUnreachable = (name: string): boolean => noneReachable(targetsByVersion.get(name) ?? []);
   return snapshot.byMajor
     .filter(({ adapter }) => adapter?.mode !== 'serve')
-    .filter((version) => servedStage(version, now) !== 'retired' && isUnreachable(version.name))
+    .filter((version) => stageWithWaivers(version, now) !== 'retired' && isUnreachable(version.name))
     .map((version) => {
       const stage = stageOf(version, now);
       const successor = successorOf(version, snapshot, now);

@@ -28,7 +28,7 @@ function serverSpan(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan {
   const shownMethod = method === '_OTHER' ? 'HTTP' : method;
   const isError = status >= 500 || row.fault === 'target' || row.fault === 'gateway';
   return {
-    ...commonFields(row, span.id, span.parentId, true, origin),
+    ...commonFields(row, { spanId: span.id, parentId: span.parentId, isParentRemote: true }, origin),
     name: route === undefined ? shownMethod : `${shownMethod} ${route}`,
     kind: SpanKind.SERVER,
     ...timesOf(row.at, 0, duration),
@@ -57,7 +57,7 @@ function clientSpan(row: SpanRow, index: number, shown: Shown, origin: Origin): 
   const method = methodAttribute(row.method);
   const errorType = attemptErrorType(attempt);
   return {
-    ...commonFields(row, attempt.id, row.span.id, false, origin),
+    ...commonFields(row, { spanId: attempt.id, parentId: row.span.id, isParentRemote: false }, origin),
     name: method === '_OTHER' ? 'HTTP' : method,
     kind: SpanKind.CLIENT,
     ...timesOf(row.at, sentAfter, endedAfter),
@@ -90,9 +90,11 @@ type CommonFields = Omit<
 /** `isParentRemote`: the parent is a span of the client. */
 function commonFields(
   { traceId, span: { tracestate } }: SpanRow,
-  spanId: string,
-  parentId: string | undefined,
-  isParentRemote: boolean,
+  {
+    spanId,
+    parentId,
+    isParentRemote,
+  }: { readonly spanId: string; readonly parentId: string | undefined; readonly isParentRemote: boolean },
   { resource, scope }: Origin,
 ): CommonFields {
   // Sampled.

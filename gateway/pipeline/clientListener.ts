@@ -12,6 +12,9 @@ import { refuseConnection } from './parserErrors.ts';
 import { currentResponse } from './pipeliningOrder.ts';
 import { allowParserPause, isParserPause } from './readAhead.ts';
 
+/** The client sends the body only after a 100 (`Expect: 100-continue`). */
+const expectsContinue = true;
+
 /** The server that clients connect to: HTTP/2, the fast lane and node's strict parser, with our own limits and answers. */
 export function createClientListener(settings: GatewaySettings, context: GatewayContext, ticketKeys?: Buffer): Server {
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context);
@@ -36,7 +39,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
   if (settings.fastLane === 'auto') openFastLane(server, context);
   if (tls ? settings.http2 === 'auto' : settings.h2c === 'on') openHttp2(server, settings, context);
   return server
-    .on('checkContinue', (req, res) => handleRequest(req, res, context, true))
+    .on('checkContinue', (req, res) => handleRequest(req, res, context, expectsContinue))
     .on('checkExpectation', onRequest)
     .on('upgrade', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))

@@ -210,7 +210,7 @@ export class Exchange implements Outbound, InFlight {
 
   /** The status of the response; 0 if it has not begun. */
   get status(): number {
-    if (this.stats.switched) return 101;
+    if (this.stats.switchedProtocols) return 101;
     if (this.stats.applicationStatus !== undefined) return this.stats.applicationStatus;
     return this.res.headersSent ? this.res.statusCode : 0;
   }
@@ -264,7 +264,7 @@ export class Exchange implements Outbound, InFlight {
   }
 
   onSwitched(): void {
-    this.stats.switched = true;
+    this.stats.switchedProtocols = true;
     this.context.recorder?.tunnelOpened?.(this.versionName);
   }
 

@@ -25,7 +25,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
   const queryAt = pathEnd > 0 ? pathEnd : endOfPath(requestTarget);
   // A stream of events counts as finished: a client ends it by disconnecting.
   const unfinished =
-    !stats.switched && stats.applicationStatus === undefined && !stats.streamed && !res.writableFinished;
+    !stats.switchedProtocols && stats.applicationStatus === undefined && !stats.streamed && !res.writableFinished;
   return {
     id: exchange.id,
     at: exchange.now,

@@ -5,7 +5,7 @@ import type { ConfigResult } from '../config/validate.ts';
  * Modules for adapters and `grease` are loaded only if a version needs them. `samples`: how many values are generated for each
  * kind of message of a route; undefined: as many as a start generates.
  */
-export async function withAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
+export async function prepareAdaptersAndGrease(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   let checked = result;
   if (checked.snapshot?.byMajor.some(({ adapter }) => adapter !== undefined)) {
     const { verifyAdapters } = await import('../adapters/verify.ts');

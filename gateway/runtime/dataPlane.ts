@@ -76,7 +76,7 @@ export class DataPlane {
     return this.context.activeSnapshot.snapshot;
   }
 
-  /** See `RestrictionState`. */
+  /** The brownouts that were skipped or stopped. */
   get cancelled(): CancelledBrownouts {
     return this.context.restrictionState.cancelled;
   }

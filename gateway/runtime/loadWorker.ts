@@ -6,7 +6,7 @@ import type { LoadReply, LoadRequest } from '../config/loadThread.ts';
 import { readRoutes } from '../config/location.ts';
 import { digestOf, digestOfFailure } from '../config/referencedFiles.ts';
 import { fromPlain, toPlain } from '../config/transfer.ts';
-import { withAdapters } from './adapterCheck.ts';
+import { prepareAdaptersAndGrease } from './adapterCheck.ts';
 
 // The entry point of the thread that loads a routes.yaml. It keeps the contracts that it has parsed.
 
@@ -26,7 +26,7 @@ async function load({ options: { file, path, ...parseOptions }, text, before }: 
     const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
     return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
   }
-  const { snapshot, faults } = await withAdapters(
+  const { snapshot, faults } = await prepareAdaptersAndGrease(
     parseConfig(bytes, file, { ...parseOptions, parsed: parsedContracts }),
   );
   const plainSnapshot = snapshot && toPlain(snapshot);

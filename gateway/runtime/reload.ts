@@ -49,8 +49,8 @@ export interface ReloadSteps {
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /**
-   * How the versions are used now. `ending`: the versions that the edit ends. `freezing`: see `stricterFreezes`. `adapting`:
-   * see `adaptersToServe`. `quiet`: `guard.quiet` of the edit.
+   * How the versions are used now. `ending`: the versions that the edit ends. `freezing`: the freezes that may refuse clients
+   * that are served now. `adapting`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit.
    */
   readonly readUsage: (
     ending: readonly string[],
@@ -248,7 +248,7 @@ export async function versionUsage(
     }));
   const problem = answer?.problem;
   const isLedgerComplete =
-    isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.waitingRows === 0;
+    isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.unwrittenRows === 0;
   const useInLedger = new Map(answer?.versions.map((row) => [row.version, row]));
   return {
     lastCalled: (name) => {

@@ -75,7 +75,7 @@ export interface UsageQueries {
   /** `problem` and all other problems, such as a file of client names that cannot be read. */
   readonly problems: readonly string[];
   /** Rows that wait in memory until they can be written; 0 for a ledger that no running gateway writes. */
-  readonly waitingRows: number;
+  readonly unwrittenRows: number;
 }
 
 /** Queries that can be restricted to some routes. Their problems are those of the `UsageQueries` that they come from. */

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
-import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from './fixtures.ts';
@@ -45,12 +45,14 @@ it('drafts the adapter of the sample services, and says that a base is needed', 
     '        # fault: The contract of /v2 does not fit the adapted requests of /v1: query parameter `base`',
   );
   expect(stdout).toContain('default: { base: … }  # decide: … is one of gin, rum, tequila, vodka, whiskey\n');
-  const example = await withAdapters(parseConfig(readFileSync('examples/adapter.yaml'), 'examples/adapter.yaml'));
+  const example = await prepareAdaptersAndGrease(
+    parseConfig(readFileSync('examples/adapter.yaml'), 'examples/adapter.yaml'),
+  );
   const drafted = readFileSync('examples/adapter.yaml', 'utf8').replace(
     / {4}adapter:\n(?:.+\n)+\n/,
     () => `${stdout}\n`,
   );
-  const found = await withAdapters(parseConfig(drafted, 'examples/adapter.yaml'));
+  const found = await prepareAdaptersAndGrease(parseConfig(drafted, 'examples/adapter.yaml'));
   const used = ({ snapshot }: typeof example) =>
     new Map(
       snapshot?.versions.get('v1')?.adapter?.routes.flatMap((row) => {

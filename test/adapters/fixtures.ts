@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { formatFault } from '../../gateway/config/fault.ts';
 import { parseConfig } from '../../gateway/config/load.ts';
 import type { ConfigResult } from '../../gateway/config/validate.ts';
-import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 
 /** A routes.yaml with both contracts, and the faults and warnings that are expected. */
 export interface AdapterFixture {
@@ -35,7 +35,7 @@ export async function loadFixture(
     writeFileSync(join(cwd, 'v1.yaml'), v1);
     writeFileSync(join(cwd, 'v2.yaml'), v2);
     const clock = { now: () => Date.parse('2026-11-21T10:00:00Z') };
-    return await withAdapters(parseConfig(routes, 'routes.yaml', { cwd, env: {}, clock }), samples);
+    return await prepareAdaptersAndGrease(parseConfig(routes, 'routes.yaml', { cwd, env: {}, clock }), samples);
   } finally {
     rmSync(cwd, { recursive: true });
   }

@@ -167,7 +167,7 @@ function counterexample({ v1, v2 }: ResponsePair, { snapshot }: ConfigResult): s
   const adapt = compileOperations(route && 'to' in route ? (route.responses.get('200') ?? []) : []);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, multipleOfPrecision: 9 });
   const [isFrom, isTo] = [ajv.compile(v2), ajv.compile(v1)];
-  const sampler = new SchemaSampler({}, 3, 'response');
+  const sampler = new SchemaSampler({}, { direction: 'response', seed: 3 });
   for (let count = 0; count < 40; count += 1) {
     const value = sampler.next(v2);
     if (value === undefined || !isFrom(value)) continue;

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { formatFault } from '../../gateway/config/fault.ts';
 import { loadSnapshot, parseConfig } from '../../gateway/config/load.ts';
 import { LoadThread } from '../../gateway/config/loadThread.ts';
-import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from './fixtures.ts';
@@ -54,7 +54,7 @@ it('accepts an adapter of the sample services, and warns of decimals that are ro
           to: POST /cocktails
           request: { body: [{ rename: { title: name } }, { convert: { price: number } }] }
           response: { 201: [${drink}] }`;
-  const { faults, warnings } = await withAdapters(parseConfig(samples(rows), 'adapters.yaml'));
+  const { faults, warnings } = await prepareAdaptersAndGrease(parseConfig(samples(rows), 'adapters.yaml'));
   expect(faults).toEqual([]);
   expect(new Set(warnings.map(({ message }) => message))).toEqual(
     new Set(['The number may have more than 2 decimals. They are rounded.']),
@@ -62,7 +62,7 @@ it('accepts an adapter of the sample services, and warns of decimals that are ro
 });
 
 it('rejects the ingredients of the sample services without a base, which v2 requires', async () => {
-  const result = await withAdapters(
+  const result = await prepareAdaptersAndGrease(
     parseConfig(samples('        GET /ingredients: { to: GET /ingredients }'), 'adapters.yaml'),
   );
   expect(result.faults.map(formatFault).join()).toContain('query parameter `base` is now required');
@@ -81,7 +81,7 @@ it('changes the hash with the operations and with a contract', async () => {
 
 it('does nothing for a file without adapters', async () => {
   const result = parseConfig('routes: { /v1: http://127.0.0.1:3001 }', 'adapters.yaml');
-  expect(await withAdapters(result)).toBe(result);
+  expect(await prepareAdaptersAndGrease(result)).toBe(result);
 });
 
 const fixtureNamed = (folder: string, name: string): AdapterFixture => {

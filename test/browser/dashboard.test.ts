@@ -594,7 +594,7 @@ it('reports that the ledger cannot be written until it can', async () => {
   const notice = page.locator('#attention');
   expect(await notice.isVisible()).toBe(false);
   const problem = 'ENOSPC: no space left on device, usage.db <script>window.ran=1</script>';
-  shown.usage = { ...sampleUsage(now), problem, waitingRows: 1_234 };
+  shown.usage = { ...sampleUsage(now), problem, unwrittenRows: 1_234 };
   await notice.getByText(problem).waitFor();
   expect(await notice.innerText()).toContain('1,234 rows are waiting in memory');
   await page.screenshot({ path: join(screenshots, 'ledger.png') });

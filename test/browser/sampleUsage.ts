@@ -138,7 +138,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     brownouts: noUsage.brownouts,
     problem: undefined,
     problems: [],
-    waitingRows: 0,
+    unwrittenRows: 0,
   };
 }
 
@@ -173,7 +173,7 @@ export const noUsage: UsageQueries = {
   },
   problem: undefined,
   problems: [],
-  waitingRows: 0,
+  unwrittenRows: 0,
 };
 
 function rowsOf({ version, client, routes, rate }: Habit, thisHour: number): Row[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
 import type { ConfigResult } from '../../gateway/config/validate.ts';
-import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { type Answer, type Backend, startBackend } from '../support/backend.ts';
 import { fastLane } from '../support/gateway.ts';
@@ -66,7 +66,7 @@ export async function loadGreased(routes: object, files: Readonly<Record<string,
   for (const [name, content] of Object.entries({ 'v1.json': contract, ...files })) {
     writeFileSync(join(folder, name), JSON.stringify(content));
   }
-  return withAdapters(parseConfig(JSON.stringify(routes), join(folder, 'routes.yaml'), { env: {} }));
+  return prepareAdaptersAndGrease(parseConfig(JSON.stringify(routes), join(folder, 'routes.yaml'), { env: {} }));
 }
 
 export interface GreasedGateway {

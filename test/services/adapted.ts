@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
-import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { createApp as createV1 } from '../../services/v1/app.ts';
 import { createApp as createV2 } from '../../services/v2/app.ts';
@@ -31,7 +31,9 @@ function useAdaptedV1(): () => Promise<Service> {
     const text = readFileSync('examples/adapter.yaml', 'utf8').replace(/^usage:\n.*\n/m, '');
     const env = { V1_URL: await refusedUrl(), V2_URL: v2 };
     const overrides = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
-    const { snapshot, faults } = await withAdapters(parseConfig(text, 'examples/adapter.yaml', { env, overrides }));
+    const { snapshot, faults } = await prepareAdaptersAndGrease(
+      parseConfig(text, 'examples/adapter.yaml', { env, overrides }),
+    );
     if (!snapshot) throw new Error(JSON.stringify(faults));
     gateway = await startGateway(snapshot);
   });

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { type AdapterToServe, adaptersToServe } from '../../gateway/lifecycle/reloadGuard.ts';
-import { withAdapters } from '../../gateway/runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
 import { missingAdapterProof } from '../../gateway/shadow/report.ts';
@@ -71,7 +71,7 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   const text = readFileSync('examples/adapter.yaml', 'utf8').replace(/^usage:\n.*$/m, `usage: { store: ${store} }`);
   const load = async (content: string): Promise<Snapshot> => {
     const overrides = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
-    const { snapshot, faults } = await withAdapters(
+    const { snapshot, faults } = await prepareAdaptersAndGrease(
       parseConfig(content, resolve('examples/adapter.yaml'), { env: {}, overrides }),
     );
     if (!snapshot) throw new Error(JSON.stringify(faults));

@@ -8,8 +8,8 @@ export function directLedgerClient(queries: UsageQueries): LedgerClient {
     get problem() {
       return queries.problem;
     },
-    get waitingRows() {
-      return queries.waitingRows;
+    get unwrittenRows() {
+      return queries.unwrittenRows;
     },
     incident: undefined,
     foldedByLedger: 0,

@@ -145,7 +145,7 @@ export interface LastUseTimes {
 }
 
 /** Runs queries on the ledger, one after the other. */
-export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'waitingRows' | 'foldedByLedger'> {
+export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows' | 'foldedByLedger'> {
   /** @throws LedgerTimeoutError */
   query<Kind extends LedgerQueryKind>(
     kind: Kind,
@@ -181,7 +181,7 @@ export interface ReaderRequest {
     readonly namesFile: string | undefined;
     /** Why the ledger cannot be written. */
     readonly problem: string | undefined;
-    readonly waitingRows: number;
+    readonly unwrittenRows: number;
   };
 }
 

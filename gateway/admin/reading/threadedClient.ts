@@ -50,8 +50,8 @@ export class ThreadedLedgerClient implements LedgerClient {
     return this.#ledger.incident;
   }
 
-  get waitingRows(): number {
-    return this.#ledger.waitingRows;
+  get unwrittenRows(): number {
+    return this.#ledger.unwrittenRows;
   }
 
   get foldedByLedger(): number {
@@ -128,10 +128,10 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[LedgerQueryKind],
   ): ReaderRequest {
-    const { settings, problem, waitingRows } = this.#ledger;
+    const { settings, problem, unwrittenRows } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;
-    const ledger = { file: settings.store, fleet: this.#fleet, namesFile: settings.names, problem, waitingRows };
+    const ledger = { file: settings.store, fleet: this.#fleet, namesFile: settings.names, problem, unwrittenRows };
     return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
   }
 }

@@ -38,7 +38,7 @@ async function readerOf({
   fleet,
   namesFile,
   problem,
-  waitingRows,
+  unwrittenRows,
 }: ReaderRequest['ledger']): Promise<LedgerReader> {
   if (reader?.isCurrent === false) {
     await reader.close();
@@ -49,11 +49,11 @@ async function readerOf({
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const ledger = fleet ? "The fleet's store" : file;
-    return LedgerReader.unreadable(problem ?? `${ledger} cannot be read: ${reason}.`, waitingRows);
+    return LedgerReader.unreadable(problem ?? `${ledger} cannot be read: ${reason}.`, unwrittenRows);
   }
   reader.readNames(namesFile);
   if (fleet) reader.evidence = await ownEvidence(file);
-  Object.assign(reader, { problem, waitingRows });
+  Object.assign(reader, { problem, unwrittenRows });
   return reader;
 }
 

@@ -5,8 +5,8 @@ import { compareWithCompose } from '../../config/compose/compare.ts';
 import { readProject } from '../../config/compose/project.ts';
 import { parseConfig } from '../../config/load.ts';
 import { decode, readRoutes, realPathOf, replacedLink } from '../../config/location.ts';
-import { servedStage } from '../../lifecycle/stage.ts';
-import { withAdapters } from '../../runtime/adapterCheck.ts';
+import { stageWithWaivers } from '../../lifecycle/stage.ts';
+import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { type AdminEndpoint, AdminError, adminClient, askForPlan, isRecord, notAGateway } from '../adminClient.ts';
@@ -86,7 +86,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const parsed =
     compose?.result ??
     parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
-  const checked = await withAdapters(parsed, options.adapters ? adapterSamples : undefined);
+  const checked = await prepareAdaptersAndGrease(parsed, options.adapters ? adapterSamples : undefined);
   const linkWarning = replacedLink(config, resolve(io.cwd, config));
   const result = linkWarning ? { ...checked, warnings: [linkWarning, ...checked.warnings] } : checked;
   const report = { file: config, text, result, now };
@@ -168,7 +168,7 @@ export async function checkWithCompose(
     file: config,
     path: realPathOf(resolve(io.cwd, config)),
     now,
-    isRetired: (version: Parameters<typeof servedStage>[0]) => servedStage(version, now) === 'retired',
+    isRetired: (version: Parameters<typeof stageWithWaivers>[0]) => stageWithWaivers(version, now) === 'retired',
   };
   const compared = compareWithCompose(routes, project, composeService, running && new Set(running));
   const { result, gateway = null, notes } = compared;

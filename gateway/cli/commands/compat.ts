@@ -103,8 +103,8 @@ async function compare(
   return compareFiles(older, newer, options, io, progress);
 }
 
-function isClean({ pairs, stale }: CompatReport): boolean {
-  return stale.length === 0 && !pairs.some((pair) => isBreaking(decisiveFindings(pair)));
+function isClean({ pairs, staleExemptions }: CompatReport): boolean {
+  return staleExemptions.length === 0 && !pairs.some((pair) => isBreaking(decisiveFindings(pair)));
 }
 
 /** `levels`: rule → the level that an earlier `--rule` sets. @returns these levels and the level that this `--rule` sets */

@@ -51,6 +51,7 @@ export async function compareFiles(
     await openForCompat(newer, options, io, progress),
   ];
   const majors = majorsBetween(before, after);
+  // `past`: two revisions of one contract.
   const pair: ComparedContracts = majors
     ? { title: `/${majors.old} → /${majors.new}`, between: 'majors', old: before, new: after, versions: majors }
     : { title: '', between: 'past', old: before, new: after, versions: {} };
@@ -58,8 +59,9 @@ export async function compareFiles(
   progress.show('comparing');
   const judged = compareAndJudge(pair, settings);
   // An exemption that matches nothing here may belong to another contract, so only expired exemptions are reported.
-  const stale = settings.exemptions.expired;
-  return { report: { pairs: [judged], stale, off: rulesOff(settings.levels), notes: [] }, folder: io.cwd };
+  const staleExemptions = settings.exemptions.expired;
+  const report = { pairs: [judged], staleExemptions, rulesOff: rulesOff(settings.levels), notes: [] };
+  return { report, folder: io.cwd };
 }
 
 /** Reads a routes.yaml. The code for it is imported on demand, because a comparison of two files without --config does not need it. */

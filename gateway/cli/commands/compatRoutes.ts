@@ -70,7 +70,7 @@ export async function compareRoutes(
   }
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
   const { exemptions, levels } = settings;
-  return { report: { pairs, stale: exemptions.stale, off: rulesOff(levels), notes }, folder: base };
+  return { report: { pairs, staleExemptions: exemptions.stale, rulesOff: rulesOff(levels), notes }, folder: base };
 }
 
 /**

@@ -171,8 +171,8 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
 /** Empty while the ledger works. */
 function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
   if (!usage || (usage.problem === null && usage.held_rows === 0)) return [];
-  const { problem, held_rows: waitingRows } = usage;
-  const waiting = waitingRows === 0 ? '' : `  ${plural(waitingRows, 'row')} in memory.`;
+  const { problem, held_rows: unwrittenRows } = usage;
+  const waiting = unwrittenRows === 0 ? '' : `  ${plural(unwrittenRows, 'row')} in memory.`;
   return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
 }
 

@@ -7,7 +7,7 @@ import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { WatchedFiles } from '../../config/watchedFiles.ts';
 import type { Trigger } from '../../observability/report.ts';
-import { withAdapters } from '../../runtime/adapterCheck.ts';
+import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
 import type { RunningGateway } from '../../runtime/gateway.ts';
 import { outcomeLines } from '../../runtime/reload.ts';
 import type { Io } from '../io.ts';
@@ -38,7 +38,7 @@ export class RoutesFile {
     const { env, cwd, stderr } = this.#io;
     const bytes = readRoutes(config, cwd);
     const parsed = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
-    const { snapshot, faults, warnings } = await withAdapters(parsed);
+    const { snapshot, faults, warnings } = await prepareAdaptersAndGrease(parsed);
     const linkWarning = replacedLink(config, this.path);
     for (const warning of linkWarning ? [linkWarning, ...warnings] : warnings)
       stderr.write(`warning: ${formatFault(warning)}\n`);

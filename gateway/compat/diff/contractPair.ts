@@ -75,7 +75,7 @@ export class ContractPair {
   }
 }
 
-// The order matters: `compareChoices` removes changes that the functions before it added. See `dropMovedChanges`.
+// The order matters: `compareChoices` removes changes that the functions before it added.
 const keywordComparisons = [
   compareValues,
   compareLimits,
@@ -87,6 +87,7 @@ const keywordComparisons = [
   compareDiscriminators,
 ];
 const limitComparisons = [compareLimits, compareConditions];
+// Key: the result of `compareTypes`, which keywords remain to be compared. If the types differ, most keywords have no effect on both.
 const comparisonsByScope = { all: keywordComparisons, limits: limitComparisons, none: [] };
 
 /**

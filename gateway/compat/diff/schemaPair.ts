@@ -116,7 +116,7 @@ export class SchemaPair {
     return this.#compare(old, now, this.use);
   }
 
-  /** All possible alternatives of both schemas; undefined: too many. See `expandAlternatives`. */
+  /** All possible alternatives of both schemas; undefined: too many. */
   get expanded(): [old: readonly Schema[] | undefined, now: readonly Schema[] | undefined] {
     return [this.#expand(this.oldSchema), this.#expand(this.newSchema)];
   }

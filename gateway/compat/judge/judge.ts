@@ -147,9 +147,9 @@ export interface PairReport {
 /** The result of one run. */
 export interface CompatReport {
   readonly pairs: readonly PairReport[];
-  readonly stale: readonly StaleExemption[];
+  readonly staleExemptions: readonly StaleExemption[];
   /** Rules that are switched off. Their changes are missing in the report, so the report cannot state "no changes". */
-  readonly off: readonly string[];
+  readonly rulesOff: readonly string[];
   /** Contracts that were not compared, and why. */
   readonly notes: readonly string[];
 }

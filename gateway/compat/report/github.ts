@@ -23,7 +23,7 @@ const annotatedLevels = ['error', 'warn'] as const;
  * changes between majors, are not annotated.
  */
 export function asGithub(report: CompatReport, workingTree: WorkingTree): string {
-  const stale = report.stale.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
+  const stale = report.staleExemptions.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
   const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
   const annotations = annotatedLevels.flatMap((level) => [
     ...report.pairs.flatMap((pair) =>

@@ -76,8 +76,8 @@ export function asJson(report: CompatReport): JsonReport {
         exemption: exemptionAsJson(exemption),
       })),
     })),
-    stale: report.stale.map(({ why, exemption }) => ({ why, exemption: exemptionAsJson(exemption) })),
-    off: report.off.map(cut),
+    stale: report.staleExemptions.map(({ why, exemption }) => ({ why, exemption: exemptionAsJson(exemption) })),
+    off: report.rulesOff.map(cut),
     notes: report.notes.map(cut),
     summary: summaryOf(report),
   };

@@ -60,7 +60,7 @@ function sectionsOf(report: CompatReport): Section[] {
   const { errors, warnings, exempted, stale } = summaryOf(report);
   return [
     findingsSection(plural(errors, 'error'), report, 'error', false),
-    listSection(plural(stale, 'stale exemption'), report.stale.map(staleInWords)),
+    listSection(plural(stale, 'stale exemption'), report.staleExemptions.map(staleInWords)),
     findingsSection(plural(warnings, 'warning'), report, 'warn', false),
     listSection('Not compared', report.notes),
     exemptedSection(`${plural(exempted, 'finding')} exempted`, report),

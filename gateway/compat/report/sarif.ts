@@ -121,12 +121,15 @@ export function sarifLog(
   };
 }
 
-function invocationOf({ stale, off, notes }: CompatReport): SarifInvocation {
+function invocationOf({ staleExemptions, rulesOff, notes }: CompatReport): SarifInvocation {
   return {
     executionSuccessful: true,
-    toolConfigurationNotifications: stale.map((one) => ({ level: 'error', message: textOf(staleInWords(one)) })),
+    toolConfigurationNotifications: staleExemptions.map((one) => ({
+      level: 'error',
+      message: textOf(staleInWords(one)),
+    })),
     toolExecutionNotifications: notes.map((note) => ({ level: 'warning', message: textOf(note) })),
-    ruleConfigurationOverrides: off.map((id) => ({ descriptor: { id }, configuration: { enabled: false } })),
+    ruleConfigurationOverrides: rulesOff.map((id) => ({ descriptor: { id }, configuration: { enabled: false } })),
   };
 }
 

@@ -18,7 +18,7 @@ export interface CompatSummary {
 }
 
 export function summaryOf(report: CompatReport): CompatSummary {
-  const { pairs, stale, notes } = report;
+  const { pairs, staleExemptions, notes } = report;
   const decisive = pairs.flatMap(decisiveFindings);
   const count = (level: PlacedFinding['level']): number => decisive.filter((one) => one.level === level).length;
   const findingCount = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
@@ -28,19 +28,19 @@ export function summaryOf(report: CompatReport): CompatSummary {
     infos: count('info'),
     between_majors: findingCount - decisive.length,
     exempted: pairs.reduce((sum, { exempted }) => sum + exempted.length, 0),
-    stale: stale.length,
+    stale: staleExemptions.length,
     not_compared: notes.length,
     verdict: verdictOn(report, decisive),
   };
 }
 
 function verdictOn(report: CompatReport, decisive: readonly PlacedFinding[]): CompatSummary['verdict'] {
-  const { pairs, stale, off, notes } = report;
-  if (decisive.some(({ level }) => level === 'error') || stale.length > 0) return 'refused';
+  const { pairs, staleExemptions, rulesOff, notes } = report;
+  if (decisive.some(({ level }) => level === 'error') || staleExemptions.length > 0) return 'refused';
   if (pairs.length === 0) return 'not compared';
   // A lower level, an exemption or a rule that is off does not make a breaking change compatible.
   const isExempt = pairs.some(({ exempted }) => exempted.length > 0);
-  if (isExempt || off.length > 0 || notes.length > 0 || !decisive.every(isCompatible)) return 'unsure';
+  if (isExempt || rulesOff.length > 0 || notes.length > 0 || !decisive.every(isCompatible)) return 'unsure';
   return pairs.every(({ findings }) => findings.length === 0) ? 'same' : 'compatible';
 }
 
@@ -58,7 +58,7 @@ export function summaryInWords(report: CompatReport): string {
 
 function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
   const { warnings, between_majors: betweenMajors, exempted, stale, not_compared: notCompared } = summary;
-  const { off } = report;
+  const { rulesOff } = report;
   return [
     warnings > 0 ? plural(warnings, 'warning') : '',
     infosInWords(report),
@@ -66,7 +66,7 @@ function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
     exempted > 0 ? `${plural(exempted, 'finding')} exempted` : '',
     stale > 0 ? plural(stale, 'stale exemption') : '',
     notCompared > 0 ? `${plural(notCompared, 'contract')} not compared` : '',
-    off.length > 0 ? `${plural(off.length, 'rule')} off (${safeText(off.join(', '), 200)})` : '',
+    rulesOff.length > 0 ? `${plural(rulesOff.length, 'rule')} off (${safeText(rulesOff.join(', '), 200)})` : '',
   ].filter((word) => word !== '');
 }
 

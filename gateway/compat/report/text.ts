@@ -51,7 +51,7 @@ const shownBeforeCaret = 40;
 export function asText(report: CompatReport, options: TextOptions): string {
   const { paint } = options;
   const blocks = report.pairs.flatMap((pair) => pairAsText(pair, report, options));
-  for (const stale of report.stale) blocks.push([`${levelAsText('error', paint)}  ${staleInWords(stale)}`]);
+  for (const stale of report.staleExemptions) blocks.push([`${levelAsText('error', paint)}  ${staleInWords(stale)}`]);
   if (report.notes.length > 0) blocks.push(report.notes.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
   blocks.push([paint(verdictStyles[summaryOf(report).verdict], `${summaryInWords(report)}.`)]);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;

@@ -4,7 +4,7 @@ import type { IdentifiedClient } from './identification.ts';
 
 /** The properties of a request that the collector counts. The request has ended or is still open. */
 export interface CountedExchange {
-  /** The path segment, `v1`, even if routes.yaml does not list it (see `UnlistedVersions`); '' for other paths. */
+  /** The path segment, `v1`, even if routes.yaml does not list it; '' for other paths. */
   readonly version: string;
   /** True if the path names a version that routes.yaml does not list. */
   readonly unlisted?: boolean;

@@ -1,7 +1,7 @@
 import type { AcceptedUse, ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
 import type { DayOfClients } from './clientHistory.ts';
 import type { ReportingDatabase } from './database.ts';
-import { endless, type Spans, spanAt } from './spans.ts';
+import { endOfTime, type Spans, spanAt } from './spans.ts';
 import { type NamedSums, type SqlReads, spanNumbers, spanStartSql } from './sqlReads.ts';
 
 const maxRoutesPerClient = 5;
@@ -36,7 +36,7 @@ export class ClientReads {
 
   /** The spans for which the tables have rows. For `routes`, only hours and days: there are no sums of 30 days (blocks). */
   async spans(since: number): Promise<Spans[]> {
-    return this.routes === undefined ? this.#reads.spans(since, endless, 'client') : this.daysAndHours(since);
+    return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.daysAndHours(since);
   }
 
   /** From `since` to the last day with requests, without blocks. */
@@ -94,7 +94,10 @@ export class ClientReads {
     return new Map([...byClient].map(([id, routes]) => [id, routes.map(({ id: _id, ...route }) => route)]));
   }
 
-  /** See `UsageQueries.acceptedUse`. */
+  /**
+   * The requests of one client to each version and route, without routes on which all its requests failed. Undefined if no backend
+   * has ever answered the client 2xx. The same statements run in both cases, so that their time does not tell which one it is.
+   */
   async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
     const { inListSql } = this.#database;
     const versions = await this.#reads.idsOf(undefined);

@@ -78,7 +78,7 @@ export class Ledger implements WritableLedger {
     return this.#salt;
   }
 
-  get waitingRows(): number {
+  get unwrittenRows(): number {
     return this.#waiting.size;
   }
 
@@ -114,7 +114,7 @@ export class Ledger implements WritableLedger {
     this.#checkClock();
     const now = this.#clock.now();
     const isIdle =
-      batch.length + this.waitingRows === 0 && this.problem === undefined && this.#interruption === undefined;
+      batch.length + this.unwrittenRows === 0 && this.problem === undefined && this.#interruption === undefined;
     const isUpToDate = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
     if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
@@ -141,7 +141,7 @@ export class Ledger implements WritableLedger {
   }
 
   close(): void {
-    const { rows, remove } = this.#waiting.first(this.waitingRows);
+    const { rows, remove } = this.#waiting.first(this.unwrittenRows);
     const isWritten = this.#write((store) => rows.length > 0 && store.add(rows, this.settings));
     if (isWritten) remove();
     this.#closeStore();

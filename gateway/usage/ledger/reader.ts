@@ -23,7 +23,7 @@ import { arrivalsIn, movements, usualPauses } from './clientHistory.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { EvidenceReads } from './evidence.ts';
-import { beginOf, endless, hourMs, type Spans } from './spans.ts';
+import { beginOf, endOfTime, hourMs, type Spans } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
@@ -37,7 +37,7 @@ const maxClientsWithRoutes = 50;
 /** Answers queries from a ledger that another process or thread writes. */
 export class LedgerReader implements UsageQueries {
   problem: string | undefined;
-  waitingRows = 0;
+  unwrittenRows = 0;
   readonly #database: LedgerDatabase | undefined;
   readonly #ledger: ReportingDatabase;
   readonly #reads: SqlReads;
@@ -73,8 +73,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   /** For a ledger that cannot be opened. */
-  static unreadable(problem: string, waitingRows: number): LedgerReader {
-    return Object.assign(new LedgerReader(undefined), { problem, waitingRows });
+  static unreadable(problem: string, unwrittenRows: number): LedgerReader {
+    return Object.assign(new LedgerReader(undefined), { problem, unwrittenRows });
   }
 
   /** False if the ledger cannot be read, or if the gateway now writes to another one. */
@@ -113,7 +113,7 @@ export class LedgerReader implements UsageQueries {
     return new LedgerReader(this.#database, { unrestricted: this, routes });
   }
 
-  async coveredSince(quiet: number = endless, until?: number): Promise<number | undefined> {
+  async coveredSince(quiet = Number.POSITIVE_INFINITY, until?: number): Promise<number | undefined> {
     return this.#reads.coveredSince(Math.min(maxGapMs, quiet * maxGapShare), until);
   }
 
@@ -121,12 +121,12 @@ export class LedgerReader implements UsageQueries {
     return { id: String(await this.#reads.meta('naming')), since: Number(await this.#reads.meta('named_since')) };
   }
 
-  async firstCalls(version: string, since: number, before = endless, limit = endless): Promise<readonly FirstCall[]> {
+  async firstCalls(version: string, since: number, before = endOfTime, limit = 1e12): Promise<readonly FirstCall[]> {
     const calls = await this.#reads.firstCalls(version, since, before, limit);
     return calls.map((one) => ({ ...one, name: this.#clientNames.nameOf(one.client) }));
   }
 
-  async totals(since: number, until: number = endless): Promise<readonly VersionTotal[]> {
+  async totals(since: number, until: number = endOfTime): Promise<readonly VersionTotal[]> {
     const rows = await this.requests(since, until);
     if (rows.length === 0) return [];
     const clients = await this.#reads.clientCounts(await this.#reads.spans(since, until, 'client'));
@@ -135,7 +135,7 @@ export class LedgerReader implements UsageQueries {
 
   async requests(
     since: number,
-    until: number = endless,
+    until: number = endOfTime,
   ): Promise<readonly (Omit<VersionTotal, 'clients'> & { readonly id: number })[]> {
     const spans = await this.#reads.spans(since, until, 'version');
     const rows = spans.length === 0 ? [] : await this.#reads.sums('version', spans);
@@ -215,7 +215,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async byRoute(version: string, since: number): Promise<readonly RouteUse[]> {
-    const spans = await this.#reads.spans(since, endless, 'route');
+    const spans = await this.#reads.spans(since, endOfTime, 'route');
     const clients = await this.#reads.clientsOfRoutes(version, beginOf(spans));
     return (await this.routes(version, since)).map(({ id, ...route }) => ({ ...route, clients: clients.get(id) ?? 0 }));
   }
@@ -224,7 +224,7 @@ export class LedgerReader implements UsageQueries {
     version: string,
     since: number,
   ): Promise<readonly (Omit<RouteUse, 'clients'> & { readonly id: number })[]> {
-    const spans = await this.#reads.spans(since, endless, 'route');
+    const spans = await this.#reads.spans(since, endOfTime, 'route');
     const sums = await this.#reads.sums('route', spans, version);
     const { routes } = this.#clientReads;
     const wanted = sums.filter(({ name }) => routes === undefined || routes.includes(name));

@@ -11,7 +11,7 @@ export const lengths = { hour: hourMs, day: dayMs, block: 30 * dayMs } as const;
 export const hoursKeptMs = 8 * dayMs;
 
 /** Later than any request. */
-export const endless = 100_000 * lengths.block;
+export const endOfTime = 100_000 * lengths.block;
 
 export type Length = keyof typeof lengths;
 

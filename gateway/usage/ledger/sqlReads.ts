@@ -2,7 +2,7 @@ import type { FirstCall, InstanceDay, SeriesPoint, UsageSums } from '../usageQue
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import type { Subject } from './schema.ts';
-import { beginOf, dayMs, endless, type Length, lengths, type Spans, spanAt, spansOf } from './spans.ts';
+import { beginOf, dayMs, endOfTime, type Length, lengths, type Spans, spanAt, spansOf } from './spans.ts';
 
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
@@ -13,6 +13,7 @@ const otherClientsIdSql = `(SELECT id FROM clients WHERE name = '${otherClients}
  * SELECT statements on an open ledger, except those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
  * The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans, so that the
  * database looks each of them up. A table such as `route_day` has the spans of one length, here `day`.
+ * A `block` is a span of 30 days.
  */
 export class SqlReads {
   readonly #database: ReportingDatabase;
@@ -83,7 +84,7 @@ export class SqlReads {
     const begin = beginOf(spans);
     const end = Math.max(...spans.map(({ length, to }) => (to + 1) * lengths[length]));
     // The longest spans first, because a hit in them is the likeliest.
-    const lookedUpSpans = end >= endless ? [] : [...spans].sort((a, b) => lengths[b.length] - lengths[a.length]);
+    const lookedUpSpans = end >= endOfTime ? [] : [...spans].sort((a, b) => lengths[b.length] - lengths[a.length]);
     const seenWithin = lookedUpSpans.map(
       ({ length }) => `EXISTS (SELECT 1 FROM client_${length} AS seen WHERE seen.version = version_client.version
         AND seen.span ${this.#inListSql} AND seen.item = version_client.client)`,

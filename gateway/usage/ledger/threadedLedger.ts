@@ -60,7 +60,7 @@ export class ThreadedLedger implements WritableLedger {
     salt: '',
     problem: undefined,
     incident: undefined,
-    waitingRows: 0,
+    unwrittenRows: 0,
     foldedByLedger: 0,
     brownouts: undefined,
     outbox: undefined,
@@ -127,13 +127,13 @@ export class ThreadedLedger implements WritableLedger {
     return this.#state.incident ?? this.#incidentBefore;
   }
 
-  get waitingRows(): number {
-    return this.#backlog.size + this.#state.waitingRows + (this.#isOverdue() ? this.#unansweredRows : 0);
+  get unwrittenRows(): number {
+    return this.#backlog.size + this.#state.unwrittenRows + (this.#isOverdue() ? this.#unansweredRows : 0);
   }
 
   /** Whether the file has all rows that were added. */
   get isWritten(): boolean {
-    return this.#unansweredRows + this.#backlog.size + this.#state.waitingRows === 0;
+    return this.#unansweredRows + this.#backlog.size + this.#state.unwrittenRows === 0;
   }
 
   get foldedByLedger(): number {
@@ -202,7 +202,7 @@ export class ThreadedLedger implements WritableLedger {
     worker.ref();
     const inTime = await settlesWithin(this.#options.closeMs, once(worker, 'exit'));
     worker.unref();
-    const rows = this.#unansweredRows + this.#state.waitingRows;
+    const rows = this.#unansweredRows + this.#state.unwrittenRows;
     if (rows > 0) this.#notice(`${this.settings.store} was not written in time: ${rows} rows are lost.`);
     if (!inTime) void worker.terminate();
   }
@@ -279,13 +279,13 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { waitingRows, incident, foldedByLedger } = this.#state;
+    const { unwrittenRows, incident, foldedByLedger } = this.#state;
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
-    if (waitingRows > 0) this.#interruption = `${waitingRows} rows that the thread kept in memory are lost.`;
+    if (unwrittenRows > 0) this.#interruption = `${unwrittenRows} rows that the thread kept in memory are lost.`;
     this.#incidentBefore = incident ?? this.#incidentBefore;
     this.#foldedBefore += foldedByLedger;
-    this.#state = { ...this.#state, waitingRows: 0, foldedByLedger: 0 };
+    this.#state = { ...this.#state, unwrittenRows: 0, foldedByLedger: 0 };
   }
 }
 

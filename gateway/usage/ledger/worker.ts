@@ -41,8 +41,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, incident, waitingRows, foldedByLedger, brownouts, outbox } = ledger;
-  post({ kind: 'state', number, salt, problem, incident, waitingRows, foldedByLedger, brownouts, outbox });
+  const { salt, problem, incident, unwrittenRows, foldedByLedger, brownouts, outbox } = ledger;
+  post({ kind: 'state', number, salt, problem, incident, unwrittenRows, foldedByLedger, brownouts, outbox });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

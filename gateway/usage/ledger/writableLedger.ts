@@ -29,7 +29,7 @@ export interface LedgerState {
   /** The last incident of this run. */
   readonly incident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
-  readonly waitingRows: number;
+  readonly unwrittenRows: number;
   /** Requests that the ledger moved to `other clients` since the start. Those that the collector moved are not included. */
   readonly foldedByLedger: number;
   /** What was decided about brownouts; undefined: the file could not be opened yet. */

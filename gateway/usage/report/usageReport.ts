@@ -16,13 +16,13 @@ export interface UsageReportQuery {
   readonly by: Grouping;
   /** The path segment, `v1`; undefined: every version. */
   readonly version: string | undefined;
-  /** Only the requests to this route of `version`; see `faultOfRoute`. Undefined: to all. */
+  /** Only the requests to this route of `version`. Undefined: to all. */
   readonly route?: LedgerRoute | undefined;
   /** Epoch ms. */
   readonly since: number;
   readonly until: number;
   readonly step: 'hour' | 'day';
-  /** Only the requests to this gateway of a fleet, for reports by version or day; see `instanceFault`. Undefined: to all. */
+  /** Only the requests to this gateway of a fleet, for reports by version or day. Undefined: to all. */
   readonly instance?: string | undefined;
   /** The successor of a version; undefined: it has none. */
   readonly successor: (version: string) => string | undefined;
@@ -83,7 +83,7 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
     problem: queries.problem ?? null,
     problems: queries.problems,
     folded,
-    held: queries.waitingRows,
+    held: queries.unwrittenRows,
     total,
     total_unfiltered: allRows.length,
     rows: shownRows,

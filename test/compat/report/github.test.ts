@@ -62,7 +62,7 @@ describe('the annotations of a pull request', () => {
   it('are at most ten, the worst first; the others are counted', () => {
     const paths = Array.from({ length: 15 }, (_one, index) => contractWithField('a', 'string', `/r${index}`));
     const pairs = [pairReportOf(before, after, {}), ...paths.map((one) => pairReportOf(one, paths[0] ?? '', {}))];
-    const told = lines({ pairs, stale: [], off: [], notes: [] });
+    const told = lines({ pairs, staleExemptions: [], rulesOff: [], notes: [] });
     expect(told).toHaveLength(11);
     expect(told.slice(0, 10).map((line) => read(line)?.name)).toEqual(Array(10).fill('error'));
     expect(told.at(-1)).toMatch(/^15 errors, 1 warning, .*\. 6 more annotations omitted\.$/);

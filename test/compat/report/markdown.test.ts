@@ -69,13 +69,13 @@ describe('the comment on a pull request', () => {
 
   it('names the version of each finding if there are several contracts', () => {
     const pairs = ['v1', 'v2'].map((title) => pairReportOf(before, after, { title }));
-    const markdown = asMarkdown({ pairs, stale: [], off: [], notes: [] });
+    const markdown = asMarkdown({ pairs, staleExemptions: [], rulesOff: [], notes: [] });
     expect(markdown).toContain('| version | route | change | rule | where |');
     expect(markdown.match(/^\| v[12] \|/gm)).toEqual(['| v1 |', '| v2 |', '| v1 |', '| v2 |', '| v1 |', '| v2 |']);
   });
 
   it('states that nothing was compared', () => {
-    const markdown = asMarkdown({ pairs: [], stale: [], off: [], notes: [] });
+    const markdown = asMarkdown({ pairs: [], staleExemptions: [], rulesOff: [], notes: [] });
     expect(markdown).toBe(`${commentMarker}\n\n### Contracts: Nothing was compared\n`);
   });
 

@@ -79,7 +79,7 @@ describe('the report for code scanning', () => {
   it('has only the finding on an unnecessary major for two majors', () => {
     const [broken, needless] = [after, before].map((text) => pairReportOf(before, text, { between: 'majors' }));
     const pairs = [broken, needless].filter((one) => one !== undefined);
-    const { results } = checked({ pairs, stale: [], off: [], notes: [] });
+    const { results } = checked({ pairs, staleExemptions: [], rulesOff: [], notes: [] });
     expect(results.map(({ ruleId }) => ruleId)).toEqual(['major-without-breaking-change']);
   });
 

@@ -38,7 +38,7 @@ describe('a file that another program changes while it is open', () => {
     change(store);
     clock.time += hourMs;
     ledger.add([row({ client: 'new', first: clock.time })]);
-    expect([ledger.problem, ledger.waitingRows, ledger.salt]).toEqual([undefined, 0, salt]);
+    expect([ledger.problem, ledger.unwrittenRows, ledger.salt]).toEqual([undefined, 0, salt]);
     expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
     expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
     expect(notices).toEqual([
@@ -122,7 +122,7 @@ describe('a damaged file', () => {
     expect(ledger.problem).toMatch(
       /usage\.db cannot be used: it is not a ledger\. {2}It cannot be renamed to .*usage\.db\.corrupt-2026-11-19T12-00-00-000Z: it is a folder\. {2}Counts are kept in memory/,
     );
-    expect(ledger.waitingRows).toBe(1);
+    expect(ledger.unwrittenRows).toBe(1);
   });
 
   it('is renamed when it is damaged while it is open', async () => {
@@ -161,7 +161,7 @@ describe('a file of another program or release', () => {
     const { ledger, notices } = openLedger({ store });
     ledger.add([row()]);
     expect(ledger.problem).toContain(reason);
-    expect([ledger.waitingRows, notices]).toEqual([1, [ledger.problem]]);
+    expect([ledger.unwrittenRows, notices]).toEqual([1, [ledger.problem]]);
     ledger.close();
     expect(readFileSync(store).equals(before)).toBe(true);
   });

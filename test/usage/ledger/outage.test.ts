@@ -11,14 +11,14 @@ import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model
 import { integrityOf, openLedger } from './ledgerFixture.ts';
 
 it('adds up rows of the same client, route and hour', () => {
-  const waitingRows = new WaitingRows(10);
+  const unwrittenRows = new WaitingRows(10);
   const [one, two] = [
     row({ requests: 2, errors: 1, first: noon + 5 }),
     row({ requests: 3, first: noon + 1, last: noon + 9 }),
   ];
-  waitingRows.keep([one]);
-  waitingRows.keep([two]);
-  expect(waitingRows.first(10).rows).toEqual([
+  unwrittenRows.keep([one]);
+  unwrittenRows.keep([two]);
+  expect(unwrittenRows.first(10).rows).toEqual([
     row({ requests: 5, errors: 1, served: 2, first: noon + 1, last: noon + 9 }),
   ]);
   // The caller's rows are not changed.
@@ -26,15 +26,15 @@ it('adds up rows of the same client, route and hour', () => {
 });
 
 it('folds rows above the limit without losing requests', () => {
-  const waitingRows = new WaitingRows(20);
+  const unwrittenRows = new WaitingRows(20);
   const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
-  waitingRows.keep(rows);
-  const { rows: kept, remove } = waitingRows.first(1_000);
+  unwrittenRows.keep(rows);
+  const { rows: kept, remove } = unwrittenRows.first(1_000);
   // The maximum, and one row for each version and hour.
   expect(kept.length).toBeLessThanOrEqual(20 + 3 * 6);
   for (const what of ['requests', 'errors', 'served'] as const) expect(total(kept, what)).toBe(total(rows, what));
   remove();
-  expect(waitingRows.size).toBe(0);
+  expect(unwrittenRows.size).toBe(0);
 });
 
 describe('a ledger that cannot be written', () => {
@@ -47,7 +47,7 @@ describe('a ledger that cannot be written', () => {
     );
     for (let turn = 0; turn < 20; turn++) ledger.add([row()]);
     ledger.maintain(noon);
-    expect(ledger.waitingRows).toBe(1);
+    expect(ledger.unwrittenRows).toBe(1);
     // One notice for all attempts.
     expect(notices).toEqual([ledger.problem]);
     expect([
@@ -58,7 +58,7 @@ describe('a ledger that cannot be written', () => {
     rmSync(join(folder, 'kept'));
     clock.time += 60_000;
     ledger.add([row()]);
-    expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
+    expect([ledger.problem, ledger.unwrittenRows]).toEqual([undefined, 0]);
     ledger.add([row({ requests: 0 })]);
     expect(notices.slice(1)).toEqual([`${store} can be written again.`]);
     expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 21 }]);
@@ -76,7 +76,7 @@ describe('a ledger that cannot be written', () => {
     const { ledger, notices } = openLedger({ store: '/proc/nope/usage.db' });
     ledger.add([row()]);
     expect(ledger.problem).toContain('/proc/nope/usage.db cannot be written: its folder cannot be created.');
-    expect([ledger.waitingRows, notices]).toEqual([1, [ledger.problem]]);
+    expect([ledger.unwrittenRows, notices]).toEqual([1, [ledger.problem]]);
   });
 
   it('waits while another process has locked it', async () => {
@@ -106,11 +106,11 @@ describe('a ledger that cannot be written', () => {
     );
     for (const batch of rows) ledger.add(batch);
     expect(ledger.problem).toContain('the disk is full');
-    expect(ledger.waitingRows).toBeGreaterThan(0);
+    expect(ledger.unwrittenRows).toBeGreaterThan(0);
     execFileSync('mount', ['-o', 'remount,size=64m', disk]);
     clock.time += 60_000;
     ledger.add([]);
-    expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
+    expect([ledger.problem, ledger.unwrittenRows]).toEqual([undefined, 0]);
     const all = total(rows.flat(), 'requests');
     expect((await readLedger(ledger).totals(0)).reduce((sum, { requests }) => sum + requests, 0)).toBe(all);
     // A rolled-back name must not lose its requests.

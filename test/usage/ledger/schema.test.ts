@@ -147,14 +147,14 @@ it('changes nothing if the migration fails', () => {
   other.exec('CREATE TABLE pair_day (something)');
   const { ledger, clock } = openLedger({ store });
   ledger.add([row()]);
-  expect([ledger.problem, ledger.waitingRows]).toEqual([expect.stringContaining('pair_day already exists'), 1]);
+  expect([ledger.problem, ledger.unwrittenRows]).toEqual([expect.stringContaining('pair_day already exists'), 1]);
   expect(other.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 });
   expect(other.prepare("SELECT name FROM sqlite_schema WHERE name = 'pair_hour'").all()).toEqual([]);
   other.exec('DROP TABLE pair_day');
   other.close();
   clock.time += 60_000;
   ledger.add([]);
-  expect([ledger.problem, ledger.waitingRows]).toEqual([undefined, 0]);
+  expect([ledger.problem, ledger.unwrittenRows]).toEqual([undefined, 0]);
 });
 
 it('keeps what was decided about brownouts, and a brownout that is over stays so', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { dayMs, endless, hourMs, lengths, spansOf } from '../../../gateway/usage/ledger/spans.ts';
+import { dayMs, endOfTime, hourMs, lengths, spansOf } from '../../../gateway/usage/ledger/spans.ts';
 import { randomOf } from '../model.ts';
 
 function edges(spans: ReturnType<typeof spansOf>): [from: number, to: number][] {
@@ -27,7 +27,7 @@ it('uses whole days if hours are not kept', () => {
 });
 
 it('has no short spans at an open end', () => {
-  expect(spansOf(29 * dayMs + 5 * hourMs, endless).map(({ length }) => length)).toEqual(['hour', 'block']);
+  expect(spansOf(29 * dayMs + 5 * hourMs, endOfTime).map(({ length }) => length)).toEqual(['hour', 'block']);
 });
 
 it('covers nothing for an empty period', () => {

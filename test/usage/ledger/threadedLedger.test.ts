@@ -51,9 +51,9 @@ it('has written all earlier batches once it is flushed', async () => {
   const { ledger, requests, notices } = await open();
   for (let turn = 0; turn < 20; turn += 1) ledger.add(newNames(1_000, `turn-${turn}`));
   // More batches than may be unanswered: the rest is added up in memory.
-  expect(ledger.waitingRows).toBeGreaterThan(0);
+  expect(ledger.unwrittenRows).toBeGreaterThan(0);
   await ledger.flush();
-  expect([await requests(), ledger.waitingRows, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
+  expect([await requests(), ledger.unwrittenRows, ledger.problem, notices]).toEqual([20_000, 0, undefined, []]);
 });
 
 it('writes everything before it closes, and accepts nothing afterwards', async () => {
@@ -109,7 +109,7 @@ it('reports that the disk hangs, and loses nothing if it recovers', async () => 
   await ledger.flush();
   expect(ledger.problem).toMatch(/cannot be written: the disk has not answered for \d+ s/);
   // Also those that the thread has received.
-  expect(ledger.waitingRows).toBe(800);
+  expect(ledger.unwrittenRows).toBe(800);
   comesBack();
   await eventually(async () => expect([ledger.problem, await requests()]).toEqual([undefined, 800]), 30_000);
 });
