@@ -51,7 +51,7 @@ export class LastUse {
   async #query(snapshot: Snapshot, now: number): Promise<void> {
     this.#queriedAt = now;
     const times = await this.#usage()
-      ?.query('lastUse', snapshot, {})
+      ?.query('lastUse', snapshot, { now })
       .catch(() => undefined);
     this.#isCurrent = times !== undefined;
     if (times) this.#ledgerTimes = times;

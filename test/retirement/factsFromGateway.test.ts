@@ -8,6 +8,7 @@ import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
+import { eventually } from '../support/eventually.ts';
 
 const noon = Date.parse('2026-11-18T12:00:00Z');
 const dates = { deprecation: '2026-01-01', sunset: '2026-06-30' };
@@ -30,7 +31,7 @@ async function startBackend() {
 }
 
 /** A gateway with a ledger, a clock that the test sets, and a quiet period of a minute. */
-async function start(retire: object = {}) {
+async function start(retire: object = {}, settings: object = {}) {
   const clock = { time: noon, now: () => clock.time };
   const backend = await startBackend();
   const store = join(temporaryFolder(), 'usage.db');
@@ -40,7 +41,7 @@ async function start(retire: object = {}) {
       guard: { quiet: '60s', ...guard },
       retire: { quiet: '60s', ...retire },
       usage: { store },
-      routes: { '/v1': { upstream: backend.url, ...dates, ...v1 }, '/v2': backend.url },
+      routes: { '/v1': { upstream: backend.url, ...dates, ...settings, ...v1 }, '/v2': backend.url },
     });
   let next = snapshotOf({});
   const ledger = Ledger.open(next.usage, { clock });
@@ -117,6 +118,19 @@ it('a longer guard.quiet counts in the edit that sets it', async () => {
     refusals: [{ message: expect.stringMatching(/last called 3 h ago; clients: x-client-id:shop/) }],
   });
   expect(await edit({ retired: true }, { quiet: '1h' })).toMatchObject({ kind: 'reloaded' });
+});
+
+it('a client with a waiver does not use a version, for the verdict and for the metric', async () => {
+  const waivers = [{ client: 'acme', until: '2026-11-18T12:10:00Z', reason: 'a contract' }];
+  const { call, wait, verdict, inUse } = await start({}, { waivers });
+  wait(120);
+  expect(await call('acme', '/v1/drinks')).toBe(200);
+  expect([(await verdict()).answer, await inUse()]).toEqual(['yes', 0]);
+  wait(600);
+  expect(await call('acme', '/v1/drinks')).toBe(200);
+  expect((await verdict()).answer).toBe('no');
+  // A scrape does not wait for the ledger, so only the next one has the result.
+  await eventually(async () => expect(await inUse()).toBe(1));
 });
 
 describe('an outage of the backend does not allow retirement', () => {

@@ -170,8 +170,14 @@ const answers: {
   name: async (_queries, { usage: { names: namesFile } }, naming) =>
     namesFile === undefined ? noNamesFile(naming) : saveName(namesFile, naming),
 
-  lastUse: async (queries, snapshot) => {
-    const lastUsed = await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients));
+  lastUse: async (queries, snapshot, { now }) => {
+    const lastUsed = new Map<string, number | undefined>(
+      await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients)),
+    );
+    for (const { name } of snapshot.byMajor.filter(({ waivers }) => waivers.some(({ until }) => now < until))) {
+      const withoutWaived = await queries.lastUsed(ignoredBy(ignoredNames(snapshot, name, now)));
+      lastUsed.set(name, withoutWaived.get(name));
+    }
     const totals = await queries.totals(0);
     const versions = totals.map(({ version, served, last }): [string, LastUseTimes] => {
       return [version, { lastRequest: served > 0 ? last : undefined, lastUsed: lastUsed.get(version) }];

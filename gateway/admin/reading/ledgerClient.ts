@@ -69,7 +69,7 @@ export interface LedgerQueryParams {
     readonly adapting: readonly AdapterToServe[];
   };
   /** When each version was last called and last used. */
-  readonly lastUse: Readonly<Record<never, never>>;
+  readonly lastUse: { readonly now: number };
   /** The clients that a freeze knows, and the new ones. */
   readonly freeze: FreezeQuery;
 }
@@ -140,7 +140,7 @@ export interface RecentUse {
 export interface LastUseTimes {
   /** The last request to the version, refused or not. Undefined if no backend ever answered a request to it. */
   readonly lastRequest: number | undefined;
-  /** The last request that did not fail, of a client that is not ignored. */
+  /** The last request that did not fail, of a client that is not ignored and has no waiver. */
   readonly lastUsed: number | undefined;
 }
 
