@@ -10,6 +10,7 @@ type Fields = ReadonlyMap<string, SubschemaRef>;
 
 /** Compares the fields of objects: the named ones, then all others. */
 export function compareFields(pair: SchemaPair): void {
+  if (!pair.isApplicable('properties')) return;
   const { old, new: now, use } = pair;
   const [before, after] = [fieldsIn(old, use.direction), fieldsIn(now, use.direction)];
   for (const [name, field] of before) {
@@ -101,6 +102,7 @@ function isUnconstrained(additional: SubschemaRef | undefined): boolean {
 
 /** Compares the items of arrays: those of `prefixItems`, then all others. */
 export function compareItems(pair: SchemaPair): void {
+  if (!pair.isApplicable('items')) return;
   const { old, new: now } = pair;
   const count = Math.max(old.prefixItems.length, now.prefixItems.length);
   for (let index = 0; index < count; index += 1) {

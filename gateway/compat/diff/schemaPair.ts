@@ -78,11 +78,9 @@ export class SchemaPair {
     return this.use.direction === 'request';
   }
 
-  /** Whether a keyword has an effect on values of both schemas, if one of them accepts any type. */
+  /** False for a keyword that limits a type which only one of the schemas accepts: the change of type includes its effect. */
   isApplicable(keyword: string): boolean {
-    const [before, after] = [this.old.types, this.new.types];
-    if (before !== undefined && after !== undefined) return true;
-    return isApplicable(keyword, before ?? after);
+    return isApplicable(keyword, this.old.types) === isApplicable(keyword, this.new.types);
   }
 
   addChange<K extends Kind>(

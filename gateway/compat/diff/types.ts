@@ -1,5 +1,6 @@
 import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { isEqual, isWithin, type JsonType } from '../schema/keywords.ts';
+import type { Limit } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
@@ -87,10 +88,17 @@ const widenings: ReadonlySet<string> = new Set(['int32>int64', 'float>double']);
 function compareFormats(pair: SchemaPair): void {
   const [old, now] = [pair.old.limits.texts.get('format'), pair.new.limits.texts.get('format')];
   const [before, after] = [formatKey(old?.value), formatKey(now?.value)];
-  if (before === after) return;
+  if (before === after || !isFormatApplicable(pair, old ?? now)) return;
   const isWider = now === undefined || widenings.has(`${before}>${after}`);
   const isNarrower = old === undefined || widenings.has(`${after}>${before}`);
   pair.addChange('type', isWider ? 'wider' : isNarrower ? 'narrower' : 'changed', 'format', old?.at, now?.at);
+}
+
+const numberFormats: ReadonlySet<string> = new Set(['"int32"', '"int64"', '"float"', '"double"']);
+
+/** False for formats of texts if only one schema accepts texts, and likewise for numbers. See `SchemaPair.isApplicable`. */
+function isFormatApplicable(pair: SchemaPair, formats: Limit<ReadonlySet<string>> | undefined): boolean {
+  return pair.isApplicable(formats?.value.isSubsetOf(numberFormats) ? 'minimum' : 'minLength');
 }
 
 /** `int32`, without the quotes of JSON; several formats in a fixed order. */
@@ -107,6 +115,7 @@ export function compareNotations(pair: SchemaPair): void {
   if (isBinary(old, use) && isBinary(now, use)) return;
   // A value in base64 instead of plain text breaks requests and responses.
   for (const keyword of ['contentEncoding', 'contentMediaType']) {
+    if (!pair.isApplicable(keyword)) continue;
     const [before, after] = [old.limits.texts.get(keyword), now.limits.texts.get(keyword)];
     const isSame = [...(before?.value ?? [])].sort().join() === [...(after?.value ?? [])].sort().join();
     if (!isSame) pair.addChange('structure', 'changed', keyword, before?.at, after?.at);

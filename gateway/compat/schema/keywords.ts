@@ -74,7 +74,16 @@ export function keywordsOf(parts: readonly { readonly located: Located }[]): Key
 
 const numberKeywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
 const stringKeywords = ['minLength', 'maxLength', 'pattern', 'contentEncoding', 'contentMediaType', 'contentSchema'];
-const arrayKeywords = ['minItems', 'maxItems', 'uniqueItems', 'items', 'prefixItems', 'contains'];
+const arrayKeywords = [
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'items',
+  'prefixItems',
+  'contains',
+  'minContains',
+  'maxContains',
+];
 const objectKeywords = [
   'properties',
   'required',

@@ -129,3 +129,31 @@ describe('the values that `not` excludes', () => {
     expect(findingsOfNot('request', { const: 'a' }, { enum: ['a'] })).toEqual([]);
   });
 });
+
+describe('keywords of a type that only one of the schemas accepts', () => {
+  const levels = (direction: 'request' | 'response', old: Json, now: Json): string[] =>
+    findingsBetween(contractOf(direction, old), contractOf(direction, now)).map(
+      ({ level, rule }) => `${level} ${rule}`,
+    );
+
+  it.each<[what: string, keywords: Json]>([
+    ['object', { properties: { id: text }, required: ['id'], additionalProperties: false }],
+    ['object', { propertyNames: { maxLength: 3 } }],
+    ['array', { items: text, minItems: 1, contains: { const: 'a' } }],
+    ['string', { pattern: '^[a-z]+$', maxLength: 5, format: 'email' }],
+    ['string', { contentEncoding: 'base64' }],
+    ['number', { minimum: 5, format: 'double' }],
+  ])('%s with %j: only the type changes', (type, keywords) => {
+    const single = { type: 'boolean' };
+    const both = { type: ['boolean', type], ...keywords };
+    expect(levels('request', single, both)).toEqual(['info param-relaxed']);
+    expect(levels('request', both, single)).toEqual(['error request-type-changed']);
+    expect(levels('response', both, single)).toEqual(['info response-strengthened']);
+    expect(levels('response', single, both)).toEqual(['error response-type-changed']);
+  });
+
+  it('are compared if a type may be a mistake', () => {
+    const [old, now] = [{ type: 'string', properties: { id: text } }, { type: 'string' }];
+    expect(levels('response', old, now)).toEqual(['error response-field-removed']);
+  });
+});
