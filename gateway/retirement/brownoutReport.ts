@@ -78,7 +78,7 @@ export async function brownoutReport(
   const classByClient = new Map(
     clients.map((one) => [one, isOver ? brownoutClass(one, chosen.isPartial ? chosen.end : 0) : null]),
   );
-  const waivers = snapshot.versions.get(version)?.waivers ?? [];
+  const waivers = snapshot.versions.get(version)?.waivers.filter(({ until }) => now < until) ?? [];
   const waived = waivers.flatMap(({ clients: own }) => own);
   const spared = [...new Set([...snapshot.brownout.spared, ...waived])];
   const notRefused =

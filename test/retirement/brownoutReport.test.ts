@@ -10,10 +10,11 @@ const begin = Date.parse('2026-11-10T22:00:00Z');
 const end = begin + 4 * hour;
 const now = end + 20 * day;
 
-function snapshotWith(windows: readonly object[] = [{ at: '2026-11-10T22:00Z', for: '4h' }]) {
+function snapshotWith(windows: readonly object[] = [{ at: '2026-11-10T22:00Z', for: '4h' }], v1: object = {}) {
+  const dates = { deprecation: '2026-06-01', sunset: '2027-06-01' };
   return snapshotFrom({
     routes: {
-      '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-06-01', sunset: '2027-06-01', brownouts: windows },
+      '/v1': { upstream: 'http://127.0.0.1:3001', ...dates, brownouts: windows, ...v1 },
       '/v2': 'http://127.0.0.1:3002',
     },
     retire: { ignore_clients: ['probe'] },
@@ -86,6 +87,18 @@ describe.each(readersOn)('on %s', (_database, reader) => {
       notes: [],
     });
     expect(report.clients[2]).toMatchObject({ first: '2026-11-10T23:00:00Z', successor_use: '2026-11-13T02:00:00Z' });
+  });
+
+  it('does not say that an ended waiver spares its client', async () => {
+    const waivers = [{ client: 'acme', until: '2027-06-15', reason: 'a contract' }];
+    const snapshot = snapshotWith(undefined, { waivers });
+    const queries = queriesOf(rowsOf(called('x-client-id:acme', begin + hour)));
+    const notRefusedAt = async (day: string) => {
+      const question = { version: 'v1', successor: 'v2', window: undefined, now: Date.parse(day) };
+      return (await brownoutReport(queries, snapshot, question))?.not_refused;
+    };
+    expect(await notRefusedAt('2027-06-14')).toMatchObject([{ client: 'x-client-id:acme', spared: true }]);
+    expect(await notRefusedAt('2027-06-15')).toMatchObject([{ client: 'x-client-id:acme', spared: false }]);
   });
 
   // The brownout is from 22:00 to 02:00, so its end is on the next day (UTC).
