@@ -161,6 +161,25 @@ it('reports that adapters are ignored, and rejects a version that needs one', as
   );
 });
 
+it('with `reload: true` applies edits of a file whose adapter would not pass the check, because it ignores the adapter', async () => {
+  const upstream = await echoBackend();
+  const file = join(temporaryFolder(), 'routes.yaml');
+  const [v1, v2] = ['v1', 'v2'].map((name) => ({
+    upstream,
+    contract: resolve(`services/${name}/contract/openapi.yaml`),
+  }));
+  // The response of /v2 lacks fields that the contract of /v1 requires.
+  const adapter = { from: '/v2', mode: 'shadow', routes: { 'GET /cocktails': { to: 'GET /cocktails' } } };
+  const edit = (deprecation: string): void =>
+    writeFileSync(file, JSON.stringify({ routes: { '/v1': { ...v1, deprecation, adapter }, '/v2': v2 } }));
+  edit('2026-01-01');
+  const url = await mounted(file, { reload: true, notice: () => {} });
+  edit('2026-02-02');
+  await eventually(async () => {
+    expect((await fetch(`${url}/v1/cocktails`)).headers.get('deprecation')).toBe('@1769990400');
+  }, patienceMs);
+});
+
 it('with `ledger: true` counts requests by client', async () => {
   const folder = temporaryFolder();
   const gateway = createVersionGateway(

@@ -16,6 +16,8 @@ export interface LoadThreadOptions {
   readonly overrides?: Overrides;
   /** False for an application that answers the requests itself: versions need no upstream. Default: true. */
   readonly forwards?: boolean;
+  /** True for an embedded gateway: its adapters and `grease` are neither checked nor prepared. */
+  readonly ignoresAdapters?: boolean;
 }
 
 export interface LoadLimits {

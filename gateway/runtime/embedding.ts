@@ -77,7 +77,10 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
   const loadThread =
     reload && typeof config === 'string' && path
-      ? new LoadThread({ file: config, path, cwd: process.cwd(), env, forwards }, { snapshot: firstSnapshot, digest })
+      ? new LoadThread(
+          { file: config, path, cwd: process.cwd(), env, forwards, ignoresAdapters: true },
+          { snapshot: firstSnapshot, digest },
+        )
       : undefined;
   const watched = loadThread && reloadOnEdits(dataPlane, loadThread, prepare, ledger, notice);
   let closed: Promise<void> | undefined;

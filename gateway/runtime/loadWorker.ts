@@ -14,7 +14,8 @@ const parsedContracts = new ParsedContracts((file) => send({ kind: 'parsing', fi
 
 parentPort?.on('message', (request: LoadRequest) => void load(request));
 
-async function load({ options: { file, path, ...parseOptions }, text, before }: LoadRequest): Promise<void> {
+async function load({ options, text, before }: LoadRequest): Promise<void> {
+  const { file, path, ignoresAdapters, ...parseOptions } = options;
   // A new thread gets the snapshot that was loaded last, so that it does not parse unchanged contracts again.
   if (before) parsedContracts.add(fromPlain(before));
   let bytes: string | Uint8Array;
@@ -26,9 +27,8 @@ async function load({ options: { file, path, ...parseOptions }, text, before }: 
     const unreadable = `${new UnreadableFileError(file, error.cause).message}.`;
     return send({ kind: 'done', digest, snapshot: undefined, faults: [], unreadable });
   }
-  const { snapshot, faults } = await prepareAdaptersAndGrease(
-    parseConfig(bytes, file, { ...parseOptions, parsed: parsedContracts }),
-  );
+  const result = parseConfig(bytes, file, { ...parseOptions, parsed: parsedContracts });
+  const { snapshot, faults } = ignoresAdapters ? result : await prepareAdaptersAndGrease(result);
   const plainSnapshot = snapshot && toPlain(snapshot);
   send({ kind: 'done', digest: digestOf(bytes), snapshot: plainSnapshot, faults, unreadable: undefined });
 }
