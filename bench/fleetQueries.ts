@@ -11,15 +11,15 @@ import { Postgres, type Sql } from '../gateway/fleet/postgres.ts';
 import { migrate, schemaName, sumTables } from '../gateway/fleet/schema.ts';
 import { gatherFacts } from '../gateway/retirement/facts.ts';
 import { LedgerReader } from '../gateway/usage/ledger/reader.ts';
-import { lengths } from '../gateway/usage/ledger/spans.ts';
+import { msPerSpan } from '../gateway/usage/ledger/spans.ts';
 import type { Grouping } from '../gateway/usage/report/usagePage.ts';
 import { usageReport } from '../gateway/usage/report/usageReport.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { mainThreadSeconds } from './support/proc.ts';
 
 const [versions, clients, routes, days] = [20, 5_000, 40, 365];
-const hourMs = lengths.hour;
-const dayMs = lengths.day;
+const hourMs = msPerSpan.hour;
+const dayMs = msPerSpan.day;
 const now = Date.now();
 const today = Math.floor(now / dayMs);
 const targetMs = 200;
@@ -71,7 +71,7 @@ async function fill(store: Postgres): Promise<void> {
       const itemColumns = subject === 'pair' ? ['client', 'route'] : subject === 'version' ? [] : [subject];
       // The tables of versions have only the item 0.
       const items = subject === 'version' ? ['0'] : itemColumns;
-      const hoursPerSpan = lengths[length] / hourMs;
+      const hoursPerSpan = msPerSpan[length] / hourMs;
       const group = ['version', `hour / ${hoursPerSpan}`, ...itemColumns].join(', ');
       const offset = `(hour % ${hoursPerSpan})::bigint * ${hourMs}`;
       const sums = counts.map((count) =>

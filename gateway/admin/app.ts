@@ -6,7 +6,7 @@ import { TrafficSamples } from '../observability/recentTraffic.ts';
 import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
-import { accessCheck, guard, singleHost, TokenAttempts, trustProxies } from './guard.ts';
+import { accessCheck, guard, refuseSecondHost, TokenAttempts, trustProxies } from './guard.ts';
 import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
@@ -35,7 +35,7 @@ export function createAdmin(
   app.use(trustProxies(app, source));
   app.use(securityHeaders);
   app.use(noStore);
-  app.use(singleHost);
+  app.use(refuseSecondHost);
   // Before the guard: an orchestrator has no token and calls by the address of a container.
   app.use(probeRoutes(readiness));
   const sessions = new Sessions();

@@ -65,7 +65,7 @@ const callFromThisMachineDetail =
   'Call from this machine by a loopback name, not through a proxy. To call from other machines, set gateway.admin_token.';
 
 /** Refuses a second Host field: a proxy and this gateway might each use a different one (RFC 9112 §3.2). */
-export const singleHost: RequestHandler = ({ rawHeaders }, res, next) => {
+export const refuseSecondHost: RequestHandler = ({ rawHeaders }, res, next) => {
   // Names and values alternate in rawHeaders.
   const hostCount = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hostCount > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');

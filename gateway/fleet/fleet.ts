@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../config/snapshot.ts';
 import { packageVersion, threadFile } from '../shared/packageFiles.ts';
-import { grouped } from '../shared/text.ts';
+import { withCommas } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
@@ -29,7 +29,7 @@ const lostCounts =
   'The shared store of the fleet has lost counts of this gateway that it had confirmed: was it restored from a backup?  Coverage restarts: the time before this does not count towards a quiet period.';
 
 const foldedCounts = ({ spool }: FleetSettings): string =>
-  `More than ${grouped(Math.round(spool / 1024 ** 2))} MiB of counts wait for the shared store: routes and then clients are counted together.  Totals stay exact.`;
+  `More than ${withCommas(Math.round(spool / 1024 ** 2))} MiB of counts wait for the shared store: routes and then clients are counted together.  Totals stay exact.`;
 
 const refusedCounts = (reason: string): string =>
   `The shared store of the fleet does not accept the counts of this gateway: ${reason}.  They wait on disk and are sent again.`;
@@ -79,7 +79,7 @@ export class Fleet {
     this.member = new FleetMember({
       settings,
       outbox: () => this.#ledger.outbox,
-      heldRows: () => this.#ledger.unwrittenRows,
+      unwrittenRows: () => this.#ledger.unwrittenRows,
       unsent: this.#unsent,
       send: (command) => this.#send(command),
       notice,
@@ -191,7 +191,7 @@ export class Fleet {
   }
 
   #onLedgerReport(): void {
-    if (this.outbox) this.#unsent.onOutbox(this.outbox, this.#ledger.isWritten);
+    if (this.outbox) this.#unsent.onOutbox(this.outbox, this.#ledger.hasWrittenAll);
     this.#announceOldest();
     this.#adoptSalt();
     this.#onChange();

@@ -32,7 +32,7 @@ export interface MemberOptions {
   /** Undefined: the ledger cannot be opened. */
   readonly outbox: () => OwnOutbox | undefined;
   /** Rows that the ledger keeps in memory, because it cannot write them. */
-  readonly heldRows: () => number;
+  readonly unwrittenRows: () => number;
   /** The counts that are on their way to the store. */
   readonly unsent: QuestionOptions['unsent'];
   /** Sends a command to the fleet thread. */
@@ -67,7 +67,7 @@ export class FleetMember {
   #readTimer: NodeJS.Timeout | undefined;
   #sentHeartbeats = 0;
   /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
-  #heldSince: number | undefined;
+  #unwrittenSince: number | undefined;
   #lastCommandId = 0;
   /** The hash of the current snapshot. It is kept because each heartbeat contains it. */
   #snapshotHash: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
@@ -224,9 +224,9 @@ export class FleetMember {
   /** The rows that the store does not have yet. */
   #spooledRows(): Pick<GatewayState, 'spooled' | 'spooledSince'> {
     const { rows, since } = this.#ownOutbox;
-    const heldRows = this.#options.heldRows();
-    this.#heldSince = heldRows === 0 ? undefined : (this.#heldSince ?? Date.now());
-    return { spooled: rows + heldRows, spooledSince: since ?? this.#heldSince };
+    const unwrittenRows = this.#options.unwrittenRows();
+    this.#unwrittenSince = unwrittenRows === 0 ? undefined : (this.#unwrittenSince ?? Date.now());
+    return { spooled: rows + unwrittenRows, spooledSince: since ?? this.#unwrittenSince };
   }
 
   /** Never rejects. */

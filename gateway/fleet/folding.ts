@@ -1,4 +1,4 @@
-import { dayMs, lengths, spanAt } from '../usage/ledger/spans.ts';
+import { dayMs, msPerSpan, spanAt } from '../usage/ledger/spans.ts';
 import type { Sql } from './postgres.ts';
 import { partitionSizes, schemaName, sumTables } from './schema.ts';
 import { addUpBrownoutSql, addUpRouteClientSql } from './writeBatchFunction.ts';
@@ -110,7 +110,7 @@ async function correctSeenTimes(
   const lastUseSql = (ms: number): string =>
     `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${ms}::bigint + last ELSE 0 END)`;
   if (subject === 'client') {
-    const used = lastUseSql(lengths.block);
+    const used = lastUseSql(msPerSpan.block);
     const items = [...foldedIds, othersId];
     const deletedRows = await sql.query<{ client: number; accepted: number }>(
       `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, accepted`,
@@ -119,7 +119,7 @@ async function correctSeenTimes(
     const acceptedSql = `SELECT one.accepted FROM unnest($3::int[], $4::bigint[]) AS one(client, accepted) WHERE client = item`;
     await sql.query(
       `INSERT INTO ${schemaName}.version_client (version, client, first, last, used, accepted)
-        SELECT version, item, MIN(span * ${lengths.block}::bigint + first), MAX(span * ${lengths.block}::bigint + last), ${used},
+        SELECT version, item, MIN(span * ${msPerSpan.block}::bigint + first), MAX(span * ${msPerSpan.block}::bigint + last), ${used},
           COALESCE((${acceptedSql}), 0)
         FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
       [version, items, deletedRows.map(({ client }) => client), deletedRows.map((one) => one.accepted)],

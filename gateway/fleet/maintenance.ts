@@ -1,5 +1,5 @@
 import type { NameLimits } from '../usage/ledger/nameLimits.ts';
-import { dayMs, hoursKeptMs, type Length, lengths, spanAt } from '../usage/ledger/spans.ts';
+import { dayMs, hoursKeptMs, msPerSpan, type SpanLength, spanAt } from '../usage/ledger/spans.ts';
 import { type LedgerSettings, limitsOf } from '../usage/ledger/writableLedger.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
@@ -186,12 +186,12 @@ async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartit
 }
 
 /** The end of a partition, epoch ms. Its name ends with its number. */
-function endOfPartition(partition: string, length: Length): number {
-  return (Number(partition.slice(partition.lastIndexOf('_p') + 2)) + 1) * partitionSizes[length] * lengths[length];
+function endOfPartition(partition: string, length: SpanLength): number {
+  return (Number(partition.slice(partition.lastIndexOf('_p') + 2)) + 1) * partitionSizes[length] * msPerSpan[length];
 }
 
 /** Drops the partitions that end before `instant`, epoch ms. */
-async function dropPartitions(sql: Sql, table: string, length: Length, instant: number): Promise<void> {
+async function dropPartitions(sql: Sql, table: string, length: SpanLength, instant: number): Promise<void> {
   const partitions = await sql.query<{ name: string }>(
     `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
       WHERE inhparent = '${schemaName}.${table}'::regclass`,

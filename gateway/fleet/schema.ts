@@ -1,5 +1,5 @@
 import { subjects } from '../usage/ledger/schema.ts';
-import { lengths } from '../usage/ledger/spans.ts';
+import { msPerSpan } from '../usage/ledger/spans.ts';
 import { otherClients } from '../usage/usageRow.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
 import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
@@ -108,7 +108,7 @@ const createPartitions = `
   DECLARE one record; part integer; name text;
   BEGIN
     FOR one IN SELECT * FROM (VALUES
-      ${sumTables.map(({ name, length }) => `('${name}', ${lengths[length]}::bigint, ${partitionSizes[length]})`).join(',\n      ')}
+      ${sumTables.map(({ name, length }) => `('${name}', ${msPerSpan[length]}::bigint, ${partitionSizes[length]})`).join(',\n      ')}
     ) AS t(parent, ms, size) LOOP
       FOR part IN (p_from / one.ms / one.size) .. (p_to / one.ms / one.size) LOOP
         name := format('%s_p%s', one.parent, part);

@@ -50,11 +50,11 @@ export class UnsentCounts {
     }
   }
 
-  /** `isWritten`: all batches that were added are in the outbox. */
-  onOutbox({ epoch, oldest, newest, since }: QueueState, isWritten: boolean): void {
+  /** `hasWrittenAll`: all batches that were added are in the outbox. */
+  onOutbox({ epoch, oldest, newest, since }: QueueState, hasWrittenAll: boolean): void {
     this.ofEarlierRun = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
     if (this.#inOutbox && (oldest === undefined || isBefore(this.#inOutbox.last, oldest))) this.#inOutbox = undefined;
-    if (this.#inOutbox || !isWritten || this.#notInOutbox.size === 0) return;
+    if (this.#inOutbox || !hasWrittenAll || this.#notInOutbox.size === 0) return;
     if (newest) this.#inOutbox = { calls: this.#notInOutbox, last: newest };
     this.#notInOutbox = new Map();
   }

@@ -1,11 +1,11 @@
-import { type Length, lengths } from '../usage/ledger/spans.ts';
+import { msPerSpan, type SpanLength } from '../usage/ledger/spans.ts';
 
 // The function of the shared store that adds a batch.
 
 /** A table of sums, partitioned by `span`. */
 export interface SumTable {
   readonly name: string;
-  readonly length: Length;
+  readonly length: SpanLength;
   /** After `version` and `span`. */
   readonly keys: readonly string[];
   readonly counts: readonly string[];
@@ -37,7 +37,7 @@ function addTo(
   { name, length, keys, counts: columns }: SumTable,
   idColumns: readonly string[],
 ): string {
-  const spanMs = lengths[length];
+  const spanMs = msPerSpan[length];
   const keyExpressions = ['version_id', `hour / ${spanMs}`, ...idColumns].join(', ');
   // In GROUP BY, 0 would be the number of a column.
   const groupBy = idColumns.includes('0') ? `version_id, hour / ${spanMs}` : keyExpressions;
@@ -109,7 +109,7 @@ export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts 
     ${sumTables.map((table) => addTo(schemaName, table, idColumnsOf(table.name))).join(',\n    ')},
     add_instance AS (
       INSERT INTO ${schemaName}.version_day_instance AS t
-      SELECT version_id, hour / ${lengths.day}, p_instance, ${sumsOf(counts)} FROM ids GROUP BY 1, 2 ORDER BY 1, 2
+      SELECT version_id, hour / ${msPerSpan.day}, p_instance, ${sumsOf(counts)} FROM ids GROUP BY 1, 2 ORDER BY 1, 2
       ON CONFLICT (version, span, instance) DO UPDATE SET
         ${counts.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')}
     ),

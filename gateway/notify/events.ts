@@ -13,8 +13,8 @@ const defaultNoticeMs = 7 * dayMs;
 // For this long after the last time at which a gateway may find an event, the queue remembers that it was sent.
 export const rememberedMs = 30 * dayMs;
 
-/** At most this many clients of a version are reported one by one on a day (UTC). A summary follows after the day. */
-export const listedPerDay = 10;
+/** The most events of one group, such as the new clients of a version on one day (UTC). A summary follows after the day. */
+export const maxEventsPerGroup = 10;
 
 type ConfiguredType = Snapshot['notify'][number]['events'][number];
 export type NotifyEventType = ConfiguredType | 'digest' | 'test';
@@ -33,7 +33,7 @@ export interface NotifyEvent {
   readonly data: Readonly<Record<string, unknown>>;
   /** Until when the queue must remember that the event was sent. */
   readonly keepUntil: number;
-  /** Events of one group share a limit: at most `listedPerDay` are queued. */
+  /** Events of one group share a limit: at most `maxEventsPerGroup` are queued. */
   readonly group?: string;
   /** True if other gateways of the fleet cannot know of it. */
   readonly isLocal?: boolean;

@@ -4,13 +4,13 @@ import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { retirementVerdict } from '../retirement/verdict.ts';
 import { dayOf, theLast } from '../retirement/words.ts';
-import { ago, grouped, inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
+import { ago, inLargestUnit, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
   clientNameOf,
   instantText,
-  listedPerDay,
+  maxEventsPerGroup,
   type NotifyEvent,
   type NotifySection,
   rememberedMs,
@@ -146,21 +146,21 @@ function notBlocked(name: string, { stage }: RetirementFacts): string {
 }
 
 function requestsChange(name: string, requests: number, requestsBefore: number, { since, now }: DigestQuery): string {
-  const comparison = since > 0 ? `; in the ${inLargestUnit(now - since)} before, ${grouped(requestsBefore)}` : '';
+  const comparison = since > 0 ? `; in the ${inLargestUnit(now - since)} before, ${withCommas(requestsBefore)}` : '';
   return `/${name} had ${plural(requests, 'request')}${comparison}.`;
 }
 
 function clientsChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
   if (clients.length === 0) return [];
   const names = clients.slice(0, 5).map(clientNameOf).join(', ');
-  const more = clients.length > 5 ? ` and ${grouped(clients.length - 5)} more` : '';
+  const more = clients.length > 5 ? ` and ${withCommas(clients.length - 5)} more` : '';
   return [`${plural(clients.length, 'client')} ${what}: ${names}${more}.`];
 }
 
 function clientTable(clients: readonly ClientUse[], now: number): NotifySection['table'] {
   const rows = clients
     .slice(0, maxListedClients)
-    .map((one) => [clientNameOf(one), grouped(one.requests), ago(one.last, now)]);
+    .map((one) => [clientNameOf(one), withCommas(one.requests), ago(one.last, now)]);
   const more = clients.length - rows.length;
   return {
     head: ['client', 'requests', 'last call'],
@@ -213,7 +213,7 @@ function dateInWords({ at, what }: NamedDate): string {
 
 /**
  * Events for the clients that called a deprecated version for the first time, or again after a pause, today or yesterday. With more
- * than `listedPerDay` of them yesterday, also the summary of that day.
+ * than `maxEventsPerGroup` of them yesterday, also the summary of that day.
  */
 export async function clientEvents(
   queries: FactSources['queries'],
@@ -233,9 +233,10 @@ export async function clientEvents(
       for (const type of ['new-client', 'came-back'] as const) {
         const ofType = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
         const group = `${type} ${version.name} ${dayOf(day)}`;
-        for (const one of ofType.slice(0, listedPerDay)) events.push(arrivalEvent(type, version.name, group, one, now));
+        for (const one of ofType.slice(0, maxEventsPerGroup))
+          events.push(arrivalEvent(type, version.name, group, one, now));
         const isSummaryDue = now >= day + dayMs + summaryAfterMs;
-        if (isSummaryDue && ofType.length > listedPerDay)
+        if (isSummaryDue && ofType.length > maxEventsPerGroup)
           events.push(arrivalSummary(type, version.name, day, ofType, now));
       }
     }
@@ -280,8 +281,8 @@ function arrivalSummary(
 ): NotifyEvent {
   const busiest = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, maxClientsInSummary);
   const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
-  const lines = [`At most ${listedPerDay} of them were reported one by one. The ones with the most requests:`];
-  const rows = busiest.map((one) => [clientNameOf(one), grouped(one.requests)]);
+  const lines = [`At most ${maxEventsPerGroup} of them were reported one by one. The ones with the most requests:`];
+  const rows = busiest.map((one) => [clientNameOf(one), withCommas(one.requests)]);
   return {
     id: `${type} summary ${version} ${dayOf(day)}`,
     type,

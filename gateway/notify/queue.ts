@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { FleetSettings } from '../config/snapshot.ts';
 import { makeFolder } from '../shared/fileSystem.ts';
 import { longestPauseMs } from './delivery.ts';
-import { listedPerDay, type NotifyEvent } from './events.ts';
+import { maxEventsPerGroup, type NotifyEvent } from './events.ts';
 
 /** The most events that wait for one receiver. */
 const maxWaiting = 500;
@@ -139,7 +139,7 @@ export class NotifyQueue {
       `INSERT INTO ${table} SELECT $1, $2, $3, $4, $5, $6, 'waiting', CAST($7 AS bigint), 0, NULL, CAST($7 AS bigint), 0, 0,
         CAST($8 AS bigint)
         WHERE (SELECT COUNT(*) FROM ${table} WHERE receiver = $2 AND state = 'waiting') < ${maxWaiting}
-          AND ($6 = '' OR (SELECT COUNT(*) FROM ${table} WHERE receiver = $2 AND bundle = $6) < ${listedPerDay})
+          AND ($6 = '' OR (SELECT COUNT(*) FROM ${table} WHERE receiver = $2 AND bundle = $6) < ${maxEventsPerGroup})
         ON CONFLICT DO NOTHING RETURNING id`,
       [id, receiver, type, title, JSON.stringify(event), group, now, keepUntil],
     );

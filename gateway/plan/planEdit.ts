@@ -5,7 +5,7 @@ import { ignoredBy, withOpenRequest } from '../retirement/countedUsage.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { theLast } from '../retirement/words.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { grouped, plural, printableExcerpt } from '../shared/text.ts';
+import { plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient, otherClients } from '../usage/usageRow.ts';
 import { partsOf, type RouteGroup, routeGroups, routeRemarks } from './adaptedRoutes.ts';
@@ -212,7 +212,7 @@ type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
 /** The result in one sentence. Safe to print. */
 function planSummary(facts: PlanFacts): string {
   const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
-  const mayLose = facts.may_lose === 0 ? '' : grouped(facts.may_lose);
+  const mayLose = facts.may_lose === 0 ? '' : withCommas(facts.may_lose);
   if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
   const gap = covered > since ? ` (without a gap only since ${rfc3339(Date.parse(covered))})` : '';
   const period = `${theLast(Date.parse(until) - Date.parse(since))}${gap}`;
@@ -225,7 +225,7 @@ function planSummary(facts: PlanFacts): string {
     return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${noRequest}.`;
   }
   const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');
-  const what = `${grouped(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;
+  const what = `${withCommas(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;
   const more = mayLose === '' ? '' : ` Up to ${mayLose} more may be lost.`;
   return `${who} would lose ${what}: ${listOfLosses(clients)}.${more}`;
 }
@@ -291,7 +291,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
 /** `ios-app (1,204), curl (3) and others`: the names and the requests that each loses. `clients`: the largest loss first. */
 function listOfLosses(clients: readonly PlannedClient[]): string {
   const losing = clients.filter(({ lost }) => lost > 0);
-  const words = losing.slice(0, maxNamedClients).map((one) => `${nameOf(one)} (${grouped(one.lost)})`);
+  const words = losing.slice(0, maxNamedClients).map((one) => `${nameOf(one)} (${withCommas(one.lost)})`);
   return words.join(', ') + (losing.length > words.length ? ' and others' : '');
 }
 

@@ -1,6 +1,6 @@
 import { waiverWords } from '../lifecycle/stage.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { ago, grouped, inLargestUnit, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
+import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
@@ -175,7 +175,7 @@ function notesOn(facts: RetirementFacts): Remark[] {
   };
   if (stage === 'retired' && facts.refused.length > 0) {
     const refused = plural(refusedOf(facts.refused), 'request');
-    const clients = clientList(facts.refused, now, (one) => `${grouped(one.refused)} refused`);
+    const clients = clientList(facts.refused, now, (one) => `${withCommas(one.refused)} refused`);
     add('still_knocking', `${refused} to /${version} refused in ${theLast(quiet)}: ${clients}.`);
   }
   if (facts.failing.length > 0) {

@@ -1,4 +1,4 @@
-import { ago, grouped, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
+import { ago, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import { type CountedClients, requestsOf } from './countedUsage.ts';
@@ -40,7 +40,7 @@ export function clientList<Client extends ListedClient>(
     return `${printableExcerpt(one.name ?? one.client)} (last call ${ago(one.last, now)}, ${details(one)})`;
   });
   const more = clients.length - words.length;
-  return words.join(', ') + (more > 0 ? ` and ${grouped(more)} more` : '');
+  return words.join(', ') + (more > 0 ? ` and ${withCommas(more)} more` : '');
 }
 
 /** `50,001 clients`; `At least 50,001 clients` if some are counted together, or some requests without their route. */
@@ -80,7 +80,7 @@ export function othersInWords(others: ClientUse, { fleet }: OthersContext): stri
 /** `7: GET /drinks (1,204), GET /old (3)`: the number of routes, and the most used ones. Safe to print. */
 export function routesInWords(routeCount: number, mostUsed: readonly { route: string; requests: number }[]): string {
   const words = mostUsed.slice(0, maxListedRoutes).map(({ route, requests }) => {
-    return `${printableExcerpt(route, 40)} (${grouped(requests)})`;
+    return `${printableExcerpt(route, 40)} (${withCommas(requests)})`;
   });
   return words.length === 0 ? String(routeCount) : `${routeCount}: ${words.join(', ')}`;
 }

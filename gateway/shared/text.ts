@@ -31,11 +31,11 @@ function withUnit(count: number, unit: string): string {
 
 /** `1,204 requests`, `1 request`. `count`: a whole number. */
 export function plural(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+  return `${withCommas(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** A whole number as `1,204`. Not with `Intl`, which takes longer to load than a short command takes to run. */
-export function grouped(count: number): string {
+export function withCommas(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 

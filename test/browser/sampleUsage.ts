@@ -79,15 +79,17 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
       (row) => row.at >= Math.floor(since / hour) * hour && (version === undefined || row.version === version),
     );
   const clientsOf = (version: string, since: number) =>
-    grouped(pick(since, version), ({ client }) => client).map(([client, own]) => use(client, names.get(client), own));
+    withCommas(pick(since, version), ({ client }) => client).map(([client, own]) =>
+      use(client, names.get(client), own),
+    );
   const totals = async (since: number) =>
-    grouped(pick(since), ({ version }) => version).map(([version, own]) => ({
+    withCommas(pick(since), ({ version }) => version).map(([version, own]) => ({
       ...use(version, undefined, own),
       version,
       clients: new Set(own.map(({ client }) => client)).size,
     }));
   const byRoute = async (version: string, since: number) =>
-    grouped(pick(since, version), ({ route }) => route).map(([route, own]) => ({
+    withCommas(pick(since, version), ({ route }) => route).map(([route, own]) => ({
       ...use(route, undefined, own),
       route,
       clients: new Set(own.map(({ client }) => client)).size,
@@ -203,7 +205,7 @@ function use(client: string, name: string | undefined, rows: readonly Row[]): Cl
     first: Math.min(...times),
     last: Math.max(...times) + 1_020_000,
     routes: new Set(rows.map(({ route }) => route)).size,
-    topRoutes: grouped(rows, ({ route }) => route).map(([route, own]) => ({
+    topRoutes: withCommas(rows, ({ route }) => route).map(([route, own]) => ({
       route,
       requests: own.reduce((sum, row) => sum + row.requests, 0),
       last: Math.max(...own.map(({ at }) => at)),
@@ -211,7 +213,7 @@ function use(client: string, name: string | undefined, rows: readonly Row[]): Cl
   };
 }
 
-function grouped(rows: readonly Row[], key: (row: Row) => string): [string, Row[]][] {
+function withCommas(rows: readonly Row[], key: (row: Row) => string): [string, Row[]][] {
   const sum = (own: readonly Row[]) => own.reduce((all, { requests }) => all + requests, 0);
   return [...Map.groupBy(rows, key)].sort(([, a], [, b]) => sum(b) - sum(a));
 }

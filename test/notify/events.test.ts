@@ -7,7 +7,7 @@ import {
   dateEvents,
   digestDue,
   ledgerProblemEvent,
-  listedPerDay,
+  maxEventsPerGroup,
 } from '../../gateway/notify/events.ts';
 import { clientEvents, digestOf } from '../../gateway/notify/ledgerEvents.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
@@ -206,9 +206,9 @@ describe('the events of clients', () => {
     const forged = Array.from({ length: 50_000 }, (_one, index) => call(`forged-${index}`, 0));
     const { queries } = ledgerWith([old, ...forged], noon - 60 * day);
     const today = await clientEvents(queries, snapshot, noon);
-    expect(today.length).toBe(listedPerDay);
+    expect(today.length).toBe(maxEventsPerGroup);
     const tomorrow = await clientEvents(queries, snapshot, noon + day);
-    expect(tomorrow.length).toBe(listedPerDay + 1);
+    expect(tomorrow.length).toBe(maxEventsPerGroup + 1);
     expect(tomorrow.at(-1)).toMatchObject({
       title: '50,000 clients called /v1 for the first time on 2027-03-01',
       data: { count: 50_000 },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { FleetSettings } from '../../gateway/config/snapshot.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { migrate } from '../../gateway/fleet/schema.ts';
-import { listedPerDay } from '../../gateway/notify/events.ts';
+import { maxEventsPerGroup } from '../../gateway/notify/events.ts';
 import { NotifyQueue } from '../../gateway/notify/queue.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -128,10 +128,10 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
 
   it('keeps few events of a group, and at most 500 that wait for a receiver', async () => {
     const [queue] = await pair(kind);
-    for (let index = 0; index < listedPerDay + 5; index += 1)
+    for (let index = 0; index < maxEventsPerGroup + 5; index += 1)
       await queue.add(eventOf(`g${index}`, { group: 'new-client v1 2026-11-18' }), 'r', 0);
-    expect((await queue.recent(100, ['r'])).length).toBe(listedPerDay);
-    for (let index = listedPerDay; index < 500; index += 1) await queue.add(eventOf(`e${index}`), 'r', 0);
+    expect((await queue.recent(100, ['r'])).length).toBe(maxEventsPerGroup);
+    for (let index = maxEventsPerGroup; index < 500; index += 1) await queue.add(eventOf(`e${index}`), 'r', 0);
     expect(await queue.add(eventOf('one more'), 'r', 0)).toBe('full');
     expect(await queue.add(eventOf('e400'), 'r', 0)).toBe('known');
     expect(await queue.add(eventOf('one more'), 'another', 0)).toBeUndefined();

@@ -6,7 +6,7 @@ import { schemaName } from '../../gateway/fleet/schema.ts';
 import type { LedgerDatabase } from '../../gateway/usage/ledger/database.ts';
 import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
-import { lengths } from '../../gateway/usage/ledger/spans.ts';
+import { msPerSpan } from '../../gateway/usage/ledger/spans.ts';
 import { startStore } from './postgres.ts';
 import { readLedger } from './readLedger.ts';
 
@@ -72,9 +72,9 @@ export async function copyTo(store: Transactions, tables: ReadonlyMap<string, Ro
     await sql.query(`SET LOCAL search_path TO ${schemaName}`);
     await sql.query(`TRUNCATE ${names.join(', ')}, gateways, version_day_instance`);
     await sql.query("DELETE FROM meta WHERE key NOT IN ('version', 'compatible')");
-    const hours = (tables.get('version_hour') ?? []).map(({ span }) => Number(span) * lengths.hour);
+    const hours = (tables.get('version_hour') ?? []).map(({ span }) => Number(span) * msPerSpan.hour);
     if (hours.length > 0) {
-      const range = [Math.min(...hours) - lengths.block, Math.max(...hours) + lengths.block];
+      const range = [Math.min(...hours) - msPerSpan.block, Math.max(...hours) + msPerSpan.block];
       await sql.query('SELECT create_partitions($1, $2)', range);
     }
     for (const [name, rows] of tables) {

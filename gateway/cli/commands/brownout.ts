@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { BrownoutStatus } from '../../lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, summaryOf } from '../../retirement/brownoutReport.ts';
-import { ago, grouped, percent, printable, printableExcerpt } from '../../shared/text.ts';
+import { ago, percent, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
@@ -159,7 +159,7 @@ function refusedTable({ clients, client_count: count, asked_at: now }: BrownoutR
   const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.class ?? 'not over',
-    grouped(one.refused),
+    withCommas(one.refused),
     ago(Date.parse(one.last_call), Date.parse(now)),
     one.successor_use === null ? '-' : ago(Date.parse(one.successor_use), Date.parse(now)),
   ]);
@@ -172,7 +172,7 @@ function notRefusedTable({ not_refused: clients, not_refused_count: count }: Bro
   const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.spared ? 'spared by the configuration' : 'not chosen, or called other routes',
-    grouped(one.requests),
+    withCommas(one.requests),
   ]);
   return { headings: ['client', '', 'requests on these days'], rows, more: moreOf(count - shown.length) };
 }
@@ -182,12 +182,12 @@ function brownoutRows({ brownouts, number }: BrownoutReport): string[][] {
     `${one.number}${one.number === number ? ' (this one)' : ''}`,
     printable(one.at),
     printable(one.end),
-    grouped(one.refused),
-    grouped(one.clients),
+    withCommas(one.refused),
+    withCommas(one.clients),
   ]);
   return [['window', 'begins', 'ends', 'refused', 'clients'], ...rows];
 }
 
 function moreOf(count: number): string | undefined {
-  return count > 0 ? `and ${grouped(count)} more` : undefined;
+  return count > 0 ? `and ${withCommas(count)} more` : undefined;
 }

@@ -1,6 +1,6 @@
 import type { DriftStatus } from '../../shadow/comparisonStatus.ts';
 import type { DriftReport } from '../../shadow/drift.ts';
-import { grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
@@ -44,7 +44,12 @@ export const addDrift: AddCommand = (program, io, finish) => {
 
 function statusTable(statuses: unknown): string[][] | undefined {
   if (!isStatusList(statuses)) return undefined;
-  const rows = statuses.map(({ version, state, until, compared }) => [`/${version}`, state, until, grouped(compared)]);
+  const rows = statuses.map(({ version, state, until, compared }) => [
+    `/${version}`,
+    state,
+    until,
+    withCommas(compared),
+  ]);
   return [['version', 'state', 'until', 'compared'], ...rows];
 }
 
@@ -98,7 +103,7 @@ function asMarkdown(report: DriftReport): string {
 type DriftRoute = DriftReport['routes'][number];
 
 function routeLine({ responses, compared }: DriftRoute): string {
-  return `${plural(responses, 'response')}, ${grouped(compared)} with bodies`;
+  return `${plural(responses, 'response')}, ${withCommas(compared)} with bodies`;
 }
 
 function rowsOf({ findings }: DriftRoute): string[][] {
@@ -106,7 +111,7 @@ function rowsOf({ findings }: DriftRoute): string[][] {
     status === 0 ? '' : String(status),
     printable(`${what} ${detail}`.trim()),
     printable(path),
-    grouped(count),
+    withCommas(count),
     last,
   ]);
 }
@@ -114,7 +119,7 @@ function rowsOf({ findings }: DriftRoute): string[][] {
 function remarks({ findings, finding_count: count, has_more_paths: isCut }: DriftRoute): string[] {
   const hiddenCount = count - findings.length;
   return [
-    ...(hiddenCount > 0 ? [`and ${grouped(hiddenCount)} more`] : []),
+    ...(hiddenCount > 0 ? [`and ${withCommas(hiddenCount)} more`] : []),
     ...(isCut ? ['Some bodies have more than 500 different paths. Paths beyond these are not compared.'] : []),
   ];
 }

@@ -3,7 +3,7 @@ import type { FleetJson } from '../../fleet/fleetJson.ts';
 import type { ForgetOutcome } from '../../fleet/forget.ts';
 import type { ImportOutcome } from '../../fleet/importLedger.ts';
 import type { Postgres } from '../../fleet/postgres.ts';
-import { grouped, plural, printable } from '../../shared/text.ts';
+import { plural, printable, withCommas } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { type AdminEndpointOptions, addAdminEndpointOptions, adminEndpointOf, formatOption } from '../options.ts';
@@ -101,7 +101,7 @@ function importText(file: string, outcome: ImportOutcome): string {
     foreignTags === 0
       ? ''
       : `\nCounted as other clients, because the fleet makes tags with another salt: ${plural(foreignTags, 'client')} with a tag`;
-  return `${grouped(requests)} requests imported${period}${foreignTagsNote}`;
+  return `${withCommas(requests)} requests imported${period}${foreignTagsNote}`;
 }
 
 async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {

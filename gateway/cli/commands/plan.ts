@@ -13,7 +13,7 @@ import { planEdit } from '../../plan/planEdit.ts';
 import { routesInWords } from '../../retirement/words.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { rfc3339 } from '../../shared/httpDate.ts';
-import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
 import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
@@ -182,9 +182,9 @@ function versionRows({ versions }: Plan): string[][] {
     printable(`/${version}`),
     printable(stage),
     plannedAnswers[answer]?.words ?? printable(answer),
-    grouped(clients),
-    grouped(requests),
-    grouped(lost),
+    withCommas(clients),
+    withCommas(requests),
+    withCommas(lost),
   ]);
   return [['version', 'stage', 'answer', 'clients', 'requests', 'lost'], ...rows];
 }
@@ -195,15 +195,15 @@ function clientTable({ clients, client_count: count, losing_count: losing, until
   const answers = plannedAnswerNames.filter((name) => name === 'served' || shown.some((one) => one.answers[name] > 0));
   const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
-    grouped(one.lost),
-    ...answers.map((name) => grouped(one.answers[name])),
+    withCommas(one.lost),
+    ...answers.map((name) => withCommas(one.answers[name])),
     routesOf(one),
     ago(Date.parse(one.last), Date.parse(until)),
   ]);
   const headings = ['client', 'loses', ...answers.map((name) => plannedAnswers[name].heading), 'routes', 'last call'];
   // `losing_count` does not count `other clients`, which may have a row.
   const shownSingleClients = shown.filter(isSingleClient).length;
-  const hiddenNote = losing > shownSingleClients ? `and ${grouped(losing - shownSingleClients)} more` : undefined;
+  const hiddenNote = losing > shownSingleClients ? `and ${withCommas(losing - shownSingleClients)} more` : undefined;
   const unharmedNote = count > losing ? `${plural(count - losing, 'client')} would lose nothing.` : undefined;
   const more = [hiddenNote, unharmedNote].filter((one) => one !== undefined).join('; ');
   return { headings, rows, more: more === '' ? undefined : more };

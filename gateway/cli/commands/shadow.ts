@@ -6,7 +6,7 @@ import { reasonOf } from '../../config/fault.ts';
 import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../shadow/comparisonStatus.ts';
 import type { DifferenceReport } from '../../shadow/report.ts';
 import type { ExportedRequests } from '../../shadow/sampledRequests.ts';
-import { grouped, plural, printable } from '../../shared/text.ts';
+import { plural, printable, withCommas } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
@@ -114,9 +114,9 @@ function statusTable(statuses: unknown): string[][] | undefined {
     `/${to}`,
     state,
     until,
-    grouped(copies['shadow']?.['compared'] ?? 0),
-    grouped(sumOf(copies['shadow'] ?? {}) - (copies['shadow']?.['compared'] ?? 0)),
-    grouped(sumOf(dropped)),
+    withCommas(copies['shadow']?.['compared'] ?? 0),
+    withCommas(sumOf(copies['shadow'] ?? {}) - (copies['shadow']?.['compared'] ?? 0)),
+    withCommas(sumOf(dropped)),
   ]);
   return [['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'], ...rows];
 }

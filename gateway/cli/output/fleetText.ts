@@ -1,5 +1,5 @@
 import type { FleetJson, GatewayJson } from '../../fleet/fleetJson.ts';
-import { ago, grouped, inLargestUnit, printable } from '../../shared/text.ts';
+import { ago, inLargestUnit, printable, withCommas } from '../../shared/text.ts';
 import { type Paint, table } from './terminal.ts';
 
 const colours = { heard: 'green', silent: 'red' } as const;
@@ -25,8 +25,8 @@ function gatewayLines(gateways: readonly GatewayJson[], now: number, paint: Pain
     one.heard === null ? 'never' : ago(Date.parse(one.heard), now),
     printable(one.release ?? ''),
     `${printable(one.config ?? '')}${one.config_differs ? ' differs' : ''}`,
-    one.state === 'heard' ? grouped(one.in_flight) : '-',
-    one.heard === null ? '-' : grouped(one.spooled),
+    one.state === 'heard' ? withCommas(one.in_flight) : '-',
+    one.heard === null ? '-' : withCommas(one.spooled),
     one.clock_differs ? clockInWords(one.clock_skew_ms) : '',
   ]);
   const [head = '', ...lines] = table([heading, ...rows], width);
@@ -64,7 +64,7 @@ export function fleetSummary({ problem, gateways }: FleetJson): string {
   const silent = current.filter(({ state }) => state === 'silent').map(({ name }) => `${printable(name)} silent`);
   const differing = current.filter((one) => one.config_differs).map(({ name }) => `${printable(name)} differs`);
   const spooled = current.reduce((sum, one) => sum + one.spooled, 0);
-  const waiting = spooled === 0 ? '' : `, ${grouped(spooled)} rows of counts wait for it`;
+  const waiting = spooled === 0 ? '' : `, ${withCommas(spooled)} rows of counts wait for it`;
   const store = problem === null ? [] : [`the store does not answer (${printable(problem)})${waiting}`];
   const heard = `${current.length - silent.length} of ${current.length} gateways are heard`;
   return [`fleet: ${heard}`, ...silent, ...differing, ...store].join('; ');

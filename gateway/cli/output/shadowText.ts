@@ -1,6 +1,6 @@
 import type { ReplayReport } from '../../shadow/replayReport.ts';
 import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../shadow/report.ts';
-import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { type Paint, table } from './terminal.ts';
 import { escaped, markdownTable } from './verdictText.ts';
 
@@ -31,8 +31,8 @@ export function shadowAsText(report: DifferenceReport, paint: Paint, width = Num
 export function replayAsText(report: ReplayReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [paint('bold', printable(report.summary)), ...report.notes.map((note) => `  ${printable(note)}`)];
   for (const route of report.routes) {
-    const bodies = route.compared === route.pairs ? '' : `, ${grouped(route.compared)} with bodies`;
-    const counts = `${plural(route.pairs, 'pair')}${bodies}, ${grouped(route.control)} control`;
+    const bodies = route.compared === route.pairs ? '' : `, ${withCommas(route.compared)} with bodies`;
+    const counts = `${plural(route.pairs, 'pair')}${bodies}, ${withCommas(route.control)} control`;
     lines.push('', `${paint('bold', printableExcerpt(route.route, 100))}  ${counts}`);
     const rows = differenceRows(route);
     if (rows.length > 0) lines.push(...table(rows, width));
@@ -78,8 +78,8 @@ function routeLine(
   { pairs, compared, control, requests }: ShadowRoute,
   { used_since: since }: DifferenceReport,
 ): string {
-  const bodies = compared === pairs ? '' : `, ${grouped(compared)} with bodies`;
-  return `${plural(pairs, 'pair')}${bodies}, ${grouped(control)} control; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
+  const bodies = compared === pairs ? '' : `, ${withCommas(compared)} with bodies`;
+  return `${plural(pairs, 'pair')}${bodies}, ${withCommas(control)} control; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
 }
 
 function differenceRows({ differences }: Pick<ShadowRoute, 'differences'>): string[][] {
@@ -89,7 +89,7 @@ function differenceRows({ differences }: Pick<ShadowRoute, 'differences'>): stri
       one.class,
       one.status === 0 ? '' : String(one.status),
       printable(differenceInWords(one)),
-      `${grouped(one.count)} of ${grouped(one.pairs)}`,
+      `${withCommas(one.count)} of ${withCommas(one.pairs)}`,
       printable(one.why),
     ]);
 }
@@ -105,12 +105,12 @@ function remarks({
   const shownCount = Math.min(differences.length, mostDifferencesShown);
   if (count > shownCount) lines.push(`and ${plural(count - shownCount, 'more difference')}`);
   if (skipped.length > 0) {
-    const reasons = skipped.map(({ reason, pairs }) => `${reason} ${grouped(pairs)}`);
+    const reasons = skipped.map(({ reason, pairs }) => `${reason} ${withCommas(pairs)}`);
     lines.push(`Bodies not compared: ${reasons.join(', ')}.`);
   }
   if (unseenCount > 0) {
     const named = unseen.slice(0, mostUnseenShown).map(({ path, why }) => `${path} (${why})`);
-    const more = unseenCount > named.length ? ` and ${grouped(unseenCount - named.length)} more` : '';
+    const more = unseenCount > named.length ? ` and ${withCommas(unseenCount - named.length)} more` : '';
     lines.push(`No evidence on: ${named.join(', ')}${more}.`);
   }
   return lines;
@@ -119,6 +119,6 @@ function remarks({
 function notCompared({ not_compared: routes }: DifferenceReport): string | undefined {
   if (routes.length === 0) return undefined;
   const named = routes.slice(0, mostRoutesShown).map((route) => printableExcerpt(route));
-  const more = routes.length > named.length ? ` and ${grouped(routes.length - named.length)} more` : '';
+  const more = routes.length > named.length ? ` and ${withCommas(routes.length - named.length)} more` : '';
   return `In use and never compared: ${named.join(', ')}${more}.`;
 }

@@ -1,5 +1,5 @@
 import { routesInWords } from '../../retirement/words.ts';
-import { ago, grouped, plural, printable, printableExcerpt } from '../../shared/text.ts';
+import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import {
   type Grouping,
   migrationStates,
@@ -130,7 +130,7 @@ function column(heading: string, cell: Column['cell']): Column {
 }
 
 function numberColumn(heading: string, field = heading): Column {
-  return column(heading, (row) => (row[field] === null ? '-' : grouped(numberOf(row[field]))));
+  return column(heading, (row) => (row[field] === null ? '-' : withCommas(numberOf(row[field]))));
 }
 
 function numberColumnUnlessZero(field: string): Column {
@@ -155,7 +155,7 @@ function migrationSummary(rows: readonly ReportRow[]): string[] {
     const words = migrationStates.flatMap((state) => {
       const clientCount = clientRows.filter((row) => row['state'] === state).length;
       if (clientCount === 0 && state === 'failing') return [];
-      return [`${grouped(clientCount)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
+      return [`${withCommas(clientCount)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
     });
     return printable(`  /${name} to /${successor}: ${plural(clientRows.length, 'client')}, ${words.join(', ')}`);
   });

@@ -1,6 +1,6 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { routesInWords, shareInWords, theLast } from '../../retirement/words.ts';
-import { ago, grouped, printable, printableExcerpt } from '../../shared/text.ts';
+import { ago, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { dateText, type Paint, sparkline, table } from './terminal.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
@@ -14,7 +14,7 @@ export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number
   lines.push(...table(summaryOf(verdict)));
   const { headings, rows, more } = clientTable(verdict);
   if (rows.length > 0) lines.push('', ...table([headings, ...rows], width));
-  if (more > 0) lines.push(`  and ${grouped(more)} more`);
+  if (more > 0) lines.push(`  and ${withCommas(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${printable(text)}`));
   return `${lines.join('\n')}\n`;
 }
@@ -32,7 +32,7 @@ export function verdictAsMarkdown(verdict: VerdictJson): string {
   lines.push(...markdownTable(['fact', ''], summaryOf(verdict)));
   const { headings, rows, more } = clientTable(verdict);
   if (rows.length > 0) lines.push('', ...markdownTable(headings, rows));
-  if (more > 0) lines.push('', `and ${grouped(more)} more`);
+  if (more > 0) lines.push('', `and ${withCommas(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `- ${escaped(text)}`));
   return `${lines.join('\n')}\n`;
 }
@@ -50,8 +50,8 @@ export function escaped(text: string): string {
 /** The facts of the verdict, as pairs of name and value. */
 function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
-  const total = `${grouped(facts.requests)} in ${theLast(facts.quiet)}`;
-  const share = `${shareInWords(facts.share)} of all ${grouped(facts.all_requests)}`;
+  const total = `${withCommas(facts.requests)} in ${theLast(facts.quiet)}`;
+  const share = `${shareInWords(facts.share)} of all ${withCommas(facts.all_requests)}`;
   const isLowerBound = facts.folded > 0 || (facts.without_route ?? 0) > 0;
   const [first, last] = [trend.days[0], trend.days.at(-1)];
   const days = first && last ? sparkline(trend.days, Date.parse(first.at), Date.parse(last.at)) : '';
@@ -60,7 +60,7 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
     ['deprecation', deprecation === null ? '-' : dateText(Date.parse(deprecation))],
     ['sunset', sunset === null ? '-' : dateText(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
-    ['clients', `${isLowerBound ? 'at least ' : ''}${grouped(facts.client_count)}`],
+    ['clients', `${isLowerBound ? 'at least ' : ''}${withCommas(facts.client_count)}`],
     ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
     ...(inFlight === null ? [] : [['in flight', `${inFlight}${waiting ? `, and ${waiting} waiting` : ''}`]]),
     ['successor', successorInWords(facts.successor)],
@@ -77,15 +77,19 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
   if (facts.stage === 'retired') {
     const rows = facts.refused_clients
       .slice(0, mostClientsShown)
-      .map(({ client, name, refused, last }) => [printableExcerpt(name ?? client), grouped(refused), lastCall(last)]);
+      .map(({ client, name, refused, last }) => [
+        printableExcerpt(name ?? client),
+        withCommas(refused),
+        lastCall(last),
+      ]);
     return { headings: ['client', 'refused', 'last call'], rows, more: facts.refused_count - rows.length };
   }
   const rows = facts.clients
     .slice(0, mostClientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       printableExcerpt(name ?? client),
-      grouped(requests),
-      grouped(errors),
+      withCommas(requests),
+      withCommas(errors),
       routesInWords(routes, top),
       lastCall(last),
     ]);

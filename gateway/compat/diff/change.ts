@@ -131,6 +131,9 @@ export function comparisonOf(change: Change): Comparison {
   return { changes: [change], parts: [], isDone: true };
 }
 
+/** The step to a part at the same place as the whole. */
+export const samePlace = undefined;
+
 /** Adds the comparison of a part, unless it is known to be without changes. */
 export function addPart(whole: Comparison, step: PathStep | undefined, comparison: Comparison | undefined): void {
   if (comparison === undefined) return;

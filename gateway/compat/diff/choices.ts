@@ -11,9 +11,10 @@ import {
   comparisonOf,
   countBreaking,
   firstBreaking,
+  samePlace,
 } from './change.ts';
 import { type AlternativePairs, pairAlternatives, pairChoices } from './pairing.ts';
-import { isSentAsText, type SchemaPair } from './schemaPair.ts';
+import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 import { addNullChange } from './types.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
@@ -127,19 +128,22 @@ function compareExpanded(pair: SchemaPair): void {
   dropChanges(pair);
   const places = [oldSchema.located, newSchema.located] as const;
   if (old === undefined || now === undefined) {
-    pair.addChange('structure', 'changed', '', ...places);
+    pair.addChange('structure', 'changed', noName, ...places);
     return;
   }
   const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
   const [lost, gained] = unmatched(old, now, fits);
   if (isSafeReplacement(pair, old, now, fits)) {
-    if (isRequest || !addDoubtfulChanges(pair, old, now)) pair.addChange('structure', 'equivalent', '', ...places);
+    if (isRequest || !addDoubtfulChanges(pair, old, now)) pair.addChange('structure', 'equivalent', noName, ...places);
     return;
   }
   const hasNewType = gained.some((one) => !isWithin(unionOfTypes(one), unionOfTypes(oldSchema)));
   if (!isRequest && hasNewType) pair.addChange('type', 'wider', 'type', ...places);
   else if (!isRequest && lost.length === 0) {
-    pair.addChange('alternative', 'added', '', ...places, { is: 'alternatives', alternatives: gained.map(outlineOf) });
+    pair.addChange('alternative', 'added', noName, ...places, {
+      is: 'alternatives',
+      alternatives: gained.map(outlineOf),
+    });
   } else if (isRequest) addStructureChange(pair, closestComparison(pair, lost, now));
   else {
     const closest = closestComparison(pair, old, gained);
@@ -151,7 +155,7 @@ function compareExpanded(pair: SchemaPair): void {
 function addDoubtfulChanges(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
   const [, doubtful] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
   const comparisons = doubtful.map((after) => closestComparison(pair, old, [after]));
-  for (const comparison of comparisons) addPart(pair.into, undefined, comparison);
+  for (const comparison of comparisons) addPart(pair.into, samePlace, comparison);
   return doubtful.length > 0;
 }
 
@@ -180,7 +184,7 @@ function dropMovedChanges(pair: SchemaPair): void {
   const hasOnlyMoved = isSame || (pair.isBreaking && isSafeReplacement(pair, old, now, fits));
   if (!hasOnlyMoved) return;
   dropChanges(pair);
-  pair.addChange('structure', 'equivalent', '', oldSchema.located, newSchema.located);
+  pair.addChange('structure', 'equivalent', noName, oldSchema.located, newSchema.located);
 }
 
 /** Whether every old request is still valid, or every new response was possible before. */
@@ -227,7 +231,7 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
 function addStructureChange(pair: SchemaPair, closest: Comparison | undefined): void {
   const cause = closest && firstBreaking(closest, pair.severityOf);
   const places = [pair.oldSchema.located, pair.newSchema.located] as const;
-  pair.addChange('structure', 'changed', '', ...places, cause && { is: 'cause', ...cause });
+  pair.addChange('structure', 'changed', noName, ...places, cause && { is: 'cause', ...cause });
 }
 
 // If there are more pairs of alternatives, overlaps between them are not searched for.

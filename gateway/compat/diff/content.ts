@@ -11,6 +11,7 @@ import {
   compareDocs,
   type Direction,
   emptyComparison,
+  samePlace,
 } from './change.ts';
 import type { ContractPair } from './contractPair.ts';
 import type { WireFormat } from './schemaPair.ts';
@@ -34,7 +35,7 @@ export function compareContent(
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
     else {
       const comparison = compareMedia(type, media, kept, direction, contracts);
-      addPart(into, isOnlyType ? undefined : { kind: 'media_type', type }, comparison);
+      addPart(into, isOnlyType ? samePlace : { kind: 'media_type', type }, comparison);
     }
   }
   for (const [type, media] of after) {
@@ -59,7 +60,7 @@ function compareMedia(
     const compareAt = (keyword: string): Comparison | undefined =>
       contracts.compareSchemas(below(before, keyword), below(after, keyword), direction, wire);
     compareDocs(before, after, into);
-    addPart(into, undefined, compareAt('schema'));
+    addPart(into, samePlace, compareAt('schema'));
     addPart(into, { kind: 'items' }, compareAt('itemSchema'));
     compareEncodings(type, before, after, direction, contracts, into);
   });

@@ -2,7 +2,7 @@ import { isList, isMap, type Located } from '../document/located.ts';
 import { canonical } from '../schema/keywords.ts';
 import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
-import { isSentAsText, type SchemaPair } from './schemaPair.ts';
+import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
 /** Compares `enum`, `const` and `default`. */
 export function compareValues(pair: SchemaPair): void {
@@ -13,16 +13,22 @@ export function compareValues(pair: SchemaPair): void {
     const removed = [...old.values.keys()].filter((json) => !newKeys?.has(keyOf(json)));
     const added = [...now.values.keys()].filter((json) => !oldKeys?.has(keyOf(json)));
     const places = [enumOf(old), enumOf(now)] as const;
-    if (removed.length > 0) pair.addChange('value', 'removed', '', ...places, { is: 'values', values: removed });
-    if (added.length > 0) pair.addChange('value', 'added', '', ...places, { is: 'values', values: added });
+    if (removed.length > 0) pair.addChange('value', 'removed', noName, ...places, { is: 'values', values: removed });
+    if (added.length > 0) pair.addChange('value', 'added', noName, ...places, { is: 'values', values: added });
   } else if (now.values && !includesAllOf(now.values, old.types)) {
-    pair.addChange('values', 'listed', '', undefined, enumOf(now), { is: 'values', values: [...now.values.keys()] });
+    pair.addChange('values', 'listed', noName, undefined, enumOf(now), {
+      is: 'values',
+      values: [...now.values.keys()],
+    });
   } else if (old.values && !includesAllOf(old.values, now.types)) {
-    pair.addChange('values', 'unlisted', '', enumOf(old), undefined, { is: 'values', values: [...old.values.keys()] });
+    pair.addChange('values', 'unlisted', noName, enumOf(old), undefined, {
+      is: 'values',
+      values: [...old.values.keys()],
+    });
   }
   const [before, after] = [old.at('default'), now.at('default')];
   if (pair.isRequest && jsonOf(before?.value) !== jsonOf(after?.value)) {
-    pair.addChange('default', 'changed', '', before, after);
+    pair.addChange('default', 'changed', noName, before, after);
   }
 }
 

@@ -1,7 +1,15 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
 import { canonical, canonicalWithoutDocs } from '../schema/keywords.ts';
-import { addChange, addPart, type Comparison, compareAsDocs, compareDocs, emptyComparison } from './change.ts';
+import {
+  addChange,
+  addPart,
+  type Comparison,
+  compareAsDocs,
+  compareDocs,
+  emptyComparison,
+  samePlace,
+} from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
 import { compareHeaders, compareParameters } from './parameters.ts';
@@ -20,7 +28,7 @@ export function compareOperations(old: Route, now: Route, contracts: ContractPai
   compareParameters(old, now, caller, contracts, into);
   compareBodies(below(before, 'requestBody'), below(after, 'requestBody'), caller, contracts, into);
   compareResponses(below(before, 'responses'), below(after, 'responses'), caller, contracts, into);
-  if (caller === 'client') addPart(into, undefined, compareSecurity(before, after, contracts));
+  if (caller === 'client') addPart(into, samePlace, compareSecurity(before, after, contracts));
   compareCallbacks(before, after, contracts, into);
   return into;
 }
@@ -225,7 +233,7 @@ function compareCallbacks(old: Located, now: Located, contracts: ContractPair, i
 /** Compares each pair of operations only once, because a callback may contain itself. */
 function compareCallback(key: string, old: Route, now: Route, contracts: ContractPair): Comparison {
   return contracts.compareOnce(key, old.operation, now.operation, (_old, _now, into) => {
-    addPart(into, undefined, compareOperations(old, now, contracts));
+    addPart(into, samePlace, compareOperations(old, now, contracts));
   });
 }
 

@@ -1,6 +1,14 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
-import { addChange, addPart, type Comparison, compareDocs, type Direction, type Serialization } from './change.ts';
+import {
+  addChange,
+  addPart,
+  type Comparison,
+  compareDocs,
+  type Direction,
+  type Serialization,
+  samePlace,
+} from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
 import { type Caller, directionsOf, parameterNames, type Route } from './routes.ts';
@@ -168,7 +176,7 @@ function compareParameterValues(
     addChange(into, { kind: 'serialization', effect: 'changed', direction, detail, old, new: now });
   } else if (before === 'content') {
     compareContent(below(old, 'content'), below(now, 'content'), direction, contracts, into);
-  } else addPart(into, undefined, contracts.compareSchemas(oldSchema, newSchema, direction, 'text'));
+  } else addPart(into, samePlace, contracts.compareSchemas(oldSchema, newSchema, direction, 'text'));
 }
 
 const permissions = ['allowReserved', 'allowEmptyValue'] as const;

@@ -44,6 +44,9 @@ export interface SchemaPairOptions {
   readonly expand: (schema: Schema) => readonly Schema[] | undefined;
 }
 
+/** The `name` of a change that needs none. */
+export const noName = '';
+
 /** Two schemas that are being compared, and the comparison that collects their changes. */
 export class SchemaPair {
   readonly oldSchema: Schema;

@@ -2,7 +2,7 @@ import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { isEqual, isWithin, type JsonType } from '../schema/keywords.ts';
 import type { Limit } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
-import { isSentAsText, type SchemaPair, type SchemaUse } from './schemaPair.ts';
+import { isSentAsText, noName, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
 
@@ -79,7 +79,7 @@ function compareNull(pair: SchemaPair): void {
 export function addNullChange(pair: SchemaPair, isAdded: boolean): void {
   const { old, new: now, oldSchema, newSchema } = pair;
   const places = [old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located] as const;
-  pair.addChange('null', isAdded ? 'added' : 'removed', '', ...places);
+  pair.addChange('null', isAdded ? 'added' : 'removed', noName, ...places);
 }
 
 // Every value of the first format is also a value of the second.

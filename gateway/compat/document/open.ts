@@ -8,11 +8,11 @@ import {
   decodeUtf8,
   type FileSource,
   isWebUrl,
-  locatingErrors,
   readDisk,
   SourceError,
   type SourceFile,
   tooLarge,
+  withPlaceInErrors,
   withRealFolder,
 } from '../source/source.ts';
 import { defaultWebLimits, type WebLimits } from '../source/web.ts';
@@ -48,7 +48,7 @@ export async function openContract(reference: string, options: OpenOptions): Pro
   const { maxBytes = largestContractBytes, allowRemote, cwd } = options;
   const name = reference === '-' ? 'standard input' : reference;
   const input = reference === '-' ? await options.stdin() : undefined;
-  const main = locatingErrors(name, () =>
+  const main = withPlaceInErrors(name, () =>
     input === undefined ? readMain(reference, cwd, maxBytes) : mainFromInput(input, cwd, maxBytes),
   );
   const webLimits = allowRemote ? { ...defaultWebLimits(maxBytes), ...options.remote } : undefined;

@@ -1,7 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { posix } from 'node:path';
 import { largestContractBytes } from '../../shared/fileSystem.ts';
-import { type FileSource, locatingErrors, MissingFileError, SourceError, type SourceFile, tooLarge } from './source.ts';
+import {
+  type FileSource,
+  MissingFileError,
+  SourceError,
+  type SourceFile,
+  tooLarge,
+  withPlaceInErrors,
+} from './source.ts';
 
 /** `REVISION:path`. A revision may contain colons within braces, as in `HEAD@{12:00}`. */
 export interface GitReference {
@@ -94,12 +101,12 @@ export class Commit {
   constructor(revision: string, cwd: string) {
     this.#revision = revision;
     const name = revision === '' ? 'the commit' : revision;
-    this.#source = locatingErrors(name, () => new GitSource(revision, cwd, largestContractBytes));
+    this.#source = withPlaceInErrors(name, () => new GitSource(revision, cwd, largestContractBytes));
   }
 
   /** `path` begins with `./` or `../`. Undefined if the file does not exist. @throws CompareError */
   read(path: string): Uint8Array | undefined {
-    return locatingErrors(`${this.#revision}:${path}`, () => {
+    return withPlaceInErrors(`${this.#revision}:${path}`, () => {
       if (/[\n\0]/.test(path)) throw new SourceError('has a line break in its name', 'Rename the file.');
       try {
         return this.#source.read(this.#source.entry(path).key);

@@ -42,7 +42,7 @@ export class SourceError extends Error {
 export class MissingFileError extends SourceError {}
 
 /** Runs `read`, and adds `where` to a SourceError. @throws CompareError */
-export function locatingErrors<T>(where: string, read: () => T): T {
+export function withPlaceInErrors<T>(where: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

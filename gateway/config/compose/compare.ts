@@ -6,7 +6,7 @@ import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
 import { unknownValue } from './interpolate.ts';
-import { allTexts, brief, type ComposeFinding, child, faultIn, listed } from './node.ts';
+import { allTexts, type ComposeFinding, child, faultIn, listed, shortened } from './node.ts';
 import type { Project } from './project.ts';
 import { mountsOf, type Service } from './service.ts';
 import {
@@ -81,7 +81,7 @@ export function compareWithCompose(
   const hasUnknownValue = ({ message, value = '' }: Fault): boolean =>
     message.includes(unknownValue) || value.includes(unknownValue);
   const withKnownValues = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasUnknownValue(fault));
-  const faults = sorted([...withKnownValues(result.faults), ...project.missing], orderOf(routes, project));
+  const faults = sorted([...withKnownValues(result.faults), ...project.missingVariables], orderOf(routes, project));
   return {
     gateway,
     notes: withKnownValues(notes),
@@ -184,9 +184,9 @@ function isFault(found: Service | Fault): found is Fault {
 function unknownService(project: Project, name: string): Fault {
   const names = [...project.services.keys()];
   const best = nearest(name, names);
-  const remedy = best === undefined ? `Name one of ${listed(names)}.` : `Did you mean ${brief(best)}?`;
+  const remedy = best === undefined ? `Name one of ${listed(names)}.` : `Did you mean ${shortened(best)}?`;
   const at = { file: project.files[0] ?? '', line: 1, column: 1 };
-  return faultIn(at, ['services'], `The service ${brief(name)} does not exist.`, remedy);
+  return faultIn(at, ['services'], `The service ${shortened(name)} does not exist.`, remedy);
 }
 
 function namesGateway(text: string): boolean {

@@ -183,7 +183,7 @@ export function faultIn(
     file: at.file,
     line: at.line,
     column: at.column,
-    path: printable(maskUserinfo(path.map((key) => brief(key)).join('.'))),
+    path: printable(maskUserinfo(path.map((key) => shortened(key)).join('.'))),
     value: value === undefined ? undefined : quotedValue(value, path),
     message: printable(maskUserinfo(message)),
     remedy: printable(maskUserinfo(remedy)),
@@ -191,7 +191,7 @@ export function faultIn(
 }
 
 /** Shortens a name for a message; names in Compose files may have any length. */
-export function brief(name: string, longest = 80): string {
+export function shortened(name: string, longest = 80): string {
   return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
 }
 
@@ -199,7 +199,7 @@ export function brief(name: string, longest = 80): string {
 export function listed(names: readonly string[]): string {
   const shown = names
     .slice(0, 8)
-    .map((name) => brief(name))
+    .map((name) => shortened(name))
     .join(', ');
   return names.length > 8 ? `${shown} and ${names.length - 8} others` : shown;
 }

@@ -2,7 +2,6 @@ import { dirname, resolve } from 'node:path';
 import type { Fault } from '../fault.ts';
 import type { Variables } from './interpolate.ts';
 import {
-  brief,
   type ComposeEntry,
   type ComposeNode,
   child,
@@ -13,6 +12,7 @@ import {
   type MapNode,
   mapOf,
   mergeMaps,
+  shortened,
   textOf,
   textsOf,
 } from './node.ts';
@@ -32,8 +32,8 @@ export interface Project {
   /** External networks. Containers of other projects may be on them. */
   readonly externalNetworks: ReadonlySet<string>;
   readonly faults: readonly Fault[];
-  /** Required variables that are not set. The rest of the project is still checked. */
-  readonly missing: readonly Fault[];
+  /** A fault for each required variable that is not set. The rest of the project is still checked. */
+  readonly missingVariables: readonly Fault[];
   /** Parts that are not read, such as an include from another host. */
   readonly warnings: readonly Fault[];
 }
@@ -61,7 +61,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   const context = { project: name, variables, activeProfiles, folders: reader.folders };
   const services = entriesOf(child(root, 'services')).map(([key, entry]) => {
     if (!/^[\w.-]+$/.test(key)) {
-      const message = `${brief(key)} is not a valid name of a service.`;
+      const message = `${shortened(key)} is not a valid name of a service.`;
       const remedy = 'Use letters, digits, dots, dashes and underscores.';
       reader.faults.push(faultIn(entry.key, ['services', key], message, remedy));
     }
@@ -79,7 +79,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
         .map(([network]) => network),
     ),
     faults: reader.faults,
-    missing: reader.missing,
+    missingVariables: reader.missingVariables,
     warnings,
   };
 }

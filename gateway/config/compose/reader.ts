@@ -15,7 +15,6 @@ import { decode, readBytes } from '../location.ts';
 import { faultsOf, yamlFault } from '../readDocument.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
-  brief,
   type ComposeEntry,
   type ComposeNode,
   entriesOf,
@@ -24,6 +23,7 @@ import {
   type MapNode,
   mapOf,
   normaliseService,
+  shortened,
 } from './node.ts';
 
 // Much larger than any file written by hand.
@@ -42,7 +42,7 @@ export interface ComposeFile {
 export class ComposeReader {
   readonly faults: Fault[] = [];
   /** Required variables that are not set. */
-  readonly missing: Fault[] = [];
+  readonly missingVariables: Fault[] = [];
   /** The name of a file in faults → its text. */
   readonly texts = new Map<string, string>();
   /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
@@ -58,11 +58,11 @@ export class ComposeReader {
     const text = this.#text(file);
     if (text === undefined) return undefined;
     this.folders.set(file, folder);
-    const { root, faults, missing } = parseCompose(text, file, variables);
+    const { root, faults, missingVariables } = parseCompose(text, file, variables);
     // The faults of a file that is included or extended twice are reported once.
     if (!this.texts.has(file)) {
       this.faults.push(...faults);
-      this.missing.push(...missing);
+      this.missingVariables.push(...missingVariables);
     }
     this.texts.set(file, text);
     if (faults.length > 0 && !root) return undefined;
@@ -160,21 +160,21 @@ interface Walker {
   readonly yaml: YamlText;
   readonly variables: Variables;
   readonly faults: Fault[];
-  readonly missing: Fault[];
+  readonly missingVariables: Fault[];
 }
 
 /** Reads one Compose file, replaces its variables and follows aliases and merge keys; no root for an empty file. */
 function parseCompose(text: string, file: string, variables: Variables) {
   const yaml = readYamlText(text);
-  if (!yaml.isReadable) return { root: undefined, faults: faultsOf(yaml, text, file), missing: [] };
+  if (!yaml.isReadable) return { root: undefined, faults: faultsOf(yaml, text, file), missingVariables: [] };
   // Unknown tags are ignored: Compose has tags of its own, and other tags do not matter here.
   const problems = yaml.problems.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
   const faults = problems.map((problem) => yamlFault(file, yaml, problem));
-  const missing: Fault[] = [];
-  if (!yaml.root) return { root: undefined, faults, missing };
-  const walker: Walker = { file, yaml, variables, faults, missing };
+  const missingVariables: Fault[] = [];
+  if (!yaml.root) return { root: undefined, faults, missingVariables };
+  const walker: Walker = { file, yaml, variables, faults, missingVariables };
   const root = walk(walker, yaml.root, positionIn(walker, yaml.root, { file, line: 1, column: 1 }));
-  return { root, faults, missing };
+  return { root, faults, missingVariables };
 }
 
 function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode {
@@ -192,8 +192,8 @@ function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode 
   for (const problem of problems) walker.faults.push(faultIn(at, [], problem, remedy));
   for (const { name, reason } of missing) {
     const message = `The variable ${name} is required here, and it is not set.`;
-    const remedyOrReason = reason === '' ? remedy : `Text in the Compose file: ${brief(reason, longestReason)}`;
-    walker.missing.push(faultIn(at, [], message, remedyOrReason));
+    const remedyOrReason = reason === '' ? remedy : `Text in the Compose file: ${shortened(reason, longestReason)}`;
+    walker.missingVariables.push(faultIn(at, [], message, remedyOrReason));
   }
   return { kind: 'scalar', text, unset, at, tag };
 }

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import type { Variables } from './interpolate.ts';
 import {
   allTexts,
-  brief,
   type ComposeEntry,
   type ComposeNode,
   child,
@@ -10,6 +9,7 @@ import {
   type FilePosition,
   itemsOf,
   type MapNode,
+  shortened,
   textOf,
   textsOf,
 } from './node.ts';
@@ -129,7 +129,7 @@ function networksOf(name: string, node: MapNode, project: string): Map<string, R
 function whyNotStarted(node: MapNode, activeProfiles: ReadonlySet<string>): string | undefined {
   if (isOutOfProfile(node, activeProfiles)) {
     return `only started with the profile ${textsOf(child(node, 'profiles'))
-      .map((profile) => brief(profile))
+      .map((profile) => shortened(profile))
       .join(' or ')}`;
   }
   const replicas = textOf(child(node, 'scale')) ?? textOf(child(node, 'deploy', 'replicas'));

@@ -1,6 +1,6 @@
 import { realPathOf } from '../location.ts';
 import { unknownValue } from './interpolate.ts';
-import { brief, type ComposeFinding, child, faultFinding, faultIn, textOf, warningFinding } from './node.ts';
+import { type ComposeFinding, child, faultFinding, faultIn, shortened, textOf, warningFinding } from './node.ts';
 import { mountsOf, referringTexts, type Service } from './service.ts';
 import {
   type ComposeContext,
@@ -23,16 +23,16 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
       const remedy = 'Remove it; otherwise Compose rejects the whole file.';
       return [
         faultFinding(
-          faultIn(at, path, `The service ${brief(name)}, which this one depends on, does not exist.`, remedy),
+          faultIn(at, path, `The service ${shortened(name)}, which this one depends on, does not exist.`, remedy),
         ),
       ];
     }
     if (service.isOutOfProfile && !gateway.isOutOfProfile) {
-      const message = `Compose does not start ${brief(gateway.name)}, because it depends on ${brief(name)}, which is ${service.notStarted}.`;
+      const message = `Compose does not start ${shortened(gateway.name)}, because it depends on ${shortened(name)}, which is ${service.notStarted}.`;
       return [faultFinding(faultIn(at, path, message, 'Remove it.'))];
     }
     if (!backends.has(service)) return [];
-    const message = `${brief(gateway.name)} does not start without ${brief(name)}, and starting it also starts ${brief(name)}.`;
+    const message = `${shortened(gateway.name)} does not start without ${shortened(name)}, and starting it also starts ${shortened(name)}.`;
     return [warningFinding(faultIn(at, path, message, 'Remove it: the gateway does not need its backends to start.'))];
   });
 };
@@ -55,7 +55,7 @@ export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
     const remedy = 'Correct the path, or write required: false.';
     return faultFinding(
-      faultIn(item.at, ['services', gateway.name, 'env_file'], `${brief(path)} cannot be read.`, remedy),
+      faultIn(item.at, ['services', gateway.name, 'env_file'], `${shortened(path)} cannot be read.`, remedy),
     );
   });
   const unset = [...gateway.environment].flatMap(([name, { at, unset: names }]) =>
@@ -75,9 +75,9 @@ export const orphanStillRuns: ComposeRule = (context) => {
   const usedHosts = new Set(servedTargets(context).map(({ target }) => target.host));
   const orphans = [...running].filter((name) => !project.services.has(name) && !usedHosts.has(name.toLowerCase()));
   return orphans.map((service): ComposeFinding => {
-    const name = brief(service);
+    const name = shortened(service);
     const unusedVersion = versions.find((version) => !needsBackend(version) && isNamedFor(service, version.name));
-    const message = `A container of ${name} still runs in the project ${brief(project.name)}, but none of these files has that service.`;
+    const message = `A container of ${name} still runs in the project ${shortened(project.name)}, but none of these files has that service.`;
     const removal =
       'remove it with `docker compose up --detach --remove-orphans`, or with `docker rm --force` and its name';
     const steps = unusedVersion
@@ -122,9 +122,9 @@ export const serviceUnreached: ComposeRule = (context) => {
       // If a version of that name has a wrong host, another rule reports the host.
       .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
-        const name = brief(service.name);
+        const name = shortened(service.name);
         const remedy = `Add a route to it, or label it ${backendLabel}: "false" if it is no version of the API.`;
-        const message = `No route leads to ${name}, although ${brief(context.gateway.name)} can reach it.`;
+        const message = `No route leads to ${name}, although ${shortened(context.gateway.name)} can reach it.`;
         return warningFinding(faultIn(service.at, ['services', service.name], message, remedy));
       })
   );
@@ -139,7 +139,7 @@ export const retiredStillRuns: ComposeRule = (context) =>
   [...unneededServices(context)].flatMap(([service, { name: version, from }]): ComposeFinding[] => {
     const isRunning = context.running?.has(service.name) === true;
     if (service.notStarted !== undefined && !isRunning) return [];
-    const name = brief(service.name);
+    const name = shortened(service.name);
     const state = isRunning ? 'its container still runs' : `\`docker compose up\` starts it`;
     const steps = [
       ...(isRunning ? [`\`docker compose stop ${name}\``] : []),

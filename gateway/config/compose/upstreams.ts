@@ -5,12 +5,12 @@ import type { Snapshot } from '../snapshot.ts';
 import { faultAt, hasValue, placeKey, type Source, valueAt } from '../source.ts';
 import {
   allTexts,
-  brief,
   type ComposeFinding,
   child,
   entriesOf,
   faultFinding,
   listed,
+  shortened,
   warningFinding,
 } from './node.ts';
 import type { Project } from './project.ts';
@@ -187,15 +187,15 @@ export const upstreamUnanswered: ComposeRule = (context) =>
     const { source, gateway, project } = context;
     const faultWith = (message: string, remedy: string) =>
       faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, gateway)}`);
-    const host = brief(target.host);
+    const host = shortened(target.host);
     if (resolution.kind === 'itself') {
       const message = isLoopback(target.host)
-        ? `in the container of the gateway, ${host} is the service ${brief(gateway.name)} itself.`
+        ? `in the container of the gateway, ${host} is the service ${shortened(gateway.name)} itself.`
         : 'this is the gateway itself.';
       return [faultFinding(faultWith(message, `${suggestion(target, context)}.`))];
     }
     if (resolution.kind === 'elsewhere') {
-      const where = `${brief(resolution.service.name)} is on ${networksInWords(resolution.service)}, and ${brief(gateway.name)} on ${networksInWords(gateway)}.`;
+      const where = `${shortened(resolution.service.name)} is on ${networksInWords(resolution.service)}, and ${shortened(gateway.name)} on ${networksInWords(gateway)}.`;
       return [faultFinding(faultWith(where, 'Put both services on one network.'))];
     }
     if (resolution.kind !== 'nothing') return [];
@@ -208,10 +208,12 @@ export const upstreamUnanswered: ComposeRule = (context) =>
     const best = nearest(target.host, names);
     const remedyWithoutGuess =
       names.length === 0
-        ? `Add the service to a network of ${brief(gateway.name)}.`
+        ? `Add the service to a network of ${shortened(gateway.name)}.`
         : `Services there: ${listed(names)}.`;
-    const remedy = best === undefined ? remedyWithoutGuess : `Did you mean ${brief(best)}?`;
-    return [faultFinding(faultWith(`no service has the name ${host} on a network of ${brief(gateway.name)}.`, remedy))];
+    const remedy = best === undefined ? remedyWithoutGuess : `Did you mean ${shortened(best)}?`;
+    return [
+      faultFinding(faultWith(`no service has the name ${host} on a network of ${shortened(gateway.name)}.`, remedy)),
+    ];
   });
 
 /** A port without a listener refuses every connection. */
@@ -224,8 +226,8 @@ export const portDiffers: ComposeRule = (context) =>
     return candidates.slice(0, 1).map(({ service, ports }) => {
       const published = ports.find((port) => port.published === target.port);
       const message = published
-        ? `${target.port} is the published port of the host; in its container ${brief(service.name)} listens on ${portsInWords([published])}.`
-        : `${brief(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
+        ? `${target.port} is the published port of the host; in its container ${shortened(service.name)} listens on ${portsInWords([published])}.`
+        : `${shortened(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
       const rightPort = published ?? ports[0];
       const remedy = `Write ${portsInWords(rightPort ? [rightPort] : [])}, or add ${target.port} to expose if that port is right.`;
       return faultFinding(
@@ -251,7 +253,7 @@ export const backendNotStarted: ComposeRule = (context) =>
         adaptedNames === '' ? `, or retire /${target.version}` : `: it also answers for ${adaptedNames}`;
       const remedy = `Let \`docker compose up\` start it${remedyEnd}.`;
       return warningFinding(
-        faultAt(context.source, target.path, `${target.url}: ${brief(name)} is ${notStarted}.`, remedy),
+        faultAt(context.source, target.path, `${target.url}: ${shortened(name)} is ${notStarted}.`, remedy),
       );
     });
   });
@@ -269,10 +271,11 @@ function suggestion(target: ComposeTarget, { gateway, project, versions }: Compo
   const port = listensOn(ports, target.port)
     ? target.port
     : (ports[0]?.first ?? (isLoopback(target.host) ? target.port : 'PORT'));
-  const url = service && !belongsToOtherVersion ? `${scheme}://${brief(service.name)}:${port}` : 'http://SERVICE:PORT';
+  const url =
+    service && !belongsToOtherVersion ? `${scheme}://${shortened(service.name)}:${port}` : 'http://SERVICE:PORT';
   return target.variable === undefined
     ? `Write ${url}`
-    : `Set ${target.variable} in the environment of ${brief(gateway.name)}, so that the URL becomes ${url}`;
+    : `Set ${target.variable} in the environment of ${shortened(gateway.name)}, so that the URL becomes ${url}`;
 }
 
 /** Where the Compose file sets the variable of a target, because the value must be corrected there. */

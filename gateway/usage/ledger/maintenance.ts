@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { subjects } from './schema.ts';
-import { dayMs, hourMs, hoursKeptMs, type Length, lengths, spanAt } from './spans.ts';
+import { dayMs, hourMs, hoursKeptMs, msPerSpan, type SpanLength, spanAt } from './spans.ts';
 
 /**
  * Deletes what is older than the retention, within the caller's transaction. Deleting hours loses nothing, because days and
@@ -44,10 +44,10 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
 }
 
 /** Deletes the spans that end before `instant`, version by version, because the tables are sorted by version first. */
-function deleteBefore(database: DatabaseSync, table: string, length: Length, instant: number): void {
+function deleteBefore(database: DatabaseSync, table: string, length: SpanLength, instant: number): void {
   database
     .prepare(`DELETE FROM ${table} WHERE version IN (SELECT id FROM versions) AND span < ?`)
-    .run(Math.floor(instant / lengths[length]));
+    .run(Math.floor(instant / msPerSpan[length]));
 }
 
 /** When the latest request in the ledger came, rounded down to the hour, epoch ms; 0 for none. */
@@ -75,13 +75,13 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
   // So that deletion continues as if the clock had always been right.
   database.prepare(`UPDATE meta SET value = MIN(value, ?) WHERE key IN ('kept_from', 'hours_from')`).run(now);
 
-  function moveSpans(subject: string, length: Length): void {
+  function moveSpans(subject: string, length: SpanLength): void {
     const table = `${subject}_${length}`;
     const keys = subject === 'pair' ? ['client', 'route'] : ['item'];
     const notSummed = ['version', 'span', ...keys, 'first', 'last'];
     const sums = columnsOf(table).filter((column) => !notSummed.includes(column));
     const span = spanAt(length, now);
-    const values = { span, at: now - span * lengths[length] };
+    const values = { span, at: now - span * msPerSpan[length] };
     const whereSpan = 'WHERE version IN (SELECT id FROM versions) AND span';
     database
       .prepare(

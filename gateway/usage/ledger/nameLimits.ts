@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { otherClients, otherRoute } from '../usageRow.ts';
 import { addUpBrownout, addUpRouteClient, addUpSums } from './schema.ts';
-import { dayMs, hourMs, lengths, spanAt } from './spans.ts';
+import { dayMs, hourMs, msPerSpan, spanAt } from './spans.ts';
 
 /** How many clients and routes of a version are counted under their own names per day. */
 export interface NameLimits {
@@ -185,7 +185,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
 /** Subtracts the counts of the day from the block of each folded name, and adds them to the block of `into`. */
 function foldBlock(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const block = spanAt('block', day * dayMs);
-  const offset = day * dayMs - block * lengths.block;
+  const offset = day * dayMs - block * msPerSpan.block;
   run(
     `INSERT INTO ${subject}_block
       SELECT version, ?, ?, SUM(requests), SUM(errors), SUM(served), MIN(first) + ?, MAX(last) + ?,
@@ -215,7 +215,7 @@ function foldBlock(run: Run, subject: LimitedSubject, version: number, day: numb
 
 /** The first and the last day of a block. */
 function daysOf(block: number): [first: number, last: number] {
-  return [(block * lengths.block) / dayMs, ((block + 1) * lengths.block) / dayMs - 1];
+  return [(block * msPerSpan.block) / dayMs, ((block + 1) * msPerSpan.block) / dayMs - 1];
 }
 
 /** SQL for the last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
@@ -249,8 +249,8 @@ function correctSeenTimes(run: Run, subject: LimitedSubject, version: number, da
     // The statement lists the spans, because the table is sorted by span before client.
     run(
       `INSERT INTO version_client
-        SELECT version, item, MIN(span * ${lengths.block} + first), MAX(span * ${lengths.block} + last),
-          ${usedAt(lengths.block, 'MAX')},
+        SELECT version, item, MIN(span * ${msPerSpan.block} + first), MAX(span * ${msPerSpan.block} + last),
+          ${usedAt(msPerSpan.block, 'MAX')},
           COALESCE((SELECT accepted FROM accepted_before WHERE accepted_before.client = item), 0) FROM client_block
         WHERE version = ? AND span IN (SELECT DISTINCT span FROM version_block WHERE version = ?) AND item IN folded
         GROUP BY version, item`,

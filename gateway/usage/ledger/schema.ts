@@ -9,7 +9,7 @@ export const schemaVersion = 8;
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
 
-// A block is 30 days: see `lengths` of spans.ts.
+// A block is 30 days.
 const spanLengths = ['hour', 'day', 'block'];
 
 /** `item`: the client or route, 0 in the tables of versions. `first` and `last`: ms from the start of the span. */

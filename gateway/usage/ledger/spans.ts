@@ -4,26 +4,25 @@
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
 
-/** In ms. */
-export const lengths = { hour: hourMs, day: dayMs, block: 30 * dayMs } as const;
+export const msPerSpan = { hour: hourMs, day: dayMs, block: 30 * dayMs } as const;
 
 /** How long the requests of clients and routes are kept per hour. After that, they are kept per day. */
 export const hoursKeptMs = 8 * dayMs;
 
 /** Later than any request. */
-export const endOfTime = 100_000 * lengths.block;
+export const endOfTime = 100_000 * msPerSpan.block;
 
-export type Length = keyof typeof lengths;
+export type SpanLength = keyof typeof msPerSpan;
 
 /** The spans of one length numbered `from` to `to`, both included; none if `from` > `to`. */
 export interface Spans {
-  readonly length: Length;
+  readonly length: SpanLength;
   readonly from: number;
   readonly to: number;
 }
 
-export function spanAt(length: Length, at: number): number {
-  return Math.floor(at / lengths[length]);
+export function spanAt(length: SpanLength, at: number): number {
+  return Math.floor(at / msPerSpan[length]);
 }
 
 /**
@@ -36,18 +35,19 @@ export function spansOf(
   shortest: 'hour' | 'day' = 'hour',
   longest: 'day' | 'block' = 'block',
 ): Spans[] {
-  const allLengths: readonly Length[] = ['hour', 'day', 'block'];
+  const allLengths: readonly SpanLength[] = ['hour', 'day', 'block'];
   const usable = allLengths.slice(allLengths.indexOf(shortest), allLengths.indexOf(longest) + 1);
   const [smallest = shortest] = usable;
-  let from = spanAt(smallest, since) * lengths[smallest];
-  let to = Math.ceil(until / lengths[smallest]) * lengths[smallest];
+  let from = spanAt(smallest, since) * msPerSpan[smallest];
+  let to = Math.ceil(until / msPerSpan[smallest]) * msPerSpan[smallest];
   const spans: Spans[] = [];
   for (const [index, length] of usable.entries()) {
     const nextLength = usable[index + 1];
-    const lengthMs = lengths[length];
+    const lengthMs = msPerSpan[length];
     // The part of the time that longer spans cover.
-    const longerFrom = nextLength === undefined ? from : Math.ceil(from / lengths[nextLength]) * lengths[nextLength];
-    const longerTo = nextLength === undefined ? from : Math.floor(to / lengths[nextLength]) * lengths[nextLength];
+    const longerFrom =
+      nextLength === undefined ? from : Math.ceil(from / msPerSpan[nextLength]) * msPerSpan[nextLength];
+    const longerTo = nextLength === undefined ? from : Math.floor(to / msPerSpan[nextLength]) * msPerSpan[nextLength];
     // No longer span fits between the two ends, so they are one range.
     if (longerFrom >= longerTo) {
       spans.push({ length, from: from / lengthMs, to: to / lengthMs - 1 });
@@ -65,5 +65,5 @@ export function spansOf(
 
 /** The start of the earliest span, epoch ms; Infinity if there are none. */
 export function beginOf(spans: readonly Spans[]): number {
-  return Math.min(...spans.map(({ length, from }) => from * lengths[length]));
+  return Math.min(...spans.map(({ length, from }) => from * msPerSpan[length]));
 }

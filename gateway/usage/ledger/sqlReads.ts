@@ -2,7 +2,7 @@ import type { FirstCall, InstanceDay, SeriesPoint, UsageSums } from '../usageQue
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import type { Subject } from './schema.ts';
-import { beginOf, dayMs, endOfTime, type Length, lengths, type Spans, spanAt, spansOf } from './spans.ts';
+import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type Spans, spanAt, spansOf } from './spans.ts';
 
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
@@ -82,9 +82,9 @@ export class SqlReads {
    */
   async clientCounts(spans: readonly Spans[]): Promise<Map<number, number>> {
     const begin = beginOf(spans);
-    const end = Math.max(...spans.map(({ length, to }) => (to + 1) * lengths[length]));
+    const end = Math.max(...spans.map(({ length, to }) => (to + 1) * msPerSpan[length]));
     // The longest spans first, because a hit in them is the likeliest.
-    const lookedUpSpans = end >= endOfTime ? [] : [...spans].sort((a, b) => lengths[b.length] - lengths[a.length]);
+    const lookedUpSpans = end >= endOfTime ? [] : [...spans].sort((a, b) => msPerSpan[b.length] - msPerSpan[a.length]);
     const seenWithin = lookedUpSpans.map(
       ({ length }) => `EXISTS (SELECT 1 FROM client_${length} AS seen WHERE seen.version = version_client.version
         AND seen.span ${this.#inListSql} AND seen.item = version_client.client)`,
@@ -220,6 +220,6 @@ export function spanNumbers({ from, to }: Pick<Spans, 'from' | 'to'>): number[] 
 }
 
 /** The start of a row's span, epoch ms. Without the CAST, PostgreSQL would multiply 32-bit integers, which overflow. */
-export function spanStartSql(length: Length): string {
-  return `CAST(span AS BIGINT) * ${lengths[length]}`;
+export function spanStartSql(length: SpanLength): string {
+  return `CAST(span AS BIGINT) * ${msPerSpan[length]}`;
 }

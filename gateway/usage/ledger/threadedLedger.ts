@@ -132,7 +132,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   /** Whether the file has all rows that were added. */
-  get isWritten(): boolean {
+  get hasWrittenAll(): boolean {
     return this.#unansweredRows + this.#backlog.size + this.#state.unwrittenRows === 0;
   }
 

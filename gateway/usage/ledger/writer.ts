@@ -2,13 +2,13 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { addCounts, type Counts, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { NameFolding, type NameLimits } from './nameLimits.ts';
 import { addUpBrownout, addUpRouteClient, addUpSums, type Subject, subjects } from './schema.ts';
-import { type Length, lengths, spanAt } from './spans.ts';
+import { msPerSpan, type SpanLength, spanAt } from './spans.ts';
 
-const lengthNames = Object.keys(lengths) as Length[];
+const lengthNames = Object.keys(msPerSpan) as SpanLength[];
 // Above this number the cache is cleared. The ids of names that are still in use are then read again.
 const maxCachedNames = 100_000;
 
-type SpanStatement = readonly [length: Length, statement: StatementSync];
+type SpanStatement = readonly [length: SpanLength, statement: StatementSync];
 
 /** The statements on the tables of one subject, and the ids of its names. */
 interface SubjectTables {
@@ -102,7 +102,7 @@ export class LedgerWriter {
     const itemId = subject === 'version' ? 0 : this.#id(subject, item);
     for (const [length, statement] of this.#tables[subject].sumStatements) {
       const span = spanAt(length, hour);
-      const begin = span * lengths[length];
+      const begin = span * msPerSpan[length];
       const counts = [requests, errors, served, first - begin, last - begin, failing, refused];
       statement.run(versionId, span, itemId, ...counts);
     }
@@ -115,7 +115,7 @@ export class LedgerWriter {
     this.#addRouteClient.run(versionId, routeId, clientId, last, first, used);
     for (const [length, statement] of this.#pairStatements) {
       const span = spanAt(length, hour);
-      const begin = span * lengths[length];
+      const begin = span * msPerSpan[length];
       const counts = [requests, errors, first - begin, last - begin, served, failing, refused];
       statement.run(versionId, span, clientId, routeId, ...counts);
     }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { dayMs, endOfTime, hourMs, lengths, spansOf } from '../../../gateway/usage/ledger/spans.ts';
+import { dayMs, endOfTime, hourMs, msPerSpan, spansOf } from '../../../gateway/usage/ledger/spans.ts';
 import { randomOf } from '../model.ts';
 
 function edges(spans: ReturnType<typeof spansOf>): [from: number, to: number][] {
   return spans
-    .map(({ length, from, to }): [number, number] => [from * lengths[length], (to + 1) * lengths[length]])
+    .map(({ length, from, to }): [number, number] => [from * msPerSpan[length], (to + 1) * msPerSpan[length]])
     .sort(([a], [b]) => a - b);
 }
 

@@ -1,7 +1,7 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
 import { clientName } from './clientCells.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
-import { dateTime, grouped, plural } from './format.js';
+import { dateTime, plural, withCommas } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { BrownoutReport, RefusedClient } from './types.js' */
@@ -9,9 +9,9 @@ import { sortable } from './table.js';
 /** For each class of clients: its name in the report, its label, and the CSS class of its mark. */
 const classes = /** @type {const} */ ([
   ['kept retrying', 'Kept retrying', 'stayed'],
-  ['both', 'Both', 'both'],
-  ['came back', 'Came back', 'went-back'],
-  ['moved', 'Moved', 'moved'],
+  ['both', 'Both', 'between'],
+  ['came back', 'Came back', 'bad'],
+  ['moved', 'Moved', 'good'],
   ['silent since', 'Silent since', 'silent'],
 ]);
 
@@ -109,17 +109,17 @@ function summary(report) {
       { class: 'facts' },
       fact(
         'Clients',
-        `${folded > 0 ? 'at least ' : ''}${grouped(clientCount)}`,
-        `${grouped(notRefusedCount)} not refused`,
+        `${folded > 0 ? 'at least ' : ''}${withCommas(clientCount)}`,
+        `${withCommas(notRefusedCount)} not refused`,
       ),
-      ...(isOver ? classes.map(([name, label]) => fact(label, grouped(report.classes[name] ?? 0), '')) : []),
+      ...(isOver ? classes.map(([name, label]) => fact(label, withCommas(report.classes[name] ?? 0), '')) : []),
     ),
     clientCount > 0 && table.root,
     clientCount > report.clients.length &&
       el(
         'p',
         { class: 'soft' },
-        `The ${grouped(report.clients.length)} clients with the most refused requests are listed.`,
+        `The ${withCommas(report.clients.length)} clients with the most refused requests are listed.`,
       ),
     spared.length > 0 && el('p', { class: 'soft' }, `Spared: ${spared.join(', ')}.`),
   );
@@ -144,7 +144,7 @@ function clientTable(now) {
       title: 'Refused',
       number: true,
       sort: ({ refused }) => refused,
-      cell: ({ refused }) => grouped(refused),
+      cell: ({ refused }) => withCommas(refused),
     },
     {
       title: 'Since then',

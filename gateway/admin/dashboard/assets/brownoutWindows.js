@@ -9,10 +9,10 @@ const titles = ['Version', 'From', 'Until', 'Refuses', 'State', 'Action'];
 
 /** For each state: its words, and the CSS class of its mark. @type {Record<string, [words: string, style: string]>} */
 const states = {
-  planned: ['Planned', 'both'],
-  approved: ['Begins soon', 'both'],
-  running: ['Running', 'went-back'],
-  ended: ['Ended', 'moved'],
+  planned: ['Planned', 'between'],
+  approved: ['Begins soon', 'between'],
+  running: ['Running', 'bad'],
+  ended: ['Ended', 'good'],
   skipped: ['Skipped', 'silent'],
   stopped: ['Stopped', 'silent'],
   missed: ['Missed: no gateway was running', 'silent'],

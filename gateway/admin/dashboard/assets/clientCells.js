@@ -1,8 +1,11 @@
 import { colorOf, el, svg, timeAgo } from './dom.js';
-import { dayMs, grouped } from './format.js';
+import { dayMs, withCommas } from './format.js';
 
 /** @import { Column } from './table.js' */
 /** @import { ClientRow } from './types.js' */
+
+/** State of migration → the CSS class of its mark. @type {Record<string, string>} */
+const markOf = { moved: 'good', both: 'between', 'went back': 'bad' };
 
 /**
  * @param {Record<string, string>} labels a label for each state of migration
@@ -33,7 +36,7 @@ export function columns(labels, isRetired, now, renameButton) {
       name: 'requests',
       number: true,
       sort: ({ requests }) => requests,
-      cell: ({ requests }) => grouped(requests),
+      cell: ({ requests }) => withCommas(requests),
     },
     ...(isRetired ? [refusedColumn] : []),
     {
@@ -47,7 +50,7 @@ export function columns(labels, isRetired, now, renameButton) {
       title: 'Migration',
       name: 'state',
       sort: ({ state = '' }) => labels[state] ?? state,
-      cell: ({ state = '' }) => el('span', { class: `state ${state.replace(' ', '-')}` }, labels[state] ?? state),
+      cell: ({ state = '' }) => el('span', { class: `state ${markOf[state] ?? ''}` }, labels[state] ?? state),
     },
     {
       title: 'Routes',
@@ -60,7 +63,7 @@ export function columns(labels, isRetired, now, renameButton) {
       name: 'errors',
       number: true,
       sort: ({ errors }) => errors,
-      cell: ({ errors }) => grouped(errors),
+      cell: ({ errors }) => withCommas(errors),
     },
     { title: '30 days', cell: ({ version, days }) => days && sparkline(version, days, now()) },
   ];
@@ -72,7 +75,7 @@ const refusedColumn = {
   name: 'refused',
   number: true,
   sort: (caller) => caller.refused,
-  cell: (caller) => grouped(caller.refused),
+  cell: (caller) => withCommas(caller.refused),
 };
 
 /** @param {ClientRow} caller */
@@ -118,7 +121,7 @@ export function clientName(client) {
  */
 function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
   const [first] = topRoutes ?? [];
-  if (!topRoutes || !first) return grouped(routes);
+  if (!topRoutes || !first) return withCommas(routes);
   if (topRoutes.length === 1 && routes <= 1) return el('code', { class: 'path' }, first.route);
   const unlistedCount = routes - topRoutes.length;
   const onToggle = (/** @type {Event} */ { currentTarget }) => {
@@ -133,7 +136,7 @@ function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
       {},
       el('code', { class: 'path' }, first.route),
       ' ',
-      el('span', { class: 'soft' }, `+${grouped(routes - 1)}`),
+      el('span', { class: 'soft' }, `+${withCommas(routes - 1)}`),
     ),
     el(
       'ul',
@@ -141,9 +144,9 @@ function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
       ...topRoutes
         .slice(1)
         .map(({ route, requests }) =>
-          el('li', {}, el('code', { class: 'path' }, route), ' ', el('span', { class: 'soft' }, grouped(requests))),
+          el('li', {}, el('code', { class: 'path' }, route), ' ', el('span', { class: 'soft' }, withCommas(requests))),
         ),
-      unlistedCount > 0 && el('li', { class: 'soft' }, `${grouped(unlistedCount)} more`),
+      unlistedCount > 0 && el('li', { class: 'soft' }, `${withCommas(unlistedCount)} more`),
     ),
   );
 }

@@ -1,7 +1,7 @@
 import { ApiError, post, usageUrl } from './api.js';
 import { clientName, columns, migrationLabels } from './clientCells.js';
 import { el, emptyMessage } from './dom.js';
-import { grouped, plural } from './format.js';
+import { plural, withCommas } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { ClientRow, Usage } from './types.js' */
@@ -88,7 +88,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       const { rows, total = rows.length, total_unfiltered: unfilteredTotal = total, until } = answer;
       now = Date.parse(until);
       warnings.replaceChildren(...usageWarnings(answer));
-      const matchText = `${grouped(total)} of ${grouped(unfilteredTotal)}`;
+      const matchText = `${withCommas(total)} of ${withCommas(unfilteredTotal)}`;
       // A screen reader reads the text aloud whenever it is set, even if it has not changed.
       if (matchCount.textContent !== matchText) matchCount.textContent = matchText;
       table.root.hidden = total === 0;

@@ -1,5 +1,5 @@
 import { el } from './dom.js';
-import { grouped, period } from './format.js';
+import { period, withCommas } from './format.js';
 import { head, row, table, updateRows } from './table.js';
 
 /** @import { Fleet, FleetGateway } from './types.js' */
@@ -44,8 +44,8 @@ function gatewayRow(gateway, index, now) {
     [stateOf(gateway, now), remarks(gateway)],
     release ?? '–',
     [config === null ? '–' : el('code', {}, config), differs && el('small', {}, ' differs from most')],
-    state === 'heard' ? grouped(inFlight) : '–',
-    config === null ? '–' : grouped(spooled),
+    state === 'heard' ? withCommas(inFlight) : '–',
+    config === null ? '–' : withCommas(spooled),
   ];
   return row(
     `${name} ${index}`,
@@ -61,12 +61,12 @@ function gatewayRow(gateway, index, now) {
  * @param {number} now
  */
 function stateOf({ state, heard, ready }, now) {
-  if (state === 'heard' && !ready) return el('span', { class: 'state both' }, 'Not ready');
-  if (state === 'heard') return el('span', { class: 'state moved' }, 'Heard');
+  if (state === 'heard' && !ready) return el('span', { class: 'state between' }, 'Not ready');
+  if (state === 'heard') return el('span', { class: 'state good' }, 'Heard');
   if (state === 'left') return 'Left';
   if (state === 'gone') return 'Gone';
   const silence = heard === null ? 'Never heard' : `Not heard for ${period(Math.max(0, now - Date.parse(heard)))}`;
-  return el('span', { class: 'state went-back' }, silence);
+  return el('span', { class: 'state bad' }, silence);
 }
 
 /** @param {FleetGateway} gateway */

@@ -14,7 +14,7 @@ const dayMonths = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'sho
 const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /** `12,345`. @param {number} number */
-export const grouped = (number) => numbers.format(number);
+export const withCommas = (number) => numbers.format(number);
 
 /** @param {number} number */
 export const compact = (number) => compactNumbers.format(number);
@@ -37,7 +37,7 @@ export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.form
  * @param {string} one
  * @param {string} [many]
  */
-export const plural = (number, one, many = `${one}s`) => `${grouped(number)} ${number === 1 ? one : many}`;
+export const plural = (number, one, many = `${one}s`) => `${withCommas(number)} ${number === 1 ? one : many}`;
 
 /**
  * A duration in one unit: `7 days`, `90 minutes`. Uses the largest unit that gives exactly 1, or 2 or more.
@@ -50,7 +50,7 @@ export function period(ms) {
     ['minute', 60_000],
   ]))
     if (ms >= 2 * length || (ms >= length && ms % length === 0)) return plural(Math.round(ms / length), unit);
-  return `${grouped(Math.round(ms / 1_000))} s`;
+  return `${withCommas(Math.round(ms / 1_000))} s`;
 }
 
 /** Requests per second. @param {number} perSecond */

@@ -60,9 +60,9 @@ function notificationRow({ at, type, title, host, state, result, attempts, next_
  */
 function stateOf(state, result) {
   const detail = result === null ? '' : ` (${result})`;
-  if (state === 'sent') return el('span', { class: 'state moved' }, `Sent${detail}`);
-  if (state === 'failed') return el('span', { class: 'state went-back' }, `Given up${detail}`);
-  return el('span', { class: 'state both' }, `Waiting${detail}`);
+  if (state === 'sent') return el('span', { class: 'state good' }, `Sent${detail}`);
+  if (state === 'failed') return el('span', { class: 'state bad' }, `Given up${detail}`);
+  return el('span', { class: 'state between' }, `Waiting${detail}`);
 }
 
 /** @param {number} ms */

@@ -1,5 +1,5 @@
 import { el, fact } from './dom.js';
-import { grouped, percent, plural } from './format.js';
+import { percent, plural, withCommas } from './format.js';
 
 /** @import { Plan } from './types.js' */
 
@@ -22,7 +22,7 @@ export function planSummary(plan) {
         'dl',
         { class: 'facts' },
         fact('Lost', plural(total.lost, 'request'), share),
-        fact('Clients', grouped(losing), `of ${grouped(clients)}`),
+        fact('Clients', withCommas(losing), `of ${withCommas(clients)}`),
         fact('Stay served', plural(total.answers.served, 'request'), ''),
       ),
   );

@@ -1,5 +1,5 @@
 import { el, emptyMessage, timeAgo } from './dom.js';
-import { grouped, period } from './format.js';
+import { period, withCommas } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { Facts, RouteRow } from './types.js' */
@@ -22,7 +22,12 @@ export function routes(version) {
     `Routes of ${version}`,
     /** @type {import('./table.js').Column<RouteRow>[]} */ ([
       { title: 'Route', sort: ({ route }) => route, cell: ({ route }) => el('code', {}, route) },
-      { title: 'Requests', number: true, sort: ({ requests }) => requests, cell: ({ requests }) => grouped(requests) },
+      {
+        title: 'Requests',
+        number: true,
+        sort: ({ requests }) => requests,
+        cell: ({ requests }) => withCommas(requests),
+      },
       { title: 'Clients', number: true, sort: ({ clients }) => clients, cell: (row) => clientsOf(row) },
       {
         title: 'Last seen',
@@ -47,13 +52,13 @@ export function routes(version) {
    * @param {RouteRow} row
    */
   const clientsOf = ({ route, clients }) => {
-    if (!hasPath(route) || comparison.failing.has(route)) return grouped(clients);
+    if (!hasPath(route) || comparison.failing.has(route)) return withCommas(clients);
     const query = new URLSearchParams({ by: 'client', version: version.slice(version.startsWith('/') ? 1 : 0), route });
     const title = `The clients that call ${route}, as CSV`;
     return el(
       'a',
-      { href: `/api/usage.csv?${query}`, title, 'aria-label': `${grouped(clients)}: ${title}` },
-      grouped(clients),
+      { href: `/api/usage.csv?${query}`, title, 'aria-label': `${withCommas(clients)}: ${title}` },
+      withCommas(clients),
     );
   };
   /** @param {string} route */
@@ -61,7 +66,7 @@ export function routes(version) {
     if (comparison.failing.get(route) === false) return el('span', { class: 'soft' }, 'Not in the contract');
     if (comparison.failing.has(route)) return el('span', { class: 'soft' }, 'Every request failed');
     if (comparison.missing.has(route))
-      return el('span', { class: 'state went-back' }, `No counterpart in ${comparison.successor}`);
+      return el('span', { class: 'state bad' }, `No counterpart in ${comparison.successor}`);
     const isKnown = hasPath(route) && comparison.missing.size < maxMissing;
     if (comparison.successor === undefined || !isKnown) return el('span', { class: 'soft' }, '–');
     return el('span', { class: 'soft' }, 'Has a counterpart');

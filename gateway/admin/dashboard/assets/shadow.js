@@ -1,14 +1,14 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
-import { grouped } from './format.js';
+import { withCommas } from './format.js';
 import { sortable } from './table.js';
 
 /** @import { DifferenceReport, DriftReport, ResponseDifference, UndeclaredProperty } from './types.js' */
 
 /** For each class of differences: its name in the report, its label, and the CSS class of its mark; the most important first. */
 const classes = /** @type {const} */ ([
-  ['undeclared', 'Undeclared', 'went-back'],
-  ['declared', 'Declared', 'moved'],
+  ['undeclared', 'Undeclared', 'bad'],
+  ['declared', 'Declared', 'good'],
   ['noise', 'Noise', 'silent'],
   ['no evidence', 'No evidence', 'silent'],
 ]);
@@ -102,15 +102,19 @@ function shadowContent({
     el(
       'dl',
       { class: 'facts' },
-      fact('Undeclared', grouped(counts.undeclared), ''),
-      fact('Declared', grouped(counts.declared), ''),
-      fact('Noise', grouped(counts.noise), ''),
-      fact('No evidence', grouped(counts.no_evidence), `${grouped(unseenCount)} fields never seen`),
-      fact('Pairs', grouped(pairs), `on ${grouped(routeCount)} ${routeCount === 1 ? 'route' : 'routes'}`),
+      fact('Undeclared', withCommas(counts.undeclared), ''),
+      fact('Declared', withCommas(counts.declared), ''),
+      fact('Noise', withCommas(counts.noise), ''),
+      fact('No evidence', withCommas(counts.no_evidence), `${withCommas(unseenCount)} fields never seen`),
+      fact('Pairs', withCommas(pairs), `on ${withCommas(routeCount)} ${routeCount === 1 ? 'route' : 'routes'}`),
     ),
     rows.length > 0 && table.root,
     differenceCount > rows.length &&
-      el('p', { class: 'soft' }, `${grouped(rows.length)} of ${grouped(differenceCount)} differences are listed.`),
+      el(
+        'p',
+        { class: 'soft' },
+        `${withCommas(rows.length)} of ${withCommas(differenceCount)} differences are listed.`,
+      ),
     notCompared.length > 0 &&
       el(
         'p',
@@ -154,7 +158,7 @@ function differenceTable(now) {
       title: 'Pairs',
       number: true,
       sort: (one) => one.count,
-      cell: (one) => `${grouped(one.count)} of ${grouped(one.pairs)}`,
+      cell: (one) => `${withCommas(one.count)} of ${withCommas(one.pairs)}`,
     },
     {
       title: 'Last',
@@ -182,7 +186,7 @@ function driftContent({ summary, notes, routes, finding_count: findingCount, ask
     notes.length > 0 && el('ul', { class: 'notes' }, ...notes.map((text) => el('li', {}, text))),
     rows.length > 0 && table.root,
     findingCount > rows.length &&
-      el('p', { class: 'soft' }, `${grouped(rows.length)} of ${grouped(findingCount)} findings are listed.`),
+      el('p', { class: 'soft' }, `${withCommas(rows.length)} of ${withCommas(findingCount)} findings are listed.`),
   );
 }
 
@@ -209,7 +213,7 @@ function findingTable(now) {
       title: 'Responses',
       number: true,
       sort: (one) => one.count,
-      cell: (one) => `${grouped(one.count)} of ${grouped(one.responses)}`,
+      cell: (one) => `${withCommas(one.count)} of ${withCommas(one.responses)}`,
     },
     {
       title: 'Last',

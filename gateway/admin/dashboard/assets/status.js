@@ -1,6 +1,6 @@
 import { triggers } from './attention.js';
 import { el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
-import { ago, dateTime, grouped, milliseconds, percent, period, plural, rate } from './format.js';
+import { ago, dateTime, milliseconds, percent, period, plural, rate, withCommas } from './format.js';
 import { head, row, table, updateRows } from './table.js';
 
 /** @import { Status, Target, Traffic, VersionRates, VersionStatus } from './types.js' */
@@ -42,8 +42,8 @@ function backendRow({ version, last_served: lastServed }, target, now) {
     el('code', { class: 'url' }, target.url),
     [swatch(version), ' ', version],
     [health(target, now), lastError(target, now)],
-    grouped(target.in_flight),
-    grouped(target.connections),
+    withCommas(target.in_flight),
+    withCommas(target.connections),
     timeAgo(lastServed, now),
   ];
   return row(
@@ -68,12 +68,12 @@ function lastError({ last_error: error, last_error_at: at = null }, now) {
  * @param {number} now
  */
 function health({ health: state, reachable, ejected_until: until }, now) {
-  if (reachable === false) return el('span', { class: 'state went-back' }, 'Unreachable');
-  if (state === 'healthy') return el('span', { class: 'state moved' }, 'Healthy');
-  if (state === 'removed') return el('span', { class: 'state both' }, 'Removed');
-  if (state === 'unhealthy') return el('span', { class: 'state went-back' }, 'Unhealthy');
+  if (reachable === false) return el('span', { class: 'state bad' }, 'Unreachable');
+  if (state === 'healthy') return el('span', { class: 'state good' }, 'Healthy');
+  if (state === 'removed') return el('span', { class: 'state between' }, 'Removed');
+  if (state === 'unhealthy') return el('span', { class: 'state bad' }, 'Unhealthy');
   const secondsLeft = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
-  return el('span', { class: 'state both' }, secondsLeft > 0 ? `Ejected for ${secondsLeft} s` : 'Ejected');
+  return el('span', { class: 'state between' }, secondsLeft > 0 ? `Ejected for ${secondsLeft} s` : 'Ejected');
 }
 
 /** The table of requests per second, error shares and latencies by version. */
@@ -128,7 +128,7 @@ export function gatewayFacts({ config, workers }, now) {
   return el(
     'dl',
     { class: 'facts' },
-    fact('Configuration', `Generation ${grouped(config.generation)}`, config.fingerprint.slice(0, 12)),
+    fact('Configuration', `Generation ${withCommas(config.generation)}`, config.fingerprint.slice(0, 12)),
     fact('In effect since', dateTime(Date.parse(config.loaded_at)), triggers[config.trigger] ?? config.trigger),
     fact(
       'Workers',

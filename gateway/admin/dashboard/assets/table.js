@@ -1,5 +1,5 @@
 import { el } from './dom.js';
-import { grouped } from './format.js';
+import { withCommas } from './format.js';
 
 /** @import { Child } from './dom.js' */
 
@@ -150,7 +150,7 @@ export function sortable(caption, columns, sortedBy, key, onQueryChange) {
       ),
     );
     moreButton.hidden = total <= rowLimit;
-    moreButton.textContent = `Show more (${grouped(Math.min(rowLimit, rows.length))} of ${grouped(total)})`;
+    moreButton.textContent = `Show more (${withCommas(Math.min(rowLimit, rows.length))} of ${withCommas(total)})`;
   };
   return {
     root,

@@ -1,7 +1,7 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { chart } from './chart.js';
 import { byId, colorOf, el, emptyMessage, errorNotice, segmented, swatch } from './dom.js';
-import { date, dateTime, grouped, percent } from './format.js';
+import { date, dateTime, percent, withCommas } from './format.js';
 
 /** @import { Day, Usage } from './types.js' */
 
@@ -119,18 +119,18 @@ function drawTraffic(container, usage, step) {
     const sum = column?.reduce((one, other) => one + other, 0) ?? 0;
     versionNames.forEach((_name, index) => {
       valueElements[index]?.replaceChildren(
-        column ? grouped(column[index] ?? 0) : amount(totals[index] ?? 0, grandTotal),
+        column ? withCommas(column[index] ?? 0) : amount(totals[index] ?? 0, grandTotal),
       );
     });
     const format = step === 'hour' ? dateTime : date;
     const start = format((times[hovered ?? 0] ?? 0) * 1_000);
     if (hovered !== null && hovered < firstRecorded) when.textContent = `${start}: not recorded`;
-    else when.textContent = column ? `${start}: ${grouped(sum)}` : summary(usage, grandTotal, step);
+    else when.textContent = column ? `${start}: ${withCommas(sum)}` : summary(usage, grandTotal, step);
   };
   const canvas = el('div', {
     class: 'chart',
     role: 'img',
-    'aria-label': `Requests by version: ${versionNames.map((name, index) => `${name || 'no version'} ${grouped(totals[index] ?? 0)}`).join(', ')}`,
+    'aria-label': `Requests by version: ${versionNames.map((name, index) => `${name || 'no version'} ${withCommas(totals[index] ?? 0)}`).join(', ')}`,
   });
   container.replaceChildren(legend, when, canvas);
   show(null);
@@ -187,7 +187,7 @@ function countsByStep({ rows, since, until }, versionNames, step) {
  * @param {number} total
  */
 function amount(requests, total) {
-  return total === 0 ? grouped(requests) : `${grouped(requests)} · ${percent(requests / total)}`;
+  return total === 0 ? withCommas(requests) : `${withCommas(requests)} · ${percent(requests / total)}`;
 }
 
 /**
@@ -197,7 +197,7 @@ function amount(requests, total) {
  */
 function summary({ since, covered_since: covered }, total, step) {
   const isPartlyRecorded = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${grouped(total)} requests since ${dateTime(Date.parse(isPartlyRecorded ? covered : since))}${isPartlyRecorded ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
+  return `${withCommas(total)} requests since ${dateTime(Date.parse(isPartlyRecorded ? covered : since))}${isPartlyRecorded ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
 
 /**

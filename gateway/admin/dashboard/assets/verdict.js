@@ -1,6 +1,6 @@
 import { chart } from './chart.js';
 import { colorOf, el, emptyMessage, fact } from './dom.js';
-import { date, dateTime, dayMonth, dayMs, grouped, percent, period, plural, timeLeft } from './format.js';
+import { date, dateTime, dayMonth, dayMs, percent, period, plural, timeLeft, withCommas } from './format.js';
 
 /** @import { Day, Remark, Retirement, Trend } from './types.js' */
 
@@ -31,9 +31,9 @@ export function figures({ facts }) {
   return el(
     'dl',
     { class: 'facts' },
-    fact('Requests', grouped(facts.requests), `since ${dayMonth(Date.parse(facts.since))}`),
+    fact('Requests', withCommas(facts.requests), `since ${dayMonth(Date.parse(facts.since))}`),
     fact('Share', percent(facts.share), 'of all requests'),
-    fact('Clients', clientCount(facts, grouped), `${grouped(facts.in_flight)} in flight`),
+    fact('Clients', clientCount(facts, withCommas), `${withCommas(facts.in_flight)} in flight`),
     facts.successor &&
       fact('Successor', facts.successor.version, `${facts.successor.healthy} of ${facts.successor.targets} healthy`),
   );
@@ -228,7 +228,7 @@ function trendText({ kind, zero }) {
 /** @param {Trend} trend */
 function trendDetail({ per_day: perDay, days }) {
   if (perDay === null) return `Based on ${completeDays(days)}.`;
-  const decrease = Math.abs(perDay) < 1 ? 'less than one request' : `about ${grouped(Math.round(-perDay))} requests`;
+  const decrease = Math.abs(perDay) < 1 ? 'less than one request' : `about ${withCommas(Math.round(-perDay))} requests`;
   return `A decrease of ${decrease} per day, over the last three weeks.`;
 }
 
