@@ -65,8 +65,10 @@ export function adjustClientListener(server: Server, snapshot: Snapshot): void {
   server.keepAliveTimeout = timeouts.keepAlive;
 }
 
+/** 0 if a version has no limit. */
 function longestWriteIdleMs({ byMajor }: Snapshot): number {
-  return byMajor.reduce((most, { timeouts }) => Math.max(most, timeouts.writeIdle), 0);
+  const limits = byMajor.map(({ timeouts }) => timeouts.writeIdle);
+  return limits.includes(0) ? 0 : Math.max(...limits);
 }
 
 function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {

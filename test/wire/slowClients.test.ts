@@ -88,6 +88,24 @@ describe('a slow client', () => {
     await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 3_000);
   });
 
+  it('that stops reading is not disconnected if write_idle is off, although another version has a limit', async () => {
+    const huge = Buffer.alloc(16_000_000, 'a');
+    const backend = await startBackend([
+      { write: `HTTP/1.1 200 OK\r\nContent-Length: ${huge.length}\r\n\r\n` },
+      { write: huge },
+    ]);
+    const { port } = await startTestGateway({
+      '/v1': { upstream: backend.url, timeouts: { write_idle: 'off' } },
+      '/v2': { upstream: backend.url, timeouts: { write_idle: '300ms' } },
+    });
+    const client = await connectTo(port);
+    client.socket.pause();
+    client.send(get('/v1/x'));
+    await sleep(1_500);
+    client.socket.resume();
+    await eventually(() => expect(client.pending.length).toBeGreaterThan(huge.length));
+  });
+
   // The gateway has the rest of this response in memory, and no longer waits for its backend.
   it.each(['without TLS', 'with TLS'])('that leaves a whole response unread is disconnected, %s', async (name) => {
     const folder = temporaryFolder();
