@@ -37,4 +37,6 @@ it('shows the failures of an adapter on every screen', async () => {
     await expect.poll(() => overflowOf(page), { message: screen }).toBeLessThanOrEqual(0);
     expect(await violationsOn(page, '#attention'), screen).toEqual([]);
   });
+  expect((await ask(port, get('/v1/no-such-route'))).status).toBe(410);
+  await page.locator('.lifecycle').getByText('2 requests to other routes: 410').waitFor();
 });

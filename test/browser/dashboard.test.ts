@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import type { BrownoutQueries, UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type AtEnd, serve } from '../discovery/server.ts';
@@ -766,6 +769,30 @@ it('shows the current state of a real gateway', async () => {
   expect((await fetch(`${gateway.url}/v2/cocktails`)).status).toBe(502);
   await page.locator('#backends').getByText('Unreachable').waitFor();
   expect(await page.locator('.lifecycle li .badge').allTextContents()).toEqual(['Active', 'Deprecated']);
+});
+
+it('names the new successor after a reload', async () => {
+  const { url: upstream } = await serve((_req, res) => res.end('ok'));
+  const snapshotWith = (v1: object) =>
+    snapshotFrom({
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      usage: { store: join(folder, 'usage.db') },
+      routes: { '/v1': { upstream, deprecation: '2026-03-01', ...v1 }, '/v2': upstream, '/v3': upstream },
+    });
+  const folder = temporaryFolder();
+  const snapshot = snapshotWith({});
+  const ledger = await ThreadedLedger.open(snapshot.usage);
+  const gateway = await startGateway(snapshot, { ledger, load: () => snapshotWith({ successor: '/v3' }) });
+  onTestFinished(async () => {
+    await gateway.close();
+    await ledger.close();
+  });
+  const page = await browser.newPage({ locale: 'en-GB' });
+  onTestFinished(() => page.close());
+  await open(page, `http://127.0.0.1:${gateway.adminPort}/`);
+  await page.locator('#client-state option', { hasText: 'v1 and v2' }).waitFor({ state: 'attached' });
+  expect(await gateway.reload('admin')).toMatchObject({ kind: 'reloaded' });
+  await page.locator('#client-state option', { hasText: 'v1 and v3' }).waitFor({ state: 'attached' });
 });
 
 describe('with an admin token', () => {

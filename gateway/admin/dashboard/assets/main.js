@@ -103,6 +103,7 @@ function show(status) {
     [
       today,
       versions.map(({ version, stage, deprecation, sunset }) => [version, stage, deprecation, sunset]),
+      versions.map(({ adapter }) => adapter && [adapter.from, adapter.mode, adapter.not_adapted]),
       status.brownouts,
     ],
     () => [lifecycle(versions, status.brownouts ?? [], now)],

@@ -27,8 +27,8 @@ export class RetirementSection {
   #comparisons = [shadowCard(), driftCard()];
   #nameDialog = new NameDialog(() => void this.#listClients());
   #version = '';
-  /** The stage of the version when `#clients` was created. */
-  #stage = '';
+  /** The stage of the version and its successor when `#clients` was created. */
+  #stageAndSuccessor = '';
   /** The gateway of a fleet whose requests per day are shown; '': all. */
   #gateway;
   #removeTrend = () => {};
@@ -163,9 +163,10 @@ export class RetirementSection {
 
   /** @param {Retirement} retirement */
   #createTables({ version, facts: { stage, successor } }) {
-    // A retired version has other columns.
-    if (stage !== this.#stage) this.#clients = undefined;
-    this.#stage = stage;
+    // A retired version has other columns, and the states of clients name the successor.
+    const stageAndSuccessor = `${stage} ${successor?.version}`;
+    if (stageAndSuccessor !== this.#stageAndSuccessor) this.#clients = undefined;
+    this.#stageAndSuccessor = stageAndSuccessor;
     this.#clients ??= clients(
       version,
       successor?.version,
