@@ -1,7 +1,7 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { BrownoutSettings, BrownoutWindow } from '../config/clientRules.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { percent, printableExcerpt } from '../shared/text.ts';
+import { inWholeUnits, percent, printableExcerpt } from '../shared/text.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 
 /** Identifies a brownout in messages between processes and gateways: `v1 2027-03-02T14:00:00Z`. */
@@ -140,7 +140,7 @@ export function brownoutMessages(
     if (movedFrom && window.at < movedFrom.at)
       return [`${describe(movedFrom)} moves to ${rfc3339(window.at)}, which is earlier.`];
     if (!isSoon(window.at, notice, now)) return [];
-    const ahead = `is less than brownout.notice (${inDays(notice)}) ahead.`;
+    const ahead = `is less than brownout.notice (${inWholeUnits(notice)}) ahead.`;
     return sameBefore
       ? [`${describe(window)} gets more clients or routes, and ${ahead}`]
       : [`${describe(window)} ${ahead}`];
@@ -169,7 +169,7 @@ export function sparedMessages(
     if (lostClient === undefined || !before.some((old) => isWithin(window, old))) return [];
     const what = `The brownout of /${name} at ${rfc3339(window.at)} no longer spares ${printableExcerpt(lostClient)}`;
     const remedy = 'List the client in brownout.spare until then, or remove the brownout.';
-    return [`${what}, and is less than brownout.notice (${inDays(notice)}) ahead. ${remedy}`];
+    return [`${what}, and is less than brownout.notice (${inWholeUnits(notice)}) ahead. ${remedy}`];
   });
 }
 
@@ -181,9 +181,4 @@ function isWithin(window: BrownoutWindow, other: BrownoutWindow): boolean {
   return (
     other.at <= window.at && window.end <= other.end && window.clients <= other.clients && areRoutesWithin === true
   );
-}
-
-function inDays(ms: number): string {
-  const days = Math.round(ms / 86_400_000);
-  return days === 1 ? '1 day' : `${days} days`;
 }

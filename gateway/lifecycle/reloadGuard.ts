@@ -1,7 +1,7 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
 import { forcePlaceholder, shapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
-import { ago, plural, printableExcerpt } from '../shared/text.ts';
+import { ago, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages, sparedMessages } from './brownouts.ts';
 import { dateText, stageOf, successorOf } from './stage.ts';
 
@@ -250,8 +250,7 @@ function sunsetMessage(
     return [`The sunset of ${what} moves from ${format(before)} to ${format(after)}, which is earlier.`];
   }
   if (before !== undefined || notice === 0 || after - now >= notice) return [];
-  const days = Math.round(notice / 86_400_000);
-  return [`The sunset of ${what}, ${day(after)}, is less than guard.notice (${days} days) ahead.`];
+  return [`The sunset of ${what}, ${day(after)}, is less than guard.notice (${inWholeUnits(notice)}) ahead.`];
 }
 
 /** Faults of the successor that this edit causes. */

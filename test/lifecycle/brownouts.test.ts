@@ -40,6 +40,13 @@ describe('the guard accepts', () => {
 });
 
 describe('the guard refuses', () => {
+  it('a brownout within a notice of some hours, and names the notice', () => {
+    const edit = [{ at: '2027-03-01T03:00Z', for: '1h' }];
+    expect(messages(file([]), file(edit, { brownout: { notice: '5h' } }))).toEqual([
+      'The brownout of /v1 at 2027-03-01T03:00:00Z is less than brownout.notice (5 h) ahead.',
+    ]);
+  });
+
   it.each<[string, object[], object[], RegExp]>([
     ['a brownout that begins too soon', [], [soon], /at 2027-03-02T14:00:00Z is less than brownout.notice \(14 days\)/],
     ['a brownout that contains the present', [], [{ at: '2027-02-28T23:00Z', for: '2h' }], /is less than/],

@@ -179,6 +179,17 @@ describe('an edit is refused', () => {
     expect(messages({ '/v1': ended }, { '/v1': { ...ended, retired: true } }, use)).toHaveLength(count);
   });
 
+  it.each([
+    ['1d', '1 day'],
+    ['36h', '36 h'],
+    ['5h', '5 h'],
+  ])('that announces a sunset within a guard.notice of %s', (notice, words) => {
+    const after = { '/v1': { ...deprecated, sunset: '2026-11-21T13:00:00Z' } };
+    expect(messages({ '/v1': deprecated }, after, never, { guard: { notice } })).toEqual([
+      `The sunset of /v1, 2026-11-21, is less than guard.notice (${words}) ahead.`,
+    ]);
+  });
+
   it('that removes a tombstone that answered 410 within guard.quiet', () => {
     const before = { '/v1': { ...ended, retired: true } };
     const use = { lastCalled: () => now - 3000, clients: () => 'clients: shop' };
