@@ -83,8 +83,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return this.#sentFields;
   }
 
-  /** Called when the request is in flight. Reserves memory for its response. */
-  enter(): void {
+  reserveForResponse(): void {
     const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     if (takesMemory) this.#setCountedBytes(this.#state.expectedSizeOf(this.route.name, this.bodyLimit), 0);
   }

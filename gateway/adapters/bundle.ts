@@ -40,10 +40,10 @@ const omittedKeywords: ReadonlySet<string> = new Set(
  */
 export class Bundle {
   /** The schemas to which the `$ref`s of the bundle lead. Key: the name. */
-  readonly named: Record<string, PlainSchema | boolean> = {};
+  readonly namedSchemas: Record<string, PlainSchema | boolean> = {};
   readonly #documents: Documents;
   readonly #hasExamples: boolean;
-  /** Key: a schema of the contract. Value: its name in `named`. */
+  /** Key: a schema of the contract. Value: its name in `namedSchemas`. */
   readonly #names = new Map<unknown, string>();
   /** The keyword of fields that only messages of the opposite direction have. */
   readonly #absenceKeyword: 'readOnly' | 'writeOnly' | undefined;
@@ -107,11 +107,11 @@ export class Bundle {
     if (knownName !== undefined) return `${refPrefix}${knownName}`;
     const base = target.place.key.replace(/[^\w.-]/g, '_') || 'schema';
     let name = base;
-    for (let count = 2; Object.hasOwn(this.named, name); count += 1) name = `${base}_${count}`;
+    for (let count = 2; Object.hasOwn(this.namedSchemas, name); count += 1) name = `${base}_${count}`;
     this.#names.set(target.value, name);
     // Reserved before the schema is converted, because it may contain itself.
-    this.named[name] = {};
-    this.named[name] = this.schema(target);
+    this.namedSchemas[name] = {};
+    this.namedSchemas[name] = this.schema(target);
     return `${refPrefix}${name}`;
   }
 

@@ -115,7 +115,7 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
     lastNumber += 1;
     return `${idPrefix}${lastNumber}`;
   };
-  const named = { own: own.bundle.named, other: other.bundle.named };
+  const named = { own: own.bundle.namedSchemas, other: other.bundle.namedSchemas };
   const requestContext = {
     from: named.own,
     to: named.other,
@@ -150,8 +150,8 @@ function requestOperations(
   other: DraftSide,
   context: DraftContext,
 ): DraftedRow['request'] {
-  const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.named };
-  const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.named };
+  const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.namedSchemas };
+  const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.namedSchemas };
   const targetNames = parametersOfPath(target.path);
   const renamed = new Map(parametersOfPath(path).map((name, index) => [name, targetNames[index] ?? name]));
   const [sentBody, acceptedBody] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(

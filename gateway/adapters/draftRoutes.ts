@@ -2,7 +2,7 @@ import { type Route, routesOf, withoutNames } from '../compat/diff/routes.ts';
 import type { Documents } from '../compat/document/documents.ts';
 import { openContract } from '../compat/document/open.ts';
 import { proposeMoved } from '../compat/judge/moved.ts';
-import { reasonAgainst } from '../config/rules/adapters.ts';
+import { whyMethodNotAdaptable } from '../config/rules/adapters.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
 import { Bundle } from './bundle.ts';
 import { AdapterSide } from './passages.ts';
@@ -75,7 +75,7 @@ export class Counterparts {
   }
 
   find({ method, path }: Route): Counterpart {
-    const reason = method === 'HEAD' ? undefined : reasonAgainst(method);
+    const reason = method === 'HEAD' ? undefined : whyMethodNotAdaptable(method);
     if (reason !== undefined) return { gone: reason };
     const otherName = this.#other.name.slice(1);
     const moved = this.#movedPath(path);

@@ -37,7 +37,7 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
  * format. Without the format, a constant date would differ from the date that the contract describes. `named`: the schemas that
  * `expected` refers to.
  */
-export function withFormats(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
+export function withFormatsFrom(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
   if (typeof schema === 'boolean' || typeof expected === 'boolean') return schema;
   const targets = branchesOrNone(expected, named);
   // `findPart` returns the part of a target that describes the same values as `part`.
@@ -45,12 +45,13 @@ export function withFormats(schema: SubSchema, expected: SubSchema, named: Named
     targets.reduce((result: SubSchema, target) => {
       const targetPart = findPart(target);
       return typeof targetPart === 'object' && targetPart !== null
-        ? withFormats(result, targetPart as PlainSchema, named)
+        ? withFormatsFrom(result, targetPart as PlainSchema, named)
         : result;
     }, part);
   const result: Record<string, unknown> = { ...schema };
   for (const key of ['anyOf', 'oneOf', 'allOf'])
-    if (Array.isArray(schema[key])) result[key] = listOf(schema[key]).map((one) => withFormats(one, expected, named));
+    if (Array.isArray(schema[key]))
+      result[key] = listOf(schema[key]).map((one) => withFormatsFrom(one, expected, named));
   const properties = Object.entries(propertiesOf(schema));
   if (properties.length > 0)
     result['properties'] = Object.fromEntries(

@@ -10,7 +10,7 @@ import {
   typesOf,
 } from './branches.ts';
 import type { PlainPart, PlainSchema } from './bundle.ts';
-import { withFormats } from './formats.ts';
+import { withFormatsFrom } from './formats.ts';
 
 // The parameters of a path and of a query, as one object that operations change.
 
@@ -88,7 +88,7 @@ export function parametersIn(
       formOf({ ...otherSchema, 'x-parameter': otherParameter }, where, other.named),
     ].every((form) => typeof form === 'object');
     const { style, explode } = otherParameter;
-    const withOtherFormats = withFormats(valueSchema, otherSchema, other.named) as PlainSchema;
+    const withOtherFormats = withFormatsFrom(valueSchema, otherSchema, other.named) as PlainSchema;
     return {
       ...parameterKeys,
       ...(rewritten.has(name) && areBothReadable ? { style, explode } : {}),

@@ -22,7 +22,10 @@ export class AdapterSide {
       new Bundle(documents, { direction: 'response' }),
     ];
     this.bundles = { request, response };
-    this.validators = { request: new SchemaValidator(request.named), response: new SchemaValidator(response.named) };
+    this.validators = {
+      request: new SchemaValidator(request.namedSchemas),
+      response: new SchemaValidator(response.namedSchemas),
+    };
     this.#documents = documents;
     this.#routes = [...routesOf(documents, version).values()].filter(({ kind }) => kind === 'route');
   }
@@ -36,7 +39,7 @@ export class AdapterSide {
   /** A contract for a comparison. It has one OpenAPI operation and the schemas that this operation uses. */
   withOperation(direction: Direction, { name, method, path }: ComparedOperation, operation: PlainPart): Documents {
     const components = {
-      schemas: usedBy(operation, this.bundles[direction].named),
+      schemas: usedBy(operation, this.bundles[direction].namedSchemas),
       securitySchemes: this.root.components?.securitySchemes ?? {},
     };
     const paths = { [path]: { [method.toLowerCase()]: operation } };
@@ -167,7 +170,7 @@ export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
   const bundle = side.bundles.request;
   return {
     parameters: parametersOf(route, bundle),
-    named: bundle.named,
+    named: bundle.namedSchemas,
     body: requestBodyOf(route, bundle),
     security: security === undefined ? {} : { security },
   };

@@ -42,7 +42,7 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
     if (!ownRoute || !otherRoute) return [];
     const name = `${route.method} ${route.path}`;
     const declared = responsesIn(ownRoute, own);
-    const { accept } = negotiationOf(route, { own: declared, others: responsesIn(otherRoute, other) });
+    const { accept } = responseMediaTypesOf(route, { own: declared, others: responsesIn(otherRoute, other) });
     const responses = [...declared].map(([status, response]) => {
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
       const schemas = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
@@ -58,12 +58,12 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
     return [[name, { responses: new Map(responses), parameters, accept }]];
   });
   const names = Object.keys(defs);
-  for (const [name, schema] of Object.entries(own.bundles.response.named)) defs[name] = withDefs(schema);
+  for (const [name, schema] of Object.entries(own.bundles.response.namedSchemas)) defs[name] = withDefs(schema);
   return { routes: new Map(routes), names, $defs: defs };
 }
 
 /** The media types of the responses of an adapted route. */
-export interface Negotiation {
+export interface ResponseMediaTypes {
   /** The media types for `Accept`. Undefined: the `Accept` of the client is used, because bodies may be passed on unchanged. */
   readonly accept: readonly string[] | undefined;
   /** The media types that operations would have to change and cannot. `hasEmptyRow`: the row of the status has no operations. */
@@ -71,10 +71,10 @@ export interface Negotiation {
 }
 
 /** `others`: the responses of the other version. */
-export function negotiationOf(
+export function responseMediaTypesOf(
   { responses: rows }: AdaptedRoute,
   { own, others }: { readonly own: Responses; readonly others: Responses },
-): Negotiation {
+): ResponseMediaTypes {
   const mediaTypesOf = (responses: Responses, status: string): string[] =>
     Object.keys(contentOf(entryFor(responses, status)));
   const statuses = [...new Set([...others.keys(), ...rows.keys()])].filter(

@@ -169,7 +169,7 @@ function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
  * Generates parameters, writes them as a client does, and adapts them. Returns a message about the first result that the other
  * version would not accept.
  */
-export function writingFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
+export function parameterSampleFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
   const { route, own, other, validators, sampleCount } = request;
   if (route.request[where].length === 0) return undefined;
   const schema = parameterObject(own, where, route.path);

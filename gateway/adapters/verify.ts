@@ -11,7 +11,7 @@ import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts
 import { faultAt, type Source, valueAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
 import { judgeDifference } from './adapterFindings.ts';
-import { withFormats } from './formats.ts';
+import { withFormatsFrom } from './formats.ts';
 import {
   AdapterSide,
   type ApplyToSchema,
@@ -22,8 +22,8 @@ import {
   requestPartsOf,
   responsesIn,
 } from './passages.ts';
-import { negotiationOf, prepareAdapter } from './prepareAdapter.ts';
-import { requestFaults, writingFault } from './requestCheck.ts';
+import { prepareAdapter, responseMediaTypesOf } from './prepareAdapter.ts';
+import { parameterSampleFault, requestFaults } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
 import { SchemaTransform } from './schemaTransform.ts';
 
@@ -34,9 +34,8 @@ function samplesAtLoad(routeCount: number): number {
 
 /**
  * Compares both contracts of each adapter. The responses of the other version, after the operations, must be allowed by the
- * contract of the adapted version. The requests of the adapted version must be accepted by the other version. Adds the faults,
- * the warnings and `AdapterSettings.prepared`. `samples`: generated values for each kind of message of a route; undefined: as
- * many as at a load.
+ * contract of the adapted version. The requests of the adapted version must be accepted by the other version. Adds faults,
+ * warnings and `AdapterSettings.prepared`. `samples`: generated values for each kind of message of a route; default: as at a load.
  */
 export async function verifyAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   const { snapshot, source } = result;
@@ -190,7 +189,7 @@ export class RouteCheck {
       const message = `${this.#names.other} declares no response ${status} for this route.`;
       this.#fault([...at, 'response', status], message, 'Remove the row, or correct its status.');
     }
-    for (const { status, type, hasEmptyRow } of negotiationOf(route, responses).unadaptable) {
+    for (const { status, type, hasEmptyRow } of responseMediaTypesOf(route, responses).unadaptable) {
       const message = `${this.#names.other} may answer ${status} with ${type}, which operations cannot change.`;
       const remedy = hasEmptyRow
         ? 'Remove the row, so that bodies are passed on unchanged.'
@@ -228,7 +227,7 @@ export class RouteCheck {
     for (const { place, message, remedy } of requestFaults(requestToCheck)) this.#fault(place, message, remedy);
     if (this.#hasFaults) return;
     for (const where of ['path', 'query'] as const) {
-      const message = writingFault(requestToCheck, where);
+      const message = parameterSampleFault(requestToCheck, where);
       if (message !== undefined)
         this.#sampleFaults.push({ place: [...at, 'request', where], direction: 'request', message });
     }
@@ -253,17 +252,18 @@ export class RouteCheck {
   #applyFrom(from: AdapterSide, to: AdapterSide): ApplyToSchema {
     return (passage) => {
       const { direction } = passage;
-      const { named } = from.bundles[direction];
+      const { namedSchemas } = from.bundles[direction];
       const validators = { from: from.validators[direction], to: to.validators[direction] };
-      const transform = new SchemaTransform(named, (schema, value) => validators.from.isValid(schema, value));
+      const transform = new SchemaTransform(namedSchemas, (schema, value) => validators.from.isValid(schema, value));
       const applied = transform.apply(passage.from, passage.operations);
-      const result = passage.to === undefined ? applied : withFormats(applied, passage.to, to.bundles[direction].named);
+      const result =
+        passage.to === undefined ? applied : withFormatsFrom(applied, passage.to, to.bundles[direction].namedSchemas);
       for (const { operation, message, remedy, isWarning } of transform.problems) {
         if (isWarning) this.#report.add(operation.place, message, remedy, true);
         else this.#fault(operation.place, message, remedy);
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
-      const message = isFaulty ? undefined : sampleFault(passage, named, validators, this.#sampleCount);
+      const message = isFaulty ? undefined : sampleFault(passage, namedSchemas, validators, this.#sampleCount);
       if (message !== undefined) this.#sampleFaults.push({ ...passage, message });
       return result;
     };

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatFault, UnreadableFileError } from '../config/fault.ts';
 import { adminAddressIn, parseConfig } from '../config/load.ts';
-import { decode, readRoutes } from '../config/location.ts';
+import { decodeUtf8, readRoutes } from '../config/location.ts';
 import { hostPort } from '../config/schema/network.ts';
 import { instant, period, timer } from '../config/schema/units.ts';
 import type { Snapshot } from '../config/snapshot.ts';
@@ -114,7 +114,7 @@ const addressProblems = {
 
 function addressIn(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>) {
   try {
-    return adminAddressIn(decode(readRoutes(file, cwd)) ?? '', env);
+    return adminAddressIn(decodeUtf8(readRoutes(file, cwd)) ?? '', env);
   } catch (error) {
     if (error instanceof UnreadableFileError) return new UnreadableFileError(printable(file), error.cause);
     throw error;

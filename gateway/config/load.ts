@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError } from './fault.ts';
-import { decode, readRoutes, realPathOf } from './location.ts';
+import { decodeUtf8, readRoutes, realPathOf } from './location.ts';
 import { type Reading, readObject, readYaml, wholeFileFault } from './readDocument.ts';
 import { hostPort } from './schema/network.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -48,7 +48,7 @@ export interface ParseOptions {
 export function parseConfig(text: string | Uint8Array, file: string, options: ParseOptions = {}): ConfigResult {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = options;
   const path = realPathOf(resolve(cwd, file));
-  const decoded = decode(text);
+  const decoded = decodeUtf8(text);
   if (decoded !== undefined) {
     const reading = applyOverrides(readYaml(decoded, file, dirname(path), env), overrides);
     return validate(reading, clock.now(), { forwards, parsed, file: path });

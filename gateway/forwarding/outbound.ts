@@ -188,8 +188,8 @@ export interface ExchangeAdaptation extends Adaptation {
   readonly adaptedRoute: string | undefined;
   /** True: the client asks for unknown members, so the exchange is not copied to another version. */
   readonly mayHaveUnknownMembers: boolean;
-  /** The request is in flight now. */
-  enter(): void;
+  /** Reserves memory for the response. Called when the request is in flight. */
+  reserveForResponse(): void;
   /** The exchange has ended. Safe to call twice. */
   release(): void;
 }

@@ -1,4 +1,4 @@
-import { inOnePiece, lowerCased } from '../http1/grammar.ts';
+import { asFlatString, lowerCased } from '../http1/grammar.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { type CacheVariation, type LifecycleFields, type ResponsePlan, responseFields } from './responseFields.ts';
 
@@ -80,7 +80,7 @@ function render(head: ResponseHead, plan: ResponsePlan, rewrites: boolean): Rend
     hasLength ||= name === 'content-length';
     text += `${fields[at]}: ${fields[at + 1]}\r\n`;
   }
-  const [beforeLinks = '', afterLinks = ''] = text.split(linkField).map(inOnePiece);
+  const [beforeLinks = '', afterLinks = ''] = text.split(linkField).map(asFlatString);
   return {
     status: head.status,
     beforeLinks,

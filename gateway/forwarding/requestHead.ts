@@ -1,4 +1,4 @@
-import { inOnePiece, listOfTokens, lowerCased } from '../http1/grammar.ts';
+import { asFlatString, listOfTokens, lowerCased } from '../http1/grammar.ts';
 
 /** RFC 9110 §7.6.1, and other fields of this hop only. `Proxy` is an attack: CGI programs read it as HTTP_PROXY. */
 const hopByHopNames = new Set(
@@ -220,7 +220,7 @@ function forwardingFields({ fields, requestedHost, removedPrefix, peer }: Reques
 
 /** The forwarding fields that are the same in all requests of a peer. */
 export function forwardingFieldsOf({ address, scheme, port }: Omit<Peer, 'forwardingFields'>): string {
-  return inOnePiece(`X-Forwarded-For: ${address}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Port: ${port}\r\n`);
+  return asFlatString(`X-Forwarded-For: ${address}\r\nX-Forwarded-Proto: ${scheme}\r\nX-Forwarded-Port: ${port}\r\n`);
 }
 
 /** Appends our values to the lists of a trusted peer. */
@@ -260,7 +260,7 @@ let lastVia = { httpVersion: '', pseudonym: '', text: '' };
 /** The Via field of a request that has come through no other proxy. */
 function ownVia(httpVersion: string, pseudonym: string): string {
   if (lastVia.httpVersion !== httpVersion || lastVia.pseudonym !== pseudonym) {
-    lastVia = { httpVersion, pseudonym, text: inOnePiece(`Via: ${httpVersion} ${pseudonym}\r\n`) };
+    lastVia = { httpVersion, pseudonym, text: asFlatString(`Via: ${httpVersion} ${pseudonym}\r\n`) };
   }
   return lastVia.text;
 }

@@ -41,7 +41,7 @@ export async function planTextOf(file: string, version: string): Promise<string>
     ({ kind, method }) => kind === 'route' && method === 'GET',
   );
   const responses = routes.map((route) => [route.path, responsesOf(route, bundle)] as const);
-  return JSON.stringify(planOf(responses, bundle.named));
+  return JSON.stringify(planOf(responses, bundle.namedSchemas));
 }
 
 type Responses = ReadonlyMap<string, PlainPart>;

@@ -139,8 +139,8 @@ export class GreasedExchange implements ExchangeAdaptation {
     return this.#fields;
   }
 
-  enter(): void {
-    this.#parts.adaptation?.enter();
+  reserveForResponse(): void {
+    this.#parts.adaptation?.reserveForResponse();
   }
 
   release(): void {

@@ -90,6 +90,6 @@ export function checkedLowerCased(name: string): string | undefined {
  * The same latin1 text as one string. V8 keeps a joined text as a tree, and would copy it piece by piece each time it is sent. So
  * this is for texts that are used many times.
  */
-export function inOnePiece(text: string): string {
+export function asFlatString(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

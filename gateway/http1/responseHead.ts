@@ -1,4 +1,4 @@
-import { checkedLowerCased, inOnePiece, listOfTokens, token } from './grammar.ts';
+import { asFlatString, checkedLowerCased, listOfTokens, token } from './grammar.ts';
 
 /** The head of a valid response. */
 export interface ResponseHead {
@@ -123,7 +123,7 @@ export class ResponseHeads {
     }
     if (text.length > maxKeptHeadLength) return parseResponseHead(text);
     // A copy, because V8 keeps the whole string of a slice in memory, here with the body behind the head.
-    const copy = inOnePiece(text);
+    const copy = asFlatString(text);
     const head = parseResponseHead(copy);
     // A cookie is meant for one client.
     if (head.names.includes('set-cookie')) return head;
@@ -174,7 +174,7 @@ let lastKeepAlive = { ms: Number.NaN, fields: '' };
 export function keepAliveFieldsFor(ms: number): string {
   if (lastKeepAlive.ms !== ms) {
     const hint = ms > 0 ? `Keep-Alive: timeout=${Math.floor(ms / 1000)}\r\n` : '';
-    lastKeepAlive = { ms, fields: inOnePiece(`Connection: keep-alive\r\n${hint}`) };
+    lastKeepAlive = { ms, fields: asFlatString(`Connection: keep-alive\r\n${hint}`) };
   }
   return lastKeepAlive.fields;
 }

@@ -38,7 +38,7 @@ export interface DigestQuery {
  * The changes, the clients of each deprecated version, what prevents its retirement, and the next dates. Undefined: the ledger cannot
  * be read.
  */
-export async function digestOf(query: DigestQuery): Promise<NotifyEvent | undefined> {
+export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | undefined> {
   const { snapshot, queries, since, now, monday } = query;
   const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
   const versionDigests = await Array.fromAsync(ending, (version) => versionDigest(version, query));

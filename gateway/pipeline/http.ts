@@ -162,7 +162,7 @@ function forward(exchange: Exchange): void {
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
   exchange.activeVersion?.requests.addInFlight(exchange);
-  exchange.adaptation?.enter();
+  exchange.adaptation?.reserveForResponse();
   forwarding.start();
 }
 

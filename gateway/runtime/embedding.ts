@@ -178,7 +178,7 @@ function reloadOnEdits(
   const reloader = new Reloader({
     source: dataPlane,
     load,
-    peek: () => load(),
+    loadPreview: () => load(),
     apply: async (next) => {
       dataPlane.apply(next);
       await ledger?.applyCurrent(next);

@@ -51,7 +51,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   /** Reads the file again; without this function, there is nothing to reload. @throws ConfigError */
   readonly load?: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
-  readonly peek?: (text?: string) => Snapshot | Promise<Snapshot>;
+  readonly loadPreview?: (text?: string) => Snapshot | Promise<Snapshot>;
   /** How long the same keys encrypt TLS session tickets, ms; default: 12 hours. */
   readonly ticketKeysMs?: number;
   /** Called with every snapshot that a reload has made current. */
@@ -128,7 +128,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     source: serving,
     announced: () => member?.announced ?? serving.current,
     load,
-    peek: options.peek ?? (() => load()),
+    loadPreview: options.loadPreview ?? (() => load()),
     apply: async (next) => {
       // The exporter starts before the processes send spans, and ends after the last ones.
       if (next.telemetry) await configureExport(next);

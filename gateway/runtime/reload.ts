@@ -45,7 +45,7 @@ export interface ReloadSteps {
   /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
-  readonly peek: (text?: string) => Snapshot | Promise<Snapshot>;
+  readonly loadPreview: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /**
@@ -93,13 +93,13 @@ export class Reloader {
 
   /** The outcome that a reload of the file or of `text` would have. Changes nothing. */
   async preview(text?: string): Promise<ReloadOutcome> {
-    return (await this.#judge(() => this.#steps.peek(text))).outcome;
+    return (await this.#judge(() => this.#steps.loadPreview(text))).outcome;
   }
 
   /** The snapshot of the file or of `text`, or its faults. Changes nothing. */
   async candidate(text?: string): Promise<Snapshot | readonly string[]> {
     try {
-      return await this.#steps.peek(text);
+      return await this.#steps.loadPreview(text);
     } catch (error) {
       return faultsOf(error);
     }

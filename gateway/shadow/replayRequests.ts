@@ -88,7 +88,7 @@ export class ReplayedContract {
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemaOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
-    const sampler = new SchemaSampler(this.#bundle?.named ?? {}, { direction: 'request', seed: 1 });
+    const sampler = new SchemaSampler(this.#bundle?.namedSchemas ?? {}, { direction: 'request', seed: 1 });
     const simpleSchema = withSimpleValues(typeof bundled === 'object' ? bundled : {}, type);
     return () => {
       try {

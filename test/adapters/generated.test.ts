@@ -34,7 +34,7 @@ it.each(adapterFixtures('good-adapters'))(
     for (const [status, response] of declared) {
       const content = response['content'] as Record<string, { readonly schema: SubSchema }>;
       const schema = content['application/json']?.schema ?? raise();
-      const sampler = new SchemaSampler(other.bundles.response.named, { direction: 'response', seed: 2 });
+      const sampler = new SchemaSampler(other.bundles.response.namedSchemas, { direction: 'response', seed: 2 });
       const adapt = compileOperations(entryFor(route.responses, status) ?? []);
       const name = entryFor(expected, status)?.get('application/json');
       const validate = ajv.getSchema(`v1#/$defs/${name}`) ?? raise();

@@ -9,7 +9,7 @@ import {
   ledgerProblemEvent,
   maxEventsPerGroup,
 } from '../../gateway/notify/events.ts';
-import { clientEvents, digestOf } from '../../gateway/notify/ledgerEvents.ts';
+import { clientEvents, digestEvent } from '../../gateway/notify/ledgerEvents.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -121,7 +121,7 @@ it('a brownout that was stopped before its start is not announced, nor that of a
     changed: now,
   } as const;
   ledger.saveBrownouts([decision]);
-  const digest = await digestOf({ snapshot: snapshotOf(v1), queries, report: undefined, since: now - 7 * day, now });
+  const digest = await digestEvent({ snapshot: snapshotOf(v1), queries, report: undefined, since: now - 7 * day, now });
   expect(digest?.sections.find(({ heading }) => heading === 'Next dates')?.lines).toEqual([
     '2027-03-03: brownout of /v1, if its conditions hold',
   ]);
@@ -177,7 +177,7 @@ describe('the events of clients', () => {
 
   it('are counted by the digest without ignored clients', async () => {
     const { queries } = ledgerWith([old, call('new', 0), call('probe', 0)], noon - 60 * day);
-    const digest = await digestOf({ snapshot, queries, report: undefined, since: noon - 7 * day, now: noon });
+    const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - 7 * day, now: noon });
     expect(digest?.data['changes']).toContain('1 client called /v1 for the first time: x-client-id:new.');
   });
 
@@ -280,7 +280,7 @@ it('100 days send exactly the expected events', { timeout: 60_000 }, async () =>
     const digest =
       monday === undefined
         ? undefined
-        : await digestOf({
+        : await digestEvent({
             snapshot,
             queries,
             report: undefined,

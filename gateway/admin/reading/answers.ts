@@ -3,7 +3,7 @@ import { nameLine } from '../../config/names.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
-import { clientEvents, digestOf } from '../../notify/ledgerEvents.ts';
+import { clientEvents, digestEvent } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
@@ -128,7 +128,7 @@ const answers: {
     return { ...bodyOf(JSON.stringify(plan)), waitsForCounts: !hasLoss(plan) };
   },
 
-  digest: (queries, snapshot, query) => digestOf({ ...query, queries, snapshot }),
+  digest: (queries, snapshot, query) => digestEvent({ ...query, queries, snapshot }),
 
   clientEvents: (queries, snapshot, { now }) => clientEvents(queries, snapshot, now),
 

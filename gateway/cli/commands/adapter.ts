@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { CompareError } from '../../compat/failure.ts';
-import { decode, readRoutes } from '../../config/location.ts';
+import { decodeUtf8, readRoutes } from '../../config/location.ts';
 import { plural, printable } from '../../shared/text.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, versionArgument } from '../options.ts';
@@ -42,7 +42,7 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
     withAbsolutePath(newContract),
     movedTables,
   );
-  const indentation = indentationIn(decode(readRoutes(config, io.cwd)) ?? '', from.name);
+  const indentation = indentationIn(decodeUtf8(readRoutes(config, io.cwd)) ?? '', from.name);
   const section = [`# Paste this below /${from.name}: in ${printable(config)}.`, ...lines];
   const text = section.map((line) => `${indentation}${line}\n`).join('');
   if (output === undefined) io.stdout.write(text);

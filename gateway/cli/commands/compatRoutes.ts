@@ -7,7 +7,7 @@ import {
   type PairReport,
 } from '../../compat/judge/judge.ts';
 import { Commit, workingTreeOf } from '../../compat/source/git.ts';
-import { decode, realPathOf } from '../../config/location.ts';
+import { decodeUtf8, realPathOf } from '../../config/location.ts';
 import { readYaml } from '../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -119,7 +119,7 @@ class EarlierContracts {
     this.#base = base;
     this.#commit = new Commit(ref, base);
     const bytes = this.#commit.read(this.#pathTo(file));
-    this.#files = bytes ? contractsIn(decode(bytes) ?? '', file, env) : new Map();
+    this.#files = bytes ? contractsIn(decodeUtf8(bytes) ?? '', file, env) : new Map();
   }
 
   /** The versions that had a contract. */

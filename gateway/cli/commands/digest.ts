@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { asHtml, asMarkdown } from '../../notify/formats.ts';
-import { digestOf } from '../../notify/ledgerEvents.ts';
+import { digestEvent } from '../../notify/ledgerEvents.ts';
 import { printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
@@ -92,7 +92,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
   try {
     return await ledger.snapshot(async () => {
       const now = Date.now();
-      const found = await digestOf({
+      const found = await digestEvent({
         snapshot,
         queries: ledger,
         report: undefined,

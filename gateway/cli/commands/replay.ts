@@ -4,7 +4,7 @@ import type { Documents } from '../../compat/document/documents.ts';
 import { openContract } from '../../compat/document/open.ts';
 import { CompareError } from '../../compat/failure.ts';
 import { UnreadableFileError } from '../../config/fault.ts';
-import { decode } from '../../config/location.ts';
+import { decodeUtf8 } from '../../config/location.ts';
 import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { followPath } from '../../lifecycle/stage.ts';
@@ -180,7 +180,7 @@ async function textOf(name: string, { cwd, stdin }: Io): Promise<string> {
   } catch (error) {
     throw new UnreadableFileError(printable(name), error);
   }
-  const text = decode(bytes);
+  const text = decodeUtf8(bytes);
   if (text === undefined) throw new CompareError(printable(name), 'is not UTF-8', 'Convert it to UTF-8.');
   return text;
 }

@@ -82,7 +82,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     fleet = await joinFleet(snapshot, ledger, notice);
     running = await startGateway(snapshot, {
       load: (content) => file.load(content),
-      peek: (text) => file.peek(text),
+      loadPreview: (text) => file.loadPreview(text),
       notice,
       logs: true,
       ledger,

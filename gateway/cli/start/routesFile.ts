@@ -56,7 +56,7 @@ export class RoutesFile {
   }
 
   /** Like `load`, for a preview: `lastRead` does not change. */
-  async peek(text?: string): Promise<Snapshot> {
+  async loadPreview(text?: string): Promise<Snapshot> {
     return (await this.#loader.load(text, true)).snapshot();
   }
 

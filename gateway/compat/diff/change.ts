@@ -127,7 +127,7 @@ export function emptyComparison(): Comparison {
 }
 
 /** A finished comparison with one change. */
-export function comparisonOf(change: Change): Comparison {
+export function comparisonWithOneChange(change: Change): Comparison {
   return { changes: [change], parts: [], isDone: true };
 }
 

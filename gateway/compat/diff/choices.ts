@@ -8,7 +8,7 @@ import {
   type Change,
   type ChangeDetail,
   type Comparison,
-  comparisonOf,
+  comparisonWithOneChange,
   countBreaking,
   firstBreaking,
   samePlace,
@@ -34,7 +34,7 @@ export function compareChoices(pair: SchemaPair): void {
   }
   for (const [before, after] of pairChoices(old, now)) compareChoice(pair, before, after);
   compareTypesBeside(pair);
-  if (mayHaveMoved(pair.into.changes) || pair.isBreaking) dropMovedChanges(pair);
+  if (mayHaveMoved(pair.result.changes) || pair.isBreaking) dropMovedChanges(pair);
 }
 
 /** Compares the types if only one side has a `type` beside the choices, unless a change of an alternative explains them. */
@@ -155,7 +155,7 @@ function compareExpanded(pair: SchemaPair): void {
 function addDoubtfulChanges(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
   const [, doubtful] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
   const comparisons = doubtful.map((after) => closestComparison(pair, old, [after]));
-  for (const comparison of comparisons) addPart(pair.into, samePlace, comparison);
+  for (const comparison of comparisons) addPart(pair.result, samePlace, comparison);
   return doubtful.length > 0;
 }
 
@@ -170,10 +170,10 @@ function outlineOf({ view }: Schema): AlternativeOutline {
 
 /** Drops the changes found so far if the constraints only moved between a choice and the keywords beside it. */
 function dropMovedChanges(pair: SchemaPair): void {
-  const { oldSchema, newSchema, into } = pair;
+  const { oldSchema, newSchema, result } = pair;
   if (acceptsNull(oldSchema) !== acceptsNull(newSchema)) return;
   // `anyOf` became `oneOf`: that change stays.
-  if (into.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
+  if (result.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
   const [old, now] = pair.expanded;
   if (old === undefined || now === undefined) return;
   const [lost, gained] = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
@@ -202,7 +202,7 @@ function unmatched(old: readonly Schema[], now: readonly Schema[], fits: Fits): 
 
 /** Drops the changes found so far: they compare only the keywords beside the choice. Descriptions and null remain. */
 function dropChanges(pair: SchemaPair): void {
-  const { changes, parts } = pair.into;
+  const { changes, parts } = pair.result;
   const docs = changes.filter(({ kind }) => kind === 'docs');
   changes.splice(0, changes.length, ...docs);
   parts.length = 0;
@@ -212,7 +212,7 @@ function dropChanges(pair: SchemaPair): void {
 
 /** Of the comparisons of each old schema with each new one, the comparison with the fewest breaking changes. */
 function closestComparison(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): Comparison | undefined {
-  const comparisons = old.flatMap((before) => now.map((after) => pair.compareOnly(before, after)));
+  const comparisons = old.flatMap((before) => now.map((after) => pair.comparisonBetween(before, after)));
   return comparisons.sort((a, b) => countBreaking(a, pair.severityOf) - countBreaking(b, pair.severityOf))[0];
 }
 
@@ -222,9 +222,9 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
   if (!closest || cause?.change.kind !== 'field' || countBreaking(closest, pair.severityOf) !== 1) return false;
   const comparison = cause.steps.reduceRight<Comparison>(
     (part, step) => ({ changes: [], parts: [{ step, comparison: part }], isDone: true }),
-    comparisonOf(cause.change),
+    comparisonWithOneChange(cause.change),
   );
-  pair.into.parts.push({ step: undefined, comparison });
+  pair.result.parts.push({ step: undefined, comparison });
   return true;
 }
 

@@ -284,7 +284,7 @@ function defaultContentType(schema: Schema, isOpenApi30: boolean, isItem = false
   const { items, limits } = schema.view;
   const [mediaType] = limits.texts.get('contentMediaType')?.value ?? [];
   if (mediaType !== undefined) return normalizedType(String(JSON.parse(mediaType)));
-  if (isBinary(schema.view, { direction: 'request', wire: 'multipart' })) return octets;
+  if (isBinary(schema.view, { direction: 'request', wireFormat: 'multipart' })) return octets;
   if (limits.texts.has('contentEncoding')) return isOpenApi30 ? 'text/plain' : octets;
   const types = unionOfTypes(schema);
   if (types === undefined || types.size === 0) return undefined;

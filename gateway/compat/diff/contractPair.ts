@@ -36,10 +36,10 @@ export class ContractPair {
   }
 
   /** Compares two schemas. A missing schema accepts every value. Undefined: both are missing, or they are identical. */
-  compareSchemas(old: Located, now: Located, direction: Direction, wire: WireFormat): Comparison | undefined {
+  compareSchemas(old: Located, now: Located, direction: Direction, wireFormat: WireFormat): Comparison | undefined {
     if (old.value === undefined && now.value === undefined) return undefined;
     if (this.#identical.areIdentical(old, now)) return undefined;
-    return this.#comparer.compare(...this.schemasAt(old, now), { direction, wire });
+    return this.#comparer.compare(...this.schemasAt(old, now), { direction, wireFormat });
   }
 
   schemasAt(old: Located, now: Located): [old: Schema, now: Schema] {
@@ -110,17 +110,17 @@ class SchemaComparer {
   readonly compare = (old: Schema, now: Schema, use: SchemaUse): Comparison => {
     const comparisonsOfOld = this.#comparisons.get(old) ?? new Map<Schema, Map<string, Comparison>>();
     const comparisonsOfPair = comparisonsOfOld.get(now) ?? new Map<string, Comparison>();
-    const key = `${use.direction} ${use.wire}`;
+    const key = `${use.direction} ${use.wireFormat}`;
     const known = comparisonsOfPair.get(key);
     if (known) return known;
-    const into = emptyComparison();
-    this.#comparisons.set(old, comparisonsOfOld.set(now, comparisonsOfPair.set(key, into)));
+    const result = emptyComparison();
+    this.#comparisons.set(old, comparisonsOfOld.set(now, comparisonsOfPair.set(key, result)));
     const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
-    const pair = new SchemaPair({ old, new: now, use, into, identical, severityOf, compare, expand });
-    compareDescriptions(old, now, into);
+    const pair = new SchemaPair({ old, new: now, use, result, identical, severityOf, compare, expand });
+    compareDescriptions(old, now, result);
     for (const compareKeywords of comparisonsByScope[compareTypes(pair)]) compareKeywords(pair);
-    into.isDone = true;
-    return into;
+    result.isDone = true;
+    return result;
   };
 
   /** Keeps the result, because a schema may be compared with many others. */

@@ -77,7 +77,7 @@ function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: 
 function haveSameTarget(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): boolean {
   const [oldName, newName] = [targetNameOf(old.value), targetNameOf(now.value)];
   if (oldName === newName || newNames.get(oldName) === newName) return true;
-  const [before, after] = [pair.oldSchema.named(old), pair.newSchema.named(now)];
+  const [before, after] = [pair.oldSchema.schemaForMappingValue(old), pair.newSchema.schemaForMappingValue(now)];
   return before !== undefined && after !== undefined && pair.isReplaceable(before, after);
 }
 
@@ -128,7 +128,10 @@ function compareSubtypes(
       pair.addChange('alternative', 'removed', name, target, newDiscriminator);
       continue;
     }
-    const [oldSubtype, newSubtype] = [pair.oldSchema.named(target), pair.newSchema.named(kept)];
+    const [oldSubtype, newSubtype] = [
+      pair.oldSchema.schemaForMappingValue(target),
+      pair.newSchema.schemaForMappingValue(kept),
+    ];
     if (!oldSubtype || !newSubtype) continue;
     pair.comparePart({ kind: 'alternative', name: valueByName.get(name) ?? name }, oldSubtype, newSubtype);
   }

@@ -3,7 +3,7 @@ import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { canonical, isDocs } from '../schema/keywords.ts';
 import { matchesPattern } from '../schema/limits.ts';
 import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
-import { addPart, comparisonOf, type Direction, type PathStep } from './change.ts';
+import { addPart, comparisonWithOneChange, type Direction, type PathStep } from './change.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
 type Fields = ReadonlyMap<string, SubschemaRef>;
@@ -131,9 +131,9 @@ function comparePresence(pair: SchemaPair, index: number, before?: SubschemaRef,
   if (pair.isRequest || before === undefined || oldMinimum <= index || isKept) return;
   const [old, now] = [before.at, after?.at];
   addPart(
-    pair.into,
+    pair.result,
     { kind: 'items', index },
-    comparisonOf({ kind: 'presence', effect: 'optional', direction: 'response', name: '', old, new: now }),
+    comparisonWithOneChange({ kind: 'presence', effect: 'optional', direction: 'response', name: '', old, new: now }),
   );
 }
 
@@ -163,7 +163,7 @@ export function compareConditions(pair: SchemaPair): void {
   }
 }
 
-/** The keyword in a key of `Conditions`: `dependentSchemas/card` → `dependentSchemas`, `then (IF)` → `then`. */
+/** The keyword in the name of a condition: `dependentSchemas/card` → `dependentSchemas`, `then (IF)` → `then`. */
 function keywordOf(name: string): string {
   return name.split(/[ /]/, 1)[0] ?? name;
 }

@@ -25,19 +25,19 @@ export type WireFormat = 'json' | 'text' | 'xml' | 'multipart' | 'bytes';
 /** Where the values of a schema are used. */
 export interface SchemaUse {
   readonly direction: Direction;
-  readonly wire: WireFormat;
+  readonly wireFormat: WireFormat;
 }
 
 /** Whether clients send values as text without a type. In responses the type in the contract counts. */
-export function isSentAsText({ direction, wire }: SchemaUse): boolean {
-  return direction === 'request' && (wire === 'text' || wire === 'multipart');
+export function isSentAsText({ direction, wireFormat }: SchemaUse): boolean {
+  return direction === 'request' && (wireFormat === 'text' || wireFormat === 'multipart');
 }
 
 export interface SchemaPairOptions {
   readonly old: Schema;
   readonly new: Schema;
   readonly use: SchemaUse;
-  readonly into: Comparison;
+  readonly result: Comparison;
   readonly identical: SubtreeEquality;
   readonly severityOf: SeverityOf;
   readonly compare: (old: Schema, now: Schema, use: SchemaUse) => Comparison;
@@ -47,22 +47,23 @@ export interface SchemaPairOptions {
 /** The `name` of a change that needs none. */
 export const noName = '';
 
-/** Two schemas that are being compared, and the comparison that collects their changes. */
+/** Two schemas that are being compared. */
 export class SchemaPair {
   readonly oldSchema: Schema;
   readonly newSchema: Schema;
   readonly use: SchemaUse;
-  readonly into: Comparison;
+  /** Collects the changes. */
+  readonly result: Comparison;
   readonly severityOf: SeverityOf;
   readonly #identical: SubtreeEquality;
   readonly #compare: SchemaPairOptions['compare'];
   readonly #expand: SchemaPairOptions['expand'];
 
-  constructor({ old, new: now, use, into, identical, severityOf, compare, expand }: SchemaPairOptions) {
+  constructor({ old, new: now, use, result, identical, severityOf, compare, expand }: SchemaPairOptions) {
     this.oldSchema = old;
     this.newSchema = now;
     this.use = use;
-    this.into = into;
+    this.result = result;
     this.#identical = identical;
     this.severityOf = severityOf;
     this.#compare = compare;
@@ -95,12 +96,12 @@ export class SchemaPair {
     detail?: ChangeDetail,
   ): void {
     const change = { kind, effect, direction: this.use.direction, name, old, new: now, ...(detail && { detail }) };
-    this.into.changes.push(change as ChangeOf<K> & Comparison['changes'][number]);
+    this.result.changes.push(change as ChangeOf<K> & Comparison['changes'][number]);
   }
 
   /** Compares parts of the two schemas and adds the result. */
   comparePart(step: PathStep | undefined, old: Schema, now: Schema): void {
-    addPart(this.into, step, this.compareOnly(old, now));
+    addPart(this.result, step, this.comparisonBetween(old, now));
   }
 
   /** Like `comparePart`. Identical subschemas are skipped without building them. */
@@ -113,7 +114,7 @@ export class SchemaPair {
   }
 
   /** Compares two schemas with the same use. Does not add the result. */
-  compareOnly(old: Schema, now: Schema): Comparison {
+  comparisonBetween(old: Schema, now: Schema): Comparison {
     return this.#compare(old, now, this.use);
   }
 
@@ -124,20 +125,20 @@ export class SchemaPair {
 
   /** The number of breaking changes between two schemas. */
   countBreakingBetween(old: Schema, now: Schema): number {
-    return countBreaking(this.compareOnly(old, now), this.severityOf);
+    return countBreaking(this.comparisonBetween(old, now), this.severityOf);
   }
 
   /** Whether `now` can replace `old` without a breaking or doubtful change. */
   isReplaceable(old: Schema, now: Schema): boolean {
-    return isCompatible(this.compareOnly(old, now), this.severityOf);
+    return isCompatible(this.comparisonBetween(old, now), this.severityOf);
   }
 
   isUnchanged(old: Schema, now: Schema): boolean {
-    return isUnchanged(this.compareOnly(old, now));
+    return isUnchanged(this.comparisonBetween(old, now));
   }
 
   /** Whether the changes added so far include a breaking one. */
   get isBreaking(): boolean {
-    return countBreaking(this.into, this.severityOf) > 0;
+    return countBreaking(this.result, this.severityOf) > 0;
   }
 }

@@ -109,7 +109,7 @@ function formatKey(formats: ReadonlySet<string> | undefined): string {
 /** Compares how a value is written: `xml`, and texts that contain encoded data. */
 export function compareNotations(pair: SchemaPair): void {
   const { old, new: now, use } = pair;
-  if (use.wire === 'xml' && !isEqual(old.at('xml')?.value, now.at('xml')?.value)) {
+  if (use.wireFormat === 'xml' && !isEqual(old.at('xml')?.value, now.at('xml')?.value)) {
     pair.addChange('structure', 'changed', 'xml', old.at('xml'), now.at('xml'));
   }
   if (isBinary(old, use) && isBinary(now, use)) return;
@@ -128,13 +128,13 @@ const octetStreamJson = '"application/octet-stream"';
  * Whether a schema describes raw bytes: `format: binary` in OpenAPI 3.0; since 3.1 an empty schema, or one with a
  * `contentMediaType`. Applies to bodies and the parts of multipart bodies.
  */
-export function isBinary(view: View, { wire }: SchemaUse): boolean {
-  if (wire !== 'bytes' && wire !== 'multipart') return false;
+export function isBinary(view: View, { wireFormat }: SchemaUse): boolean {
+  if (wireFormat !== 'bytes' && wireFormat !== 'multipart') return false;
   const { texts } = view.limits;
   if (texts.has('contentEncoding') || view.values) return false;
   const mediaTypes = [...(texts.get('contentMediaType')?.value ?? [])];
   // A whole body has its own media type. The default of a part is application/octet-stream.
-  if (wire === 'multipart' && mediaTypes.some((type) => type !== octetStreamJson)) return false;
+  if (wireFormat === 'multipart' && mediaTypes.some((type) => type !== octetStreamJson)) return false;
   if (texts.get('format')?.value.has('"binary"')) return true;
   if (mediaTypes.length > 0) return view.types === undefined || view.types.has('string');
   return acceptsAnyType(view) && texts.size === 0;

@@ -182,7 +182,7 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
 }
 
 /** The findings that decide the exit code. Between majors, that is at most one: the finding about a needless major. */
-export function decisiveFindings({ between, findings }: PairReport): readonly PlacedFinding[] {
+export function findingsDecidingResult({ between, findings }: PairReport): readonly PlacedFinding[] {
   return between === 'past' ? findings : findings.filter(({ rule }) => rule === majorRule);
 }
 

@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, decisiveFindings, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, findingsDecidingResult, type PairReport, type PlacedFinding } from '../judge/judge.ts';
 import { summaryInWords } from './summary.ts';
 import {
   callsInWords,
@@ -27,7 +27,7 @@ export function asGithub(report: CompatReport, workingTree: WorkingTree): string
   const notes = report.notes.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
   const annotations = annotatedLevels.flatMap((level) => [
     ...report.pairs.flatMap((pair) =>
-      decisiveFindings(pair)
+      findingsDecidingResult(pair)
         .filter((one) => one.level === level)
         .map((finding) => annotation(finding, pair, workingTree)),
     ),

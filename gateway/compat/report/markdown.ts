@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, decisiveFindings, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, findingsDecidingResult, type PlacedFinding } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from './markdownText.ts';
 import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
@@ -106,7 +106,7 @@ function findingsSection(
   const hasVersionColumn = report.pairs.length > 1;
   const rows = report.pairs.flatMap((pair) => {
     const version = plainAsMarkdown(pair.title === '' ? pair.new : pair.title, 60);
-    const ofLevel = decisiveFindings(pair).filter((finding) => finding.level === level);
+    const ofLevel = findingsDecidingResult(pair).filter((finding) => finding.level === level);
     return [...Map.groupBy(ofLevel, headingOf)].flatMap(([route, findings]) =>
       findings.map((finding, index) => {
         const isFirst = index === 0;

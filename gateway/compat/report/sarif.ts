@@ -3,8 +3,8 @@ import type { TextPosition } from '../document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
-  decisiveFindings,
   type Exemption,
+  findingsDecidingResult,
   type PairReport,
   type PlacedFinding,
 } from '../judge/judge.ts';
@@ -93,7 +93,7 @@ const maxListedRoutes = 100;
 /** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
 export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
   const results = report.pairs.flatMap((pair) => [
-    ...decisiveFindings(pair).map((finding) => resultOf(finding, pair, options, undefined)),
+    ...findingsDecidingResult(pair).map((finding) => resultOf(finding, pair, options, undefined)),
     ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
   ]);
   const describedRules = rules.map(({ id, level, basis, direction, policy }) => ({

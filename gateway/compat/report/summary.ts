@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, decisiveFindings, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, findingsDecidingResult, type PlacedFinding } from '../judge/judge.ts';
 import { basisOf } from '../rules/rules.ts';
 import { safeText } from './words.ts';
 
@@ -19,7 +19,7 @@ export interface CompatSummary {
 
 export function summaryOf(report: CompatReport): CompatSummary {
   const { pairs, staleExemptions, notes } = report;
-  const decisive = pairs.flatMap(decisiveFindings);
+  const decisive = pairs.flatMap(findingsDecidingResult);
   const count = (level: PlacedFinding['level']): number => decisive.filter((one) => one.level === level).length;
   const findingCount = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
   return {
@@ -72,7 +72,7 @@ function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
 
 /** "14 compatible changes"; empty for none. */
 export function infosInWords({ pairs }: CompatReport): string {
-  const infos = pairs.flatMap(decisiveFindings).filter(({ level }) => level === 'info');
+  const infos = pairs.flatMap(findingsDecidingResult).filter(({ level }) => level === 'info');
   if (infos.length === 0) return '';
   return infos.every(isCompatible)
     ? plural(infos.length, 'compatible change')

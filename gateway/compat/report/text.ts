@@ -4,8 +4,8 @@ import type { TextPosition } from '../document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
-  decisiveFindings,
   type ExemptedFinding,
+  findingsDecidingResult,
   type PairReport,
   type PlacedFinding,
 } from '../judge/judge.ts';
@@ -76,7 +76,7 @@ export function rulesAsText(): string {
 
 function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
-  const decisive = decisiveFindings(pair);
+  const decisive = findingsDecidingResult(pair);
   // If two majors are the only comparison, their breaking changes are listed. Otherwise, these changes are only counted.
   const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
   const listed = hasMajorsOnly ? pair.findings : decisive;

@@ -57,7 +57,7 @@ export class Schemas implements SchemaLookup {
     return schema;
   }
 
-  named(target: Located): Schema | undefined {
+  schemaForMappingValue(target: Located): Schema | undefined {
     const { value, place } = target;
     if (isMap(value)) return this.schemaAt(target);
     if (typeof value !== 'string') return undefined;

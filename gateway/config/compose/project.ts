@@ -16,7 +16,7 @@ import {
   textOf,
   textsOf,
 } from './node.ts';
-import { type ComposeFile, ComposeReader, envFile, projectName, variablesIn } from './reader.ts';
+import { type ComposeFile, ComposeReader, projectName, readEnvFile, variablesIn } from './reader.ts';
 import { type Service, serviceOf } from './service.ts';
 
 /** The merged project of several Compose files. */
@@ -200,7 +200,7 @@ function readIncluded(
   path: ComposeNode,
 ): ComposeFile | undefined {
   const folder = resolve(file.folder, textOf(child(item, 'project_directory')) ?? resolve(file.folder, name, '..'));
-  const envFiles = textsOf(child(item, 'env_file')).map((env) => envFile(resolve(file.folder, env)));
+  const envFiles = textsOf(child(item, 'env_file')).map((env) => readEnvFile(resolve(file.folder, env)));
   const fromEnvFiles = envFiles.length > 0 ? Object.assign({}, ...envFiles) : {};
   const variables = envFiles.length > 0 ? { ...fromEnvFiles, ...file.variables } : variablesIn(folder, file.variables);
   const included = reader.readFrom(file, name, path.at, variables);

@@ -11,7 +11,7 @@ import {
 } from '../../shared/yaml/yamlText.ts';
 import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import { type Fault, UnreadableFileError } from '../fault.ts';
-import { decode, readBytes } from '../location.ts';
+import { decodeUtf8, readBytes } from '../location.ts';
 import { faultsOf, yamlFault } from '../readDocument.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
@@ -99,7 +99,7 @@ export class ComposeReader {
     } catch (error) {
       throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
     }
-    const text = bytes.length > largestFileBytes ? undefined : decode(bytes);
+    const text = bytes.length > largestFileBytes ? undefined : decodeUtf8(bytes);
     const [message, remedy] =
       bytes.length > largestFileBytes
         ? ['The file is larger than 4 MiB.', 'Split it.']
@@ -129,9 +129,9 @@ function isCompose(root: MapNode): boolean {
 }
 
 /** The variables of an env file; undefined if it cannot be read. */
-export function envFile(file: string): Variables | undefined {
+export function readEnvFile(file: string): Variables | undefined {
   try {
-    return parseEnv(decode(readBytes(file)) ?? '');
+    return parseEnv(decodeUtf8(readBytes(file)) ?? '');
   } catch (error) {
     if (error instanceof UnreadableFileError) return undefined;
     throw error;
@@ -140,7 +140,7 @@ export function envFile(file: string): Variables | undefined {
 
 /** The variables of Compose in a folder: `.env`, overridden by the environment. */
 export function variablesIn(folder: string, env: Variables): Variables {
-  return { ...envFile(resolve(folder, '.env')), ...env };
+  return { ...readEnvFile(resolve(folder, '.env')), ...env };
 }
 
 /** The name of the project as in the labels of its containers. `given`: the `name` in the file. */

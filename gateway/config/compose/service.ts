@@ -13,7 +13,7 @@ import {
   textOf,
   textsOf,
 } from './node.ts';
-import { envFile } from './reader.ts';
+import { readEnvFile } from './reader.ts';
 
 /** One service, with the properties that the rules use. */
 export interface Service {
@@ -93,7 +93,7 @@ function environmentOf(
   const settings = new Map<string, Setting>();
   for (const item of itemsOf(child(node, 'env_file'))) {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
-    const fromFile = envFile(resolve(folders.get(item.at.file) ?? '.', path));
+    const fromFile = readEnvFile(resolve(folders.get(item.at.file) ?? '.', path));
     if (!fromFile && textOf(child(item, 'required')) !== 'false') missingEnvFiles.push(item);
     for (const [name, text = ''] of Object.entries(fromFile ?? {}))
       settings.set(name, { text, at: item.at, unset: [] });

@@ -103,7 +103,7 @@ const reasonByMethod: Readonly<Record<string, string>> = {
 };
 
 /** Why routes with this method cannot be adapted; undefined if they can. */
-export function reasonAgainst(method: string): string | undefined {
+export function whyMethodNotAdaptable(method: string): string | undefined {
   if (method === 'GET' || method === 'POST') return undefined;
   return reasonByMethod[method] ?? 'Only GET, HEAD and POST can be adapted.';
 }
@@ -157,7 +157,7 @@ function rowFaults(
     return [faultAt(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.', 'key')];
   if (row.to === undefined) return [];
   const [route, to] = [splitRoute(name), splitRoute(row.to)];
-  const reason = reasonAgainst(route.method);
+  const reason = whyMethodNotAdaptable(route.method);
   if (reason !== undefined) {
     return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Use gone, with the reason.', 'key')];
   }

@@ -41,7 +41,7 @@ export function isInService({ route }: RouteEntry, now: number): boolean {
 }
 
 /** The version after `entry`, even if it is retired: its configured successor, else the next higher major. */
-export function nextOf(entry: RouteEntry, { entries }: Pick<RuleContext, 'entries'>): RouteEntry | undefined {
+export function nextVersionOf(entry: RouteEntry, { entries }: Pick<RuleContext, 'entries'>): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);
   return entries[entries.indexOf(entry) + 1];
@@ -53,9 +53,9 @@ export function successorOf(
   context: Pick<RuleContext, 'entries'>,
   isServed: (entry: RouteEntry) => boolean,
 ): RouteEntry | undefined {
-  let next = nextOf(entry, context);
+  let next = nextVersionOf(entry, context);
   while (next && !isServed(next)) {
-    const following = nextOf(next, context);
+    const following = nextVersionOf(next, context);
     // In a faulty file, successors may form a cycle.
     next = following && following.major > next.major ? following : undefined;
   }

@@ -6,7 +6,7 @@ import { faultAt } from '../source.ts';
 import {
   dateText,
   isInService,
-  nextOf,
+  nextVersionOf,
   type RouteEntry,
   type RuleContext,
   successorOf,
@@ -47,7 +47,7 @@ export const noSuccessor: WarningRule = (context, now) =>
 export const successorEndsFirst: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
-    const next = route.successor === undefined ? undefined : nextOf(entry, context);
+    const next = route.successor === undefined ? undefined : nextVersionOf(entry, context);
     if (!next) return [];
     const path = ['routes', key, 'successor'];
     if (!isInService(next, now)) {
@@ -74,7 +74,7 @@ export const contractWithoutCounterpart: WarningRule = (context, now) =>
 /** A row of `moved` whose target is missing in the contract of the next version, even a retired one, gives no link. */
 export const movedToMissingRoute: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
-    const next = nextOf(entry, context);
+    const next = nextVersionOf(entry, context);
     const paths = next && contractOf(context, next.key)?.paths;
     if (!paths || !servedSuccessorOf(entry, context, now)) return [];
     return Object.entries(entry.route.moved ?? {})
@@ -109,7 +109,7 @@ const maxListed = 3;
 export const routesWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
-    const next = nextOf(entry, context);
+    const next = nextVersionOf(entry, context);
     if ((route.deprecation === undefined && !route.retired) || !next || !servedSuccessorOf(entry, context, now))
       return [];
     const [ownContract, nextContract] = [contractOf(context, key), contractOf(context, next.key)];

@@ -82,9 +82,9 @@ export class Ledger implements WritableLedger {
     return this.#waiting.size;
   }
 
-  /** The `mark` of the last batch that the file had when it was opened; '' for none. See `add`. */
-  get mark(): string {
-    return this.#store?.mark ?? '';
+  /** The mark of the last batch that the file had when it was opened, as it was passed to `add`; '' for none. */
+  get lastBatchMark(): string {
+    return this.#store?.lastBatchMark ?? '';
   }
 
   configure(settings: LedgerSettings): void {

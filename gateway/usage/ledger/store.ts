@@ -23,8 +23,8 @@ export interface Tampering {
  * An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system.
  */
 export class SqliteStore {
-  /** The `mark` (see `add`) of the last batch that was in the file when it was opened; '' for none. */
-  readonly mark: string;
+  /** The mark of the last batch that was in the file when it was opened, as it was passed to `add`; '' for none. */
+  readonly lastBatchMark: string;
   /** The latest instant in the file when it was opened, epoch ms. */
   readonly latest: number;
   /** True in a fleet, if this gateway has counted requests outside the fleet before. The shared store does not have these requests. */
@@ -36,7 +36,7 @@ export class SqliteStore {
   /** True if the gateway has left its fleet: `fleet.store` was removed. */
   readonly #hasLeftFleet: boolean;
   #salt: string;
-  /** The naming in the file; undefined: not read yet. See `namingIdOf`. */
+  /** The hash of the rules for client names that the file has; undefined: not read yet. */
   #naming: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
@@ -60,7 +60,7 @@ export class SqliteStore {
       this.#salt = String(meta.get('salt')?.['value'] ?? salt);
       const { seen } = this.#database.prepare('SELECT MAX(seen) AS seen FROM runs').get() ?? {};
       this.latest = Math.max(Number(seen ?? 0), latestRequest(this.#database));
-      this.mark = String(meta.get('mark')?.['value'] ?? '');
+      this.lastBatchMark = String(meta.get('mark')?.['value'] ?? '');
       this.countedAlone = outbox !== undefined && meta.get('alone') !== undefined;
       this.#hasLeftFleet = outbox === undefined && meta.get('instance') !== undefined;
       this.#outbox =
@@ -130,9 +130,9 @@ export class SqliteStore {
     }
   }
 
-  /** Adds a batch. `mark` identifies it, so that a new writing thread does not add it again. Within `transaction`. */
-  add(batch: UsageBatch, settings: LedgerSettings, mark?: string): void {
-    this.#writer.add(batch, limitsOf(settings), mark);
+  /** Adds a batch. `batchMark` identifies it, so that a new writing thread does not add it again. Within `transaction`. */
+  add(batch: UsageBatch, settings: LedgerSettings, batchMark?: string): void {
+    this.#writer.add(batch, limitsOf(settings), batchMark);
     if (this.#hasLeftFleet && batch.length > 0) this.#database.exec(`INSERT OR REPLACE INTO meta VALUES ('alone', 1)`);
     this.#added = { rows: batch, spool: settings.spool ?? Number.POSITIVE_INFINITY };
   }

@@ -20,15 +20,15 @@ const ledger = Ledger.open(settings, {
   onNotice: (line) => post({ kind: 'notice', line }),
 });
 // A previous thread of this session may have written batches and ended before it reported them.
-const [markedSession, markedNumber] = ledger.mark.split(' ');
+const [markedSession, markedNumber] = ledger.lastBatchMark.split(' ');
 const writtenNumber = markedSession === session ? Number(markedNumber) : 0;
 report(0);
 
 parentPort?.on('message', (command: LedgerCommand) => {
   if (command.kind === 'write') {
     // Without rows there is nothing that a later thread could write twice.
-    const mark = command.batch.length > 0 ? `${session} ${command.number}` : undefined;
-    if (command.number > writtenNumber) ledger.add(command.batch, mark);
+    const batchMark = command.batch.length > 0 ? `${session} ${command.number}` : undefined;
+    if (command.number > writtenNumber) ledger.add(command.batch, batchMark);
   } else if (command.kind === 'configure') ledger.configure(command.settings);
   else if (command.kind === 'sent') ledger.removeSent(command.epoch, command.seq);
   else if (command.kind === 'adoptSalt') ledger.adoptSalt(command.salt);

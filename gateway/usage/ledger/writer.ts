@@ -52,8 +52,9 @@ export class LedgerWriter {
     this.#folding = new NameFolding(database, (subject, name) => this.#id(subject, name));
   }
 
-  add(batch: UsageBatch, limits: NameLimits, mark?: string): void {
-    if (mark !== undefined) this.#setMark.run(mark);
+  /** `batchMark`: replaces the mark of the last batch in the file. */
+  add(batch: UsageBatch, limits: NameLimits, batchMark?: string): void {
+    if (batchMark !== undefined) this.#setMark.run(batchMark);
     const { versions, clients, routes, pairs } = sumsOf(batch);
     for (const sum of versions) this.#addSum('version', sum);
     for (const sum of routes) this.#addSum('route', sum);
