@@ -44,8 +44,9 @@ function jsonOf(value: unknown): string {
   return value === undefined ? '' : canonical(value);
 }
 
-/** `enum: [true, false]` does not limit a boolean. */
+/** `enum: [true, false]` does not limit a boolean, and `enum: [null]` does not limit null. */
 function includesAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<string> | undefined): boolean {
+  if (types?.size === 0) return true;
   return types?.size === 1 && types.has('boolean') && values.has('true') && values.has('false');
 }
 

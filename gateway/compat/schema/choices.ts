@@ -1,5 +1,5 @@
 import { below, entriesOf, itemsOf, type Located, refOf } from '../document/located.ts';
-import { canonicalWithoutDocs, inapplicableKeywords, isDocs, isWithin, type JsonType } from './keywords.ts';
+import { canonical, canonicalWithoutDocs, inapplicableKeywords, isDocs, isWithin, type JsonType } from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
 /** The `oneOf`s and `anyOf`s of a schema. Left out: a choice with one alternative, which is merged into the schema. */
@@ -23,8 +23,9 @@ function alternativeOf(at: Located, lookup: SchemaLookup): Alternative {
  * The values of a choice whose alternatives are all constants. Contracts write such a choice instead of an `enum` to describe
  * each value. Undefined for any other choice.
  */
-export function enumValuesOf({ alternatives }: Choice): Located[] | undefined {
+export function enumValuesOf({ keyword, alternatives }: Choice): Located[] | undefined {
   const values: Located[] = [];
+  const counts = new Map<string, number>();
   for (const { schema } of alternatives) {
     const [part, ...others] = schema.parts;
     if (!part || others.length > 0 || !Object.keys(part.map).every(isEnumKeyword)) return undefined;
@@ -32,8 +33,11 @@ export function enumValuesOf({ alternatives }: Choice): Located[] | undefined {
       part.map['const'] === undefined ? itemsOf(below(part.located, 'enum')) : [below(part.located, 'const')];
     if (list.length === 0) return undefined;
     values.push(...list);
+    for (const text of new Set(list.map(({ value }) => canonical(value))))
+      counts.set(text, (counts.get(text) ?? 0) + 1);
   }
-  return values;
+  // A `oneOf` rejects the values that two alternatives have in common.
+  return keyword === 'oneOf' ? values.filter(({ value }) => counts.get(canonical(value)) === 1) : values;
 }
 
 function isEnumKeyword(keyword: string): boolean {

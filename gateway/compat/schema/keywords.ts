@@ -106,9 +106,12 @@ export const inapplicableKeywords: Readonly<Record<JsonType, readonly string[]>>
   object: [...numberKeywords, ...stringKeywords, ...arrayKeywords],
 };
 
+const keywordsOfOneType = new Set([...numberKeywords, ...stringKeywords, ...arrayKeywords, ...objectKeywords]);
+
 /** Whether a keyword has an effect on values of one of `types`. Undefined: any type. */
 export function isApplicable(keyword: string, types: ReadonlySet<JsonType> | undefined): boolean {
-  return types === undefined || [...types].some((type) => !inapplicableKeywords[type].includes(keyword));
+  if (types === undefined || !keywordsOfOneType.has(keyword)) return true;
+  return [...types].some((type) => !inapplicableKeywords[type].includes(keyword));
 }
 
 const scalarKeywords: ReadonlySet<string> = new Set([...numberKeywords, ...stringKeywords]);

@@ -73,6 +73,13 @@ describe('oneOf of a request', () => {
   });
 });
 
+it('a value of two alternatives is valid in anyOf, and no longer in oneOf', () => {
+  const old = values('a', 'b');
+  const lists = [values('a', 'b'), values('b', 'c')];
+  expect(errors(inBody?.(old) ?? {}, inBody?.({ oneOf: lists }) ?? {})).toEqual(['filter-value-removed']);
+  expect(errors(inBody?.(old) ?? {}, inBody?.({ anyOf: lists }) ?? {})).toEqual([]);
+});
+
 describe('an alternative that rejects every value', () => {
   const never = { not: {} };
   const nothing = { type: 'null' };
