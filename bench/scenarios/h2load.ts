@@ -72,7 +72,7 @@ async function compare(
   const setup = isSecure ? { certificate: await createCertificate() } : {};
   const url = (port: number) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}/v1${path}`;
   const check = async (port: number) => {
-    const wrong = await checkResponse(port, isSecure, protocol !== 'http/1.1');
+    const wrong = await checkResponse(port, { isSecure, isHttp2: protocol !== 'http/1.1' });
     if (wrong !== undefined) return wrong;
     await runH2load(url(port), protocol, ['-n', '1', ...(protocol === 'http/1.1' ? ['--h1'] : [])]);
     return undefined;

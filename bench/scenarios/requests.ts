@@ -110,7 +110,7 @@ async function compare(
   options: Options,
 ): Promise<Pick<Section, 'tables' | 'notes'>> {
   const setup = { accessLog, ...(isSecure && { certificate: await createCertificate() }) };
-  const check = (port: number) => checkResponse(port, isSecure);
+  const check = (port: number) => checkResponse(port, { isSecure });
   const started = await startProxies(selectProxies(peers, options.only), await startJsonBackend(), check, setup);
   try {
     const sameLoad = { target: `/v1${path}`, isSecure, ...load };

@@ -6,7 +6,10 @@ import { text } from 'node:stream/consumers';
 import { body, headers, path, successorLink } from './workload.ts';
 
 /** Sends the request of the workload. Returns the wrong parts of the response, or undefined if it is correct. */
-export async function checkResponse(port: number, isSecure = false, isHttp2 = false): Promise<string | undefined> {
+export async function checkResponse(
+  port: number,
+  { isSecure = false, isHttp2 = false }: { readonly isSecure?: boolean; readonly isHttp2?: boolean } = {},
+): Promise<string | undefined> {
   const target = `/v1${path}`;
   const actual = await (isHttp2 ? overHttp2(port, target, isSecure) : overHttp1(port, target, isSecure));
   const expected = { status: 200, ...headers, link: successorLink(path), body };

@@ -10,7 +10,10 @@ import { type Load, runLoad } from './load.ts';
 import { freePort } from './ports.ts';
 import { connections, path } from './workload.ts';
 
-/** Starts a probe that alternates between variants, and loads it. The probe gets `args` after PORT, BACKEND_PORT and FOLDER. */
+/**
+ * Starts a probe that alternates between variants, and loads it. The probe gets `args` after PORT, BACKEND_PORT and FOLDER.
+ * `mix`: the requests have different clients and routes.
+ */
 export async function measureVariants(
   probe: string,
   { quick, rounds, seconds }: Options,
@@ -26,6 +29,7 @@ export async function measureVariants(
     runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: loadSeconds, ...loadSettings });
   try {
     await load(quick ? 2 : 5); // compilers warm up
+    // The probe sets its figures to zero.
     process.kill(server.pid, 'SIGUSR2');
     const { errors } = await load(rounds * seconds * 4);
     const notes = errors > 0 ? [`${errors} requests FAILED: the figures are not valid.`] : [];

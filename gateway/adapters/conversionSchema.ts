@@ -15,7 +15,7 @@ import { limitsLength, sampleTextsFor } from './patternTexts.ts';
 import { mapKey, mapsOnlyNull } from './transform.ts';
 
 /** Reports a problem. Returns `true`, the schema of any value. */
-export type Report = (message: string, remedy: string, isWarning?: boolean) => true;
+export type Report = (message: string, remedy: string, options?: { readonly isWarning: boolean }) => true;
 
 type Conversion = Extract<Operation, { kind: 'convert' }>;
 
@@ -26,8 +26,8 @@ const lastSecond = 253_402_300_799;
 const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
 /**
- * The schema of the values of a branch after a conversion. A branch is one alternative of a schema (see `branchesOf`). `branch`
- * does not allow null.
+ * The schema of the values of a branch after a conversion. A branch is one alternative of a schema. `branch` does not allow
+ * null.
  */
 export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
   const { to } = conversion;
@@ -91,7 +91,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
     case 'decimal_string':
       if (mostDecimals === undefined) {
         const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if the number never has more.`;
-        report(`The number may have more than ${digits} decimals. They are rounded.`, remedy, true);
+        report(`The number may have more than ${digits} decimals. They are rounded.`, remedy, { isWarning: true });
       } else if (mostDecimals > digits) {
         return report(
           `The number has up to ${mostDecimals} decimals, and ${digits} are kept.`,
@@ -253,7 +253,7 @@ export function mappedSchema(
   if (listedValues === undefined) {
     const remedy = 'List the values in the contract as an enum, or remove map.';
     const message = 'The contract does not list the values. A value that map does not name cannot be adapted.';
-    report(message, remedy, true);
+    report(message, remedy, { isWarning: true });
     return valuesSchema([...values].flatMap(([key, value]) => (key === 'null' ? [] : [value])));
   }
   const keys = listedValues.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
@@ -264,10 +264,8 @@ export function mappedSchema(
   }
   const unused = [...values.keys()].filter((key) => key !== 'null' && !keys.includes(key));
   if (unused.length > 0)
-    report(
-      `map names ${unused.join(', ')}, which the contract does not have.`,
-      'Correct the map, or remove them.',
-      true,
-    );
+    report(`map names ${unused.join(', ')}, which the contract does not have.`, 'Correct the map, or remove them.', {
+      isWarning: true,
+    });
   return valuesSchema(keys.map((key) => values.get(key)));
 }

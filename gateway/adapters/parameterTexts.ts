@@ -17,7 +17,11 @@ interface ReceivedParameter {
   readonly raws: readonly string[];
 }
 
-/** @throws AdaptationError if an operation does not fit a value; Error if a result cannot be written */
+/**
+ * Changes the query of a request to the adapted version into that of the request to the other version. `forms.own`: how the adapted
+ * version writes its parameters; `forms.other`: how the other version does.
+ * @throws AdaptationError if an operation does not fit a value; Error if a result cannot be written
+ */
 export function transformedQuery(query: string, transform: Transform, forms: ParameterForms): string {
   const rawByText = new Map<string, string>();
   const received = receivedIn(query, forms.own, rawByText);

@@ -273,7 +273,7 @@ export class SchemaTransform {
   }
 
   #changeOf(operation: Operation): SchemaChange {
-    const report: Report = (message, remedy, isWarning = false) => {
+    const report: Report = (message, remedy, { isWarning } = { isWarning: false }) => {
       this.problems.push({ operation, message, remedy, isWarning });
       return true;
     };

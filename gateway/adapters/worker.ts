@@ -15,6 +15,7 @@ function answer(request: BodyRequest): void {
 
 function replyTo({ number, hash, settings, job }: BodyRequest): BodyReply {
   if (settings) {
+    // Without templates: the thread adapts bodies only, and no paths.
     adapters.set(hash, new BodyAdapter(new CompiledAdapter({ settings, hash, templates: [] })));
     dropOldestAdapter(adapters);
   }

@@ -12,7 +12,8 @@ import type { AdminContext } from './operations.ts';
 export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
   const { clock, usage } = operations;
   const isSampleDue = traffic.isDue;
-  const reported = await operations.report(isSampleDue);
+  const withMetrics = isSampleDue;
+  const reported = await operations.report(withMetrics);
   if (isSampleDue) traffic.add(reported);
   const report = await lastUse.addTo(reported, source.current, clock.now());
   return {

@@ -112,6 +112,7 @@ async function correctSeenTimes(
   if (subject === 'client') {
     const used = lastUseSql(msPerSpan.block);
     const items = [...foldedIds, othersId];
+    // `accepted`, the last request with a 2xx, is only in these rows, so it is kept. All other columns are read from the blocks.
     const deletedRows = await sql.query<{ client: number; accepted: number }>(
       `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, accepted`,
       [version, items],

@@ -142,7 +142,7 @@ const createClientName = `
 /** The statements that migrate the store by one version each. They only add, so that gateways of two releases can share the store. */
 const migrations: readonly string[] = [
   `${createTables} ${createClientName} ${createPartitions} ${writeBatch}`,
-  // report: a `StoredReport`; null: of an earlier release.
+  // report: what the gateway reports besides the other columns, as JSON; null: of an earlier release.
   `ALTER TABLE gateways ADD COLUMN report jsonb;`,
   // first and used of a route are NULL if an earlier release has written the row: they are not known. No row is changed, so
   // that the migration of a large store takes no longer than that of a small one.
@@ -157,7 +157,7 @@ const migrations: readonly string[] = [
      refused bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, PRIMARY KEY (version, brownout, client)
    );
    ${writeBatch}`,
-  // What was decided about each brownout: see `BrownoutRecord`.
+  // What was decided about each brownout: approved, skipped, stopped or ended.
   `CREATE TABLE brownouts (
      version text NOT NULL, at bigint NOT NULL, state text NOT NULL, reason text, changed bigint NOT NULL,
      PRIMARY KEY (version, at)

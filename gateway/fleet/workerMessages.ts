@@ -61,7 +61,7 @@ export type MembershipCommand =
     };
 
 export type MembershipReport =
-  /** After a heartbeat or a `read`. `self`: the id of this gateway. `askedAt`: when the store was asked, by `monotonicNow`. */
+  /** After a heartbeat or a `read`. `self`: the id of this gateway. `askedAt`: when the store was asked, in ms of a monotonic clock. */
   | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string; readonly askedAt: number }
   /** A heartbeat could not be written, or the rows of the gateways could not be read. */
   | { readonly kind: 'heartbeatFailed'; readonly reason: string }

@@ -144,6 +144,7 @@ export interface Outbound {
    * budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.
    */
   chooseAgain(where: RetryTarget): boolean;
+  /** How the fields of the response are changed for the client. */
   responsePlan(): ResponsePlan;
   /** Answers with a problem. Nothing has been sent to the client yet. */
   onFailure(failure: Failure): void;

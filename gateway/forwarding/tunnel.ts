@@ -80,8 +80,8 @@ export class Tunnel implements ResponseHandler {
     this.#connection = connection;
     this.#timeouts = timeouts;
     this.#stats = stats;
-    this.#toClient = new TunnelDirection(client, isWebSocket, false);
-    this.#toTarget = new TunnelDirection(connection.socket, isWebSocket, true);
+    this.#toClient = new TunnelDirection(client, { isWebSocket, masked: false });
+    this.#toTarget = new TunnelDirection(connection.socket, { isWebSocket, masked: true });
     this.#onClose = onClose;
   }
 
@@ -186,7 +186,7 @@ class TunnelDirection {
   #isGoingAway = false;
 
   /** `masked`: towards the WebSocket server. */
-  constructor(receiver: Duplex, isWebSocket: boolean, masked: boolean) {
+  constructor(receiver: Duplex, { isWebSocket, masked }: { readonly isWebSocket: boolean; readonly masked: boolean }) {
     this.#receiver = receiver;
     this.#masked = masked;
     this.#frames = isWebSocket ? new FrameFollower() : undefined;

@@ -17,14 +17,17 @@ const maxNodes = 50_000;
 /** Constraints that may depend on any member of a value, or on its text. Nothing in a value with such a constraint is changed. */
 const opaqueKeys = 'not if then else dependentSchemas patternProperties enum const contains contentSchema'.split(' ');
 
+/** What is done with the values at one place of a body. Numbers are ids of nodes; -1: nothing is changed there. */
 interface MutableNode {
+  /** Whether an object at this place gets an unknown member. */
   getsMember: boolean;
   members: [name: string, node: number][];
+  /** The node of the members that `members` does not name. */
   others: number;
   items: number;
 }
 
-/** The nodes of a plan. Places with the same alternatives share a node, so a recursive schema has a limited number of nodes. */
+/** The nodes of a grease plan, which tells where responses get unknown members. Places with the same alternatives share a node, so a recursive schema has a limited number of nodes. */
 export class NodeTable {
   readonly #named: NamedSchemas;
   readonly #schemaIds = new Map<unknown, number>();

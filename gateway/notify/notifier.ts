@@ -26,6 +26,7 @@ export interface NotifierOptions {
   readonly ledger:
     | {
         readonly problem: string | undefined;
+        /** An event that interrupted the coverage of the ledger and is over. */
         readonly incident: { readonly at: number; readonly text: string } | undefined;
       }
     | undefined;

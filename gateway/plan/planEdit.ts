@@ -29,7 +29,7 @@ interface Row extends VersionClientUse {
   readonly answer: PlannedAnswer;
   /** The requests that are lost. */
   readonly lost: number;
-  /** Requests that may be lost; see `Plan.may_lose`. */
+  /** Further requests that may be lost: the ledger does not tell their route, and an adapter serves only some routes. */
   readonly mayLose: number;
 }
 

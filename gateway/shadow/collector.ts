@@ -19,7 +19,7 @@ export interface ComparedVersions {
   readonly version: string;
   /** `v2`. The same as `version` for an adapter and for drift, because their responses have to satisfy the contract of `version`. */
   readonly to: string;
-  /** See `evidenceHash` of evidence.ts. */
+  /** The hash of both contracts and of the adapter. */
   readonly hash: string;
   /** The contracts of `version` and of `to`, absolute paths; undefined: none. */
   readonly contract: string | undefined;
@@ -34,7 +34,7 @@ export class EvidenceCollector {
   #rows = new Map<string, EvidenceRow>();
   /** The routes and statuses whose listed fields were added. */
   readonly #withListedFields = new Set<string>();
-  /** Route of the old version, with the method → template in the new version. */
+  /** `GET /drinks/{id}` in the old version → the path template in the new version. */
   readonly #newTemplates = new Map<string, string | undefined>();
   /** Routes that the contract does not list, counted by name: both versions have only answered 404. */
   readonly #unlistedMissing = new Set<string>();
@@ -61,7 +61,8 @@ export class EvidenceCollector {
       : { ...given, template: otherRoute, toTemplate: undefined };
     const observations = this.#comparer.compare(pair);
     for (const one of observations) this.#count(pair, one);
-    if (observations.some(({ what, detail }) => what === 'pair' && detail === 'body')) this.#addListedFields(pair);
+    const areBodiesCompared = observations.some(({ what, detail }) => what === 'pair' && detail === 'body');
+    if (areBodiesCompared) this.#addListedFields(pair);
   }
 
   /** The counts since the last call. */
@@ -87,7 +88,10 @@ export class EvidenceCollector {
     return true;
   }
 
-  /** Gives a control pair the template of the new version, so that it is judged like a pair of the shadow. */
+  /**
+   * A control pair has two responses of the old version. It gets the template of the new version, so that it is judged like a pair of
+   * the shadow.
+   */
   #withNewTemplate(pair: ResponsePair): ResponsePair {
     const key = `${pair.method} ${pair.template}`;
     if (pair.kind === 'control') return { ...pair, toTemplate: this.#newTemplates.get(key) ?? pair.toTemplate };

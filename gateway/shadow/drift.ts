@@ -63,6 +63,7 @@ export type DriftReport = Awaited<ReturnType<typeof driftReport>>;
 /** The evidence for the current contract; if there is none, the evidence for the last contract before it. */
 function latestEvidence(allRows: readonly EvidenceRow[], { versions }: Snapshot, name: string) {
   const { digest } = versions.get(name)?.contract ?? {};
+  // A version is compared with its own contract, so both contracts are the same.
   const currentHash = evidenceHash(digest, digest);
   const groups = [
     ...Map.groupBy(

@@ -30,7 +30,7 @@ export interface ReplayOptions {
   readonly fields: readonly HeaderField[];
   /** Pairs of requests per second. */
   readonly rate: number;
-  /** How often each request is sent. Undefined: see `repeatFor`. */
+  /** How often each request is sent. Undefined: so often that each route has enough pairs. */
   readonly repeat: number | undefined;
   /** `timeout`: ms within which a response must be complete. `body`: the largest body, bytes. */
   readonly limits: { readonly timeout: number; readonly body: number };

@@ -175,11 +175,11 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   const declaredHeaders = old.parametersOf(operation, 'header');
   const query = withRequired(request.query, declaredQuery).map((one): [string, ValuesOfRound] => [
     one.name,
-    valuesFor(one, old, declaredQuery.get(one.name), true),
+    valuesFor(one, old, declaredQuery.get(one.name), { mayGenerate: true }),
   ]);
   const headers = withRequired(request.headers, declaredHeaders).map((one): [string, ValuesOfRound] => [
     one.name,
-    valuesFor(one, old, findHeader(declaredHeaders, one.name), false),
+    valuesFor(one, old, findHeader(declaredHeaders, one.name), { mayGenerate: false }),
   ]);
   const requestOf = (round: number): ReplayedRequest | undefined => {
     const oldPath = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
@@ -250,7 +250,7 @@ function valuesFor(
   { values, type }: NamedParameter,
   contract: ReplayedContract,
   parameter: Located | undefined,
-  mayGenerate: boolean,
+  { mayGenerate }: { readonly mayGenerate: boolean },
 ): ValuesOfRound {
   if (values !== undefined) return () => values;
   const examples = parameter ? contract.examplesOf(parameter) : [];

@@ -200,7 +200,7 @@ export class ShadowControl {
     this.#unconfirmed.delete(number);
   }
 
-  /** @returns the number of the command */
+  /** `snapshot`: undefined if only the stopped comparisons have changed. @returns the number of the command */
   #configureThread(snapshot: Snapshot | undefined): number {
     this.#lastCommandNumber += 1;
     const stopped = this.#stopped.keys;

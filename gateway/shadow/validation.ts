@@ -28,7 +28,7 @@ export class ResponseValidator {
   });
   readonly #compiled = new Map<string, ValidateFunction | undefined>();
 
-  /** `isOpen`: see `JsonSchemas`. */
+  /** `isOpen`: whether objects with `additionalProperties: false` may have further fields. */
   constructor(documents: Documents, { isOpen }: { readonly isOpen: boolean }) {
     this.#schemas = new JsonSchemas(documents, { isOpen });
     addFormats.default(this.#ajv);

@@ -9,6 +9,7 @@ export interface Connections {
   readonly size: number;
   /** An idle connection, or a new one that must connect within `timeout` ms. */
   acquire(timeout: number): Connection;
+  /** A new connection, even if one is idle. */
   connect(timeout: number): Connection;
   /** Closes idle connections now, and the others when their exchange ends. */
   close(): void;

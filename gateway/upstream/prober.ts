@@ -87,9 +87,11 @@ class Probe implements ResponseHandler {
     const heads = new ResponseHeads();
     const owner = { heads, onIdle: (connection: Connection) => connection.destroy(), onClose: () => {} };
     // The connection has no timeouts of its own: the timer above limits the whole probe.
-    this.#connection = new Connection(target.probedEndpoint, 0, owner);
+    const noTimeout = 0;
+    this.#connection = new Connection(target.probedEndpoint, noTimeout, owner);
     const fields = `Host: ${target.authority}\r\nUser-Agent: version-gateway-health\r\nConnection: close\r\n`;
-    this.#connection.send(this, `GET ${path} HTTP/1.1\r\n${fields}\r\n`, true, true, 0);
+    const [isBodiless, expectsBody] = [true, true];
+    this.#connection.send(this, `GET ${path} HTTP/1.1\r\n${fields}\r\n`, isBodiless, expectsBody, noTimeout);
   }
 
   /** Ends the probe without a result. */

@@ -17,7 +17,7 @@ export interface Counts {
   errors: number;
   /** Requests that a backend answered. Those that the gateway answered itself (410, 404, 504, …) are not among them. */
   served: number;
-  /** Requests with the outcome `failing`; see `outcomeOf`. */
+  /** Requests answered 4xx, except 408, 425, 429 and 499. Refused requests are not included. */
   failing: number;
   /** Requests refused because the version is retired, frozen, in a brownout or not in routes.yaml. */
   refused: number;
@@ -31,7 +31,7 @@ export interface Counts {
 
 /** The requests of one client to one route in one hour, as far as one process has counted them. */
 export interface UsageRow extends Counts {
-  /** The path segment, `v1`, even if routes.yaml does not list it (see `UnlistedVersions`); '' for other paths. */
+  /** The path segment, `v1`, even if routes.yaml does not list it; '' for other paths. */
   readonly version: string;
   /** The client's name in the ledger: `user-agent:curl`, `x-api-key:#4f2a91c07be05d3a`. */
   readonly client: string;
@@ -91,10 +91,10 @@ export interface EvidenceRow {
   readonly status: number;
   /** A pointer, `/drink/price`; '' is the whole body. Items of a list, keys of a map and keys that look like identifiers are `*`. */
   readonly path: string;
-  /** The property and its detail: see `ObservedProperty` of gateway/shadow/shapes.ts. */
+  /** The property, such as `value` (the field exists and is not null) or `type`, and its detail: gateway/shadow/shapes.ts lists them. */
   readonly what: string;
   readonly detail: string;
-  /** What the contracts declare about the path. */
+  /** What the old and the new contract declare about the property: `required → unlisted`. */
   readonly declares: string;
   /** Pairs in which both responses could have the property. */
   pairs: number;

@@ -26,8 +26,8 @@ export const addAdapter: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function adapter(older: string, newer: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
-  const { from, to, request } = versionPair(older, newer, config, io);
-  const { from: oldContract, to: newContract, moved: movedTables } = request;
+  const { from, to, guideRequest } = versionPair(older, newer, config, io);
+  const { from: oldContract, to: newContract, moved: movedTables } = guideRequest;
   if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');
   if (to.adapter)
     throw new CompareError(

@@ -95,6 +95,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
       const found = await digestEvent({
         snapshot,
         queries: ledger,
+        // No gateway is asked for its present state.
         report: undefined,
         since: Math.max(0, now - since.ms),
         now,

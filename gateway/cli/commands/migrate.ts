@@ -41,7 +41,7 @@ async function migrate(
   { config, format, output }: MigrateOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const { request } = versionPair(older, newer, config, io);
+  const { guideRequest: request } = versionPair(older, newer, config, io);
   const guide = await loadGuide(request, io.cwd);
   const text = format === 'html' ? guidePage(guide) : guideAsMarkdown(guide);
   if (output === undefined) io.stdout.write(text);
@@ -78,11 +78,11 @@ export const addMoved: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function moved(older: string, newer: string, { config, format }: MovedOptions, io: Io): Promise<ExitCode> {
-  const { from, to, request } = versionPair(older, newer, config, io);
+  const { from, to, guideRequest: contracts } = versionPair(older, newer, config, io);
   const options = { cwd: io.cwd, stdin: () => '', allowRemote: false };
   const [before, after] = [
-    await openContract(request.from.file, options),
-    await openContract(request.to.file, options),
+    await openContract(contracts.from.file, options),
+    await openContract(contracts.to.file, options),
   ];
   const isListed = (path: string): boolean => from.moved.find(path) !== undefined;
   const found = proposeMoved({ old: before, now: after, from: from.name, to: to.name, isListed });
@@ -120,7 +120,7 @@ function scalar(path: string): string {
 export interface VersionPair {
   readonly from: Version;
   readonly to: Version;
-  readonly request: GuideRequest;
+  readonly guideRequest: GuideRequest;
 }
 
 /** @throws UnreadableFileError, UsageError, CompareError */
@@ -133,7 +133,7 @@ export function versionPair(older: string, newer: string, config: string, io: Io
   return {
     from,
     to,
-    request: { ...request, from: withRelativePath(request.from, io), to: withRelativePath(request.to, io) },
+    guideRequest: { ...request, from: withRelativePath(request.from, io), to: withRelativePath(request.to, io) },
   };
 }
 

@@ -116,6 +116,7 @@ async function reportFromStore(
       const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
       const fault = await instanceFault(ledger, query);
       if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
+      // Without a routes.yaml, only the routes in the ledger are known.
       const route = subject?.route && (await routeOf(subject.version, subject.route, undefined, ledger));
       if (ledger.problem !== undefined) throw unreadableLedger(store, ledger.problem);
       if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);

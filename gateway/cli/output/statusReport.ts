@@ -98,7 +98,7 @@ export interface RunningTarget {
   readonly connections: number;
 }
 
-/** @param endpointName see `AdminEndpoint.name` @throws AdminError */
+/** @param endpointName names the gateway in an error @throws AdminError */
 export async function readStatus(admin: AdminClient, endpointName: string, timeoutMs?: number): Promise<RunningStatus> {
   const answer = await admin.get('/api/status', timeoutMs);
   if (!isStatus(answer)) throw notAGateway(endpointName);

@@ -176,6 +176,7 @@ function compareFieldEncodings(
     const oldEncoding = encodingOf(oldEntry, oldField, type, contracts.old);
     const newEncoding = encodingOf(newEntry, newField, type, contracts.new);
     compareEncoding(oldEncoding, newEncoding, oldEntry, newEntry, direction, comparison);
+    // So that `addPart` leaves it out if it has no change.
     comparison.isDone = true;
     addPart(into, { kind: 'field', name }, comparison);
   }

@@ -112,6 +112,7 @@ export const serviceUnreached: ComposeRule = (context) => {
   if (servedTargets(context).some(({ target }) => target.host.includes(unknownValue))) return [];
   const reached = servicesOf(context.versions.flatMap(({ targets }) => targets));
   const unneeded = unneededServices(context);
+  // The host names no service, the gateway itself, or a service that the gateway cannot reach.
   const wrongKinds = ['nothing', 'itself', 'elsewhere'];
   const misdirected = context.versions.filter(({ targets }) =>
     targets.some(({ resolution }) => wrongKinds.includes(resolution.kind)),

@@ -198,18 +198,21 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       this.#spend(this.#wastedStreams, 1);
       return;
     }
-    const head = translateHead(raw, !stream.endAfterHeaders);
+    const hasBody = !stream.endAfterHeaders;
+    const head = translateHead(raw, hasBody);
     if (!head) {
       stream.close(protocolError);
       this.#spend(this.#wastedStreams, 1);
       return;
     }
-    const response = new Http2Response(stream, this, head.webSocketKey !== undefined);
+    const { expectsContinue, webSocketKey } = head;
+    const opensWebSocket = webSocketKey !== undefined;
+    const response = new Http2Response(stream, this, opensWebSocket);
     response.index = this.#responses.push(response) - 1;
     const request = new Http2Request(stream, head, this.#socket);
-    const { expectsContinue, webSocketKey } = head;
     const upgrade =
       webSocketKey === undefined ? undefined : new PendingUpgrade(stream, noBytes, 'websocket', webSocketKey);
+    // In HTTP/2, no earlier request on the connection delays the upgrade.
     upgrade?.start();
     runExchange(new Exchange(request, response, this.#owner.context, expectsContinue, upgrade));
   }

@@ -9,8 +9,8 @@ import {
   type YamlText,
 } from './yamlText.ts';
 
-// Contracts of public APIs with many aliases stay below this.
-const allowedValues = 1_000_000;
+// A document may have this many values after its aliases are followed. Contracts of public APIs have fewer.
+const allowedValueCount = 1_000_000;
 
 /** The text cannot be read as a YAML value. The message follows the name of the file: `is not YAML: …`. */
 export class YamlError extends Error {
@@ -33,7 +33,7 @@ export class YamlError extends Error {
  * @throws YamlError
  */
 export function parseYaml(text: string): { readonly root: unknown; readonly yaml: YamlText } {
-  const yaml = readYamlText(text, allowedValues);
+  const yaml = readYamlText(text, allowedValueCount);
   const [problem] = yaml.problems;
   if (problem) throw new YamlError(problem.offset, problem.message, problem.remedy, yaml.lines);
   try {

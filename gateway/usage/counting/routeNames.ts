@@ -115,6 +115,7 @@ export function parseRoute(text: string): NamedRoute | undefined {
   return method === undefined || path === undefined ? undefined : { method: method.toUpperCase(), path };
 }
 
+/** `ends`: the routes whose end is announced before that of the version. */
 type RoutesOfVersion = Pick<Version, 'contract' | 'ends'>;
 
 /**

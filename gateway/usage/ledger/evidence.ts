@@ -13,7 +13,7 @@ const keptFormerHashes = 1;
 
 /**
  * Adds rows of one version. For each kind, keeps the evidence of the latest contracts and of the previous ones. If the version has
- * too many rows, see `makeRoom`. Within a transaction; throws the errors of SQLite.
+ * too many rows, other rows are deleted, or some of the new ones are left out. Within a transaction; throws the errors of SQLite.
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
   const ofComparison = 'version = ? AND target = ? AND kind = ?';

@@ -60,6 +60,7 @@ export function latestRequest(database: DatabaseSync): number {
  * caller's transaction; throws the errors of SQLite.
  */
 export function setFutureToPresent(database: DatabaseSync, now: number): void {
+  // For versions, clients and routes.
   for (const subject of subjects) for (const length of ['hour', 'day', 'block'] as const) moveSpans(subject, length);
   for (const length of ['hour', 'day'] as const) moveSpans('pair', length);
   for (const [table, notTimes] of [

@@ -61,7 +61,7 @@ const outboxRows = `
 `;
 
 /**
- * The batches that wait for the shared store of a fleet: see `Outbox`. `rows`: the batch as JSON; NULL: its rows are in
+ * The batches that wait for the shared store of a fleet. `epoch`, `seq`: the numbers of the run and of the batch in it. `rows`: the batch as JSON; NULL: its rows are in
  * `outbox_rows`. `since`: when the batch began to wait. `size`: the number of its rows. Without a fleet these tables stay empty.
  */
 const outboxTables = `
@@ -82,7 +82,7 @@ const brownoutTable = `
   ) WITHOUT ROWID;
 `;
 
-/** What was decided about each brownout: see `BrownoutRecord`. */
+/** What was decided about each brownout: approved, skipped, stopped or ended. */
 const brownoutRecords = `
   CREATE TABLE brownouts (
     version TEXT NOT NULL, at INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT, changed INTEGER NOT NULL,
@@ -90,7 +90,7 @@ const brownoutRecords = `
   ) WITHOUT ROWID;
 `;
 
-/** How often each property of the shape of responses occurred: see `EvidenceRow`. `target`: `to` of that row. */
+/** How often each property of the shape of responses occurred. Each row is an `EvidenceRow`, with `to` in the column `target`. */
 const evidenceTable = `
   CREATE TABLE evidence (
     version TEXT NOT NULL, target TEXT NOT NULL, hash TEXT NOT NULL, kind TEXT NOT NULL, route TEXT NOT NULL,
@@ -109,7 +109,7 @@ export const schema = `
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
   -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
-  -- used: see UsageRow. accepted: the last request that a backend answered 2xx, not counting requests that repeat a header
+  -- used: the last request that neither failed nor was refused by a freeze; 0: there is none. accepted: the last request that a backend answered 2xx, not counting requests that repeat a header
   -- of usage.identify; 0: there is none.
   -- first and used of a route are NULL if an earlier release has written the row: they are not known.
   CREATE TABLE version_client (
