@@ -8,7 +8,11 @@ import { filePath, flag, identifier, integer, oneOf, tagKey, text, token, worker
 const timeouts = section({
   head: timerOrOff.prefault('10s').describe('The longest time until the head of a request is complete.'),
   body_idle: timerOrOff.prefault('30s').describe('The longest pause between two parts of a request body.'),
-  keep_alive: timerOrOff.prefault('65s').describe('The longest time that a connection of a client stays idle.'),
+  keep_alive: timerOrOff
+    .prefault('65s')
+    .describe(
+      'The longest time that a connection of a client stays idle. off: with HTTP/1.1, the longest timeouts.write_idle of all versions; with HTTP/2, no limit.',
+    ),
 });
 
 const limits = section({
@@ -50,7 +54,7 @@ export const gateway = section({
   drain: timerOrOff
     .prefault('30s')
     .describe(
-      'How long requests in flight may take to finish when the gateway stops, or when their version or target is removed.',
+      'How long requests in flight may take to finish when the gateway stops, or when their version or target is removed. off: they are cut off at once.',
     ),
   self_service: oneOf(['on', 'off'])
     .prefault('off')
