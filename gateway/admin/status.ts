@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
+import { adaptedVersions, runningWaivers, stageOf } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -119,13 +119,11 @@ function versionList(
 /** Why the backend of a version may not be stopped once the version has ended. Undefined: nothing but its own requests. */
 function stopBlockers(
   name: string,
-  { byMajor }: Snapshot,
+  snapshot: Snapshot,
   now: number,
   fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): string[] | undefined {
-  const adapted = byMajor.filter(({ adapter }) => adapter?.mode === 'serve' && adapter.from === name);
-  const served = adapted.filter((version) => stageWithWaivers(version, now) !== 'retired');
-  const blockers = served.map((version) => `used by the adapter of /${version.name}`);
+  const blockers = adaptedVersions(name, snapshot, now).map((version) => `used by the adapter of /${version.name}`);
   return fleet ? [...blockers, ...fleet.stopBlockers(name)] : blockers.length > 0 ? blockers : undefined;
 }
 

@@ -35,6 +35,12 @@ export function stageWithWaivers(version: Dated & Pick<Version, 'waivers'>, now:
   return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);
 }
 
+/** The versions that an adapter serves from the backend of the version `name`. */
+export function adaptedVersions(name: string, { byMajor }: Pick<Snapshot, 'byMajor'>, now: number): Version[] {
+  const adapted = byMajor.filter(({ adapter }) => adapter?.mode === 'serve' && adapter.from === name);
+  return adapted.filter((version) => stageWithWaivers(version, now) !== 'retired');
+}
+
 const maxNamedClients = 5;
 
 /** `1 waived client: acme until 2027-09-01`. Undefined without waivers. */

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { servedSnapshot } from '../adapters/servedVersion.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
@@ -131,6 +133,19 @@ it('a client with a waiver does not use a version, for the verdict and for the m
   expect((await verdict()).answer).toBe('no');
   // A scrape does not wait for the ledger, so only the next one has the result.
   await eventually(async () => expect(await inUse()).toBe(1));
+});
+
+it('the verdict names the versions that an adapter serves from the backend', async () => {
+  const source = { deprecation: '2026-01-01', sunset: '2026-02-01', after_sunset: 'gone' };
+  const snapshot = servedSnapshot((await startBackend()).url, { source });
+  const ledger = Ledger.open({ ...snapshot.usage, store: join(temporaryFolder(), 'usage.db') }, { clock: systemClock });
+  const gateway = await startGateway(snapshot, { ledger });
+  onTestFinished(async () => {
+    await gateway.close();
+    ledger.close();
+  });
+  const { stdout } = await runIn('/', ['can-retire', '/v2', '--admin', `127.0.0.1:${gateway.adminPort}`]);
+  expect(stdout).toContain('Keep the backend of /v2 running: an adapter serves /v1 from it.');
 });
 
 describe('an outage of the backend does not allow retirement', () => {

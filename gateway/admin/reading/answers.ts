@@ -2,7 +2,7 @@ import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
-import { stageOf, successorOf } from '../../lifecycle/stage.ts';
+import { adaptedVersions, stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientEvents, digestEvent } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
@@ -86,7 +86,11 @@ const answers: {
       freeze && route === undefined ? [await freezeNote(queries, freeze, listedVersion?.freeze?.allow)] : [];
     // The differences that this gateway found. They are only notes: they do not show who still calls the version.
     const shadowNotes = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
-    const withNotes = { ...verdict, notes: verdict.notes.concat(brownoutNotes, shadowNotes, freezeNotes) };
+    const adapterNotes = adaptedVersions(version, snapshot, now).map(({ name }) => {
+      return { code: 'adapts', text: `Keep the backend of /${version} running: an adapter serves /${name} from it.` };
+    });
+    const notes = verdict.notes.concat(adapterNotes, brownoutNotes, shadowNotes, freezeNotes);
+    const withNotes = { ...verdict, notes };
     return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), waitsForCounts: waitsForCounts(verdict) };
   },
 
