@@ -1,15 +1,12 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { formatFault } from '../../config/fault.ts';
-import { parseConfig } from '../../config/load.ts';
-import { readRoutes } from '../../config/location.ts';
 import { identifier } from '../../config/schema/words.ts';
 import type { Identifier } from '../../config/snapshot.ts';
 import { printable } from '../../shared/text.ts';
 import { ClientIdentification, saltFrom, unknownClient } from '../../usage/counting/identification.ts';
 import { readSalt } from '../../usage/ledger/file.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { configOption } from '../options.ts';
+import { configOption, snapshotOf } from '../options.ts';
 
 interface TagOptions {
   readonly config: string;
@@ -41,11 +38,7 @@ export const addTag: AddCommand = (program, io, finish) => {
 
 /** @throws UsageError, UnreadableFileError */
 async function tag(entry: Identifier, writtenEntry: string, { config, store }: TagOptions, io: Io): Promise<ExitCode> {
-  const { snapshot, faults } = parseConfig(readRoutes(config, io.cwd), config, { env: io.env, cwd: io.cwd });
-  if (!snapshot) {
-    for (const fault of faults) io.stderr.write(`${formatFault(fault)}\n`);
-    return 1;
-  }
+  const snapshot = snapshotOf(config, io);
   const { identify } = snapshot.usage;
   if (!identify.some((one) => nameOf(one) === nameOf(entry))) {
     const identifierList = identify.map(nameOf).join(', ');

@@ -139,6 +139,13 @@ describe('reports an error', () => {
     expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('routes.yaml')]);
   });
 
+  it('with a faulty routes.yaml, as all commands that only read it', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'routes.yaml'), 'routes: { /v1: 7 }\n');
+    const { code, stderr } = await tag(folder, ['x-api-key'], 'k');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('routes.yaml has faults and cannot be used')]);
+  });
+
   it('with a ledger named by --store, and with a file that is not a ledger', async () => {
     const [one, other] = [usedFolder('header:x-api-key'), usedFolder('header:x-api-key')];
     const store = join(other, '.version-gateway', 'usage.db');
