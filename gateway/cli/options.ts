@@ -39,9 +39,12 @@ export function configOption(cwd: string): Option {
   );
 }
 
-/** Reads and validates a routes.yaml. @throws UsageError with its faults, UnreadableFileError */
+/**
+ * Reads and validates a routes.yaml for a command that sends no requests to its targets. Versions need no upstream, because the
+ * file may be that of a `versionLifecycle`. @throws UsageError with its faults, UnreadableFileError
+ */
 export function snapshotOf(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Snapshot {
-  const { snapshot, faults } = parseConfig(readRoutes(file, cwd), file, { env, cwd });
+  const { snapshot, faults } = parseConfig(readRoutes(file, cwd), file, { env, cwd, forwards: false });
   if (snapshot) return snapshot;
   throw new UsageError(
     [...faults.map(formatFault), `${file} has faults and cannot be used: see version-gateway check.`].join('\n'),

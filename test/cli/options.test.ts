@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { defaultConfig } from '../../gateway/cli/options.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -40,4 +40,20 @@ it.skipIf(process.getuid?.() === 0)('names the file in a folder that this user m
 it('names the first place if there is no file', async () => {
   const { code, stderr } = await runIn(temporaryFolder(), ['check']);
   expect([code, stderr]).toEqual([2, 'routes.yaml cannot be read: there is no such file\n']);
+});
+
+it.each([
+  [['moved', '/v1', '/v2']],
+  [['migrate', '/v1', '/v2']],
+  [['tag', 'user-agent']],
+  [['compat', '--config', 'routes.yaml', 'v1', 'v2']],
+])('%j accepts the routes.yaml of an application that needs no upstreams', async (line) => {
+  const cwd = temporaryFolder();
+  const contracts = ['v1', 'v2'].map((name) => resolve(`services/${name}/contract/openapi.yaml`));
+  const routes = { '/v1': { contract: contracts[0] }, '/v2': { contract: contracts[1] } };
+  writeFileSync(join(cwd, 'routes.yaml'), JSON.stringify({ routes, usage: { tag_key: 'a key of 16 characters' } }));
+  const args = line.map((one) => (/^v[12]$/.test(one) ? (contracts[Number(one[1]) - 1] ?? '') : one));
+  const { stdout, stderr } = await runIn(cwd, args, {}, false, 'curl/8');
+  expect(stderr).not.toContain('has no upstream');
+  expect(stdout).not.toBe('');
 });
