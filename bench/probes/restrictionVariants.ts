@@ -68,7 +68,7 @@ const brownoutKeys = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
 await alternate(variants, folder, {
   known: {
     namingId: namingIdOf(base.snapshot.usage.identify, ''),
-    lines: new Map(freezeKeys.map((key) => [key, known.join('\n')])),
+    clientLinesByFreeze: new Map(freezeKeys.map((key) => [key, known.join('\n')])),
   },
   brownouts: new Set(brownoutKeys),
 });

@@ -22,7 +22,7 @@ const dayMs = 86_400_000;
 export function metricsRoute({ source, operations, lastUse }: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/metrics', async (_req, res) => {
-    const report = await operations.report(true);
+    const report = await operations.report({ withMetrics: true });
     const counted = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
     const now = operations.clock.now();
     const withLastUse = await lastUse.addTo(report, source.current, now);

@@ -25,8 +25,8 @@ export interface Operations {
   /** The snapshot of `text`, or of routes.yaml. If the text is invalid, its faults as lines. */
   candidate(text?: string): Promise<Snapshot | readonly string[]>;
   config(): ConfigStatus;
-  /** The state of all processes. `metrics`: whether it includes their metrics. */
-  report(metrics?: boolean): Promise<ServingReport>;
+  /** The state of all processes. */
+  report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;
   /** Sends the counts of all processes to the ledger. */
   flush?(): Promise<unknown>;
   readonly clock: Clock;

@@ -12,8 +12,7 @@ import type { AdminContext } from './operations.ts';
 export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
   const { clock, usage } = operations;
   const isSampleDue = traffic.isDue;
-  const withMetrics = isSampleDue;
-  const reported = await operations.report(withMetrics);
+  const reported = await operations.report({ withMetrics: isSampleDue });
   if (isSampleDue) traffic.add(reported);
   const report = await lastUse.addTo(reported, source.current, clock.now());
   return {

@@ -19,7 +19,7 @@ export interface AdapterSettings {
   /** The number of clean comparisons that `serve` requires for each route in use. */
   readonly pairs: number;
   readonly routes: readonly AdapterRoute[];
-  /** Undefined until both contracts have been compared; see `prepareAdaptersAndGrease`. */
+  /** Undefined until both contracts have been compared. */
   readonly prepared: PreparedAdapter | undefined;
 }
 

@@ -112,7 +112,7 @@ export class LoadThread {
   }
 
   /** Loads the file, or `text` in its place. `isPreview`: the result will not become active. */
-  load(text?: string | Uint8Array, isPreview = false): Promise<Loaded> {
+  load(text?: string | Uint8Array, { isPreview } = { isPreview: false }): Promise<Loaded> {
     const loaded = this.#lastLoad.then(() => this.#load(text, isPreview));
     this.#lastLoad = loaded.catch(() => {});
     return loaded;

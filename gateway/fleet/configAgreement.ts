@@ -1,10 +1,10 @@
 import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import {
+  type EditEffects,
   endedVersions,
   guardReload,
   type Refusal,
-  type RefusingFreeze,
   refusalLines,
   stricterFreezes,
   type VersionUsage,
@@ -15,11 +15,8 @@ import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 /** The configuration of a gateway, and how its versions are used. */
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
-  /**
-   * How the versions are used, according to the ledger of the fleet. `ending`: the versions that the configuration ends.
-   * `freezing`: its freezes that may refuse clients which were served before.
-   */
-  readUsage(ending: readonly string[], freezing: readonly RefusingFreeze[]): Promise<VersionUsage>;
+  /** How the versions are used, according to the ledger of the fleet. */
+  readUsage(effects: EditEffects): Promise<VersionUsage>;
   /** Called when the fleet accepts a configuration that was refused before. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
@@ -138,7 +135,8 @@ export class ConfigAgreement {
     after: Snapshot,
     { readUsage, clock }: ConfiguredGateway,
   ): Promise<Refusal[]> {
-    const usage = await readUsage(endedVersions(before, after, clock.now()), stricterFreezes(before, after));
+    const ending = endedVersions(before, after, clock.now());
+    const usage = await readUsage({ ending, freezing: stricterFreezes(before, after) });
     return guardReload(before, after, usage, clock.now());
   }
 

@@ -118,6 +118,17 @@ export interface AdapterToServe {
   readonly routes: readonly string[];
 }
 
+/**
+ * What an edit changes for clients. `ending`: the versions that it ends. `freezing`: its freezes that may refuse clients which are
+ * served now. `adapting`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit, ms.
+ */
+export interface EditEffects {
+  readonly ending?: readonly string[];
+  readonly freezing?: readonly RefusingFreeze[];
+  readonly adapting?: readonly AdapterToServe[];
+  readonly quiet?: number;
+}
+
 /** The adapters that begin to serve clients with the edit, or whose operations or contracts the edit changes. */
 export function adaptersToServe(before: Pick<Snapshot, 'versions'>, after: Snapshot): AdapterToServe[] {
   return after.byMajor.flatMap(({ name: version, adapter, contract }) => {

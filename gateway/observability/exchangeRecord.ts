@@ -37,7 +37,7 @@ export interface ExchangeRecord {
   /** A text/event-stream: its duration says nothing about the latency of requests. */
   readonly streamed?: boolean | undefined;
   /** From sending the request to the head of the target's response. */
-  readonly upstream: number | undefined;
+  readonly upstreamMs: number | undefined;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly retries: number;

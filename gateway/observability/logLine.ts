@@ -19,7 +19,7 @@ export function shownBy({ address, query, redact }: LogSettings): ShownSettings 
  * part may begin and end within a field, so that it is the same for as many requests as possible.
  */
 export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: ShownSettings, client?: string): string {
-  const { at, id, traceId, path, query, upstream, fault, cause } = exchange;
+  const { at, id, traceId, path, query, upstreamMs, fault, cause } = exchange;
   const { secretNames } = settings;
   const second = Math.floor(at / 1000);
   const start = startOf(level, second);
@@ -28,7 +28,7 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const shownPath = ordinaryPath.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
   const answer = answerOf(exchange.status, exchange.problem, exchange.target);
-  const upstreamTime = upstream === undefined ? '' : `,"upstream_ms":${rounded(upstream)}`;
+  const upstreamTime = upstreamMs === undefined ? '' : `,"upstream_ms":${rounded(upstreamMs)}`;
   const sizes = sizesOf(exchange.bytesIn, exchange.bytesOut, exchange.retries);
   const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
   const protocol = exchange.http2 ? ',"protocol":"HTTP/2"' : '';

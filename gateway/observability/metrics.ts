@@ -114,13 +114,13 @@ class VersionCounts {
   readonly #requests = new Float64Array(stages.length * methods.length * classes.length);
 
   add(exchange: ExchangeRecord): void {
-    const { status, upstream, fault, problem, restrictedBy, streamed } = exchange;
+    const { status, upstreamMs, fault, problem, restrictedBy, streamed } = exchange;
     const at = tableIndex(exchange);
     this.#requests[at] = (this.#requests[at] as number) + 1;
     // The duration of a tunnel or event stream says nothing about the latency of requests.
     if (status === 101) this.openUpgrades -= 1;
     else if (!streamed) this.duration.add(exchange.duration);
-    if (upstream !== undefined) this.upstream.add(upstream);
+    if (upstreamMs !== undefined) this.upstream.add(upstreamMs);
     this.bytesIn += exchange.bytesIn;
     this.bytesOut += exchange.bytesOut;
     this.retries += exchange.retries;

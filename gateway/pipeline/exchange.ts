@@ -42,7 +42,7 @@ export interface GatewayContext {
   /** Our name in Via: random, so that it identifies this process only. */
   readonly pseudonym: string;
   /** Exchanges that have begun and are not recorded yet. */
-  unrecorded: number;
+  unrecordedExchanges: number;
   /** The gateway is stopping: every answer carries `Connection: close`. */
   draining: boolean;
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */

@@ -176,7 +176,7 @@ interface TrackedResponse extends OutgoingResponse {
 function track(exchange: Exchange): void {
   const res: TrackedResponse = exchange.res;
   res[exchangeOnResponse] = exchange;
-  exchange.context.unrecorded += 1;
+  exchange.context.unrecordedExchanges += 1;
   // One listener shared by all responses, instead of a closure for each.
   res.on('close', onClose);
 }
@@ -189,7 +189,7 @@ function onClose(this: TrackedResponse): void {
   exchange.forwarding?.abort();
   exchange.observer?.onClose(exchange.res.writableFinished);
   endExchange(exchange);
-  exchange.context.unrecorded -= 1;
+  exchange.context.unrecordedExchanges -= 1;
 }
 
 /** Answers with `problem` because the body of a request in flight is malformed. False if the request is not in flight. */

@@ -83,7 +83,7 @@ function recordUnparsed(
     target: undefined,
     served: false,
     duration: 0,
-    upstream: undefined,
+    upstreamMs: undefined,
     bytesIn: 0,
     bytesOut: 0,
     retries: 0,

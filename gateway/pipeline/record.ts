@@ -44,7 +44,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     served: stats.answeredAfter !== undefined,
     duration: performance.now() - stats.begun,
     streamed: stats.streamed,
-    upstream: stats.answeredAfter,
+    upstreamMs: stats.answeredAfter,
     bytesIn: stats.bytesIn,
     bytesOut: bytesOut(exchange),
     retries: stats.retries,

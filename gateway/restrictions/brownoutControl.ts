@@ -35,7 +35,7 @@ export interface BrownoutControlOptions {
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
   /** The state of all processes. `metrics`: with their metrics. */
-  readonly report: (metrics: boolean) => Promise<ServingReport>;
+  readonly report: (options: { readonly withMetrics: boolean }) => Promise<ServingReport>;
   /** Undefined: the ledger cannot be read. */
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
   /** Stores new records and returns all records that are in effect. Undefined: the ledger, or the store of the fleet, does not answer. */
@@ -201,7 +201,7 @@ export class BrownoutControl {
     if (stageOf(version, now) === 'retired') return 'the version is retired';
     const successor = successorOf(version, source.current, now);
     if (successor === undefined) return noSuccessor;
-    if (!hasHealthyTarget(await report(false), successor.name))
+    if (!hasHealthyTarget(await report({ withMetrics: false }), successor.name))
       return `its successor /${successor.name} has no healthy target`;
     const estimated = await estimate(version, window, now).catch(() => undefined);
     return estimated === undefined ? unreadable : reasonToSkip(estimated, source.current.brownout);
@@ -218,7 +218,7 @@ export class BrownoutControl {
     }
     const watch = this.#watches.get(key) ?? new SuccessorWatch();
     this.#watches.set(key, watch);
-    const serving = await report(true);
+    const serving = await report({ withMetrics: true });
     const problem = watch.add(now, requestsIn(serving, successor.name), hasHealthyTarget(serving, successor.name));
     if (problem !== undefined) this.#decide(brownout, 'stopped', `its successor /${successor.name} ${problem}`);
   }

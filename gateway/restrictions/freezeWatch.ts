@@ -167,7 +167,7 @@ export class FreezeWatch {
       return;
     }
     // A freeze that only reports needs no names.
-    const clients = freeze.settings.mode === 'refuse' ? found : { ...found, known: '' };
+    const clients = freeze.settings.mode === 'refuse' ? found : { ...found, clientLines: '' };
     const isSameCount = freeze.clients?.count === found.count;
     Object.assign(freeze, {
       state: 'active',
@@ -225,10 +225,10 @@ export class FreezeWatch {
   async #sendKnownClients(): Promise<void> {
     const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
     const namingId = refusing.findLast(({ clients }) => clients)?.clients?.namingId ?? '';
-    const lines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {
-      return clients?.namingId === namingId ? [[freezeKey(version, settings), clients.known]] : [];
+    const clientLines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {
+      return clients?.namingId === namingId ? [[freezeKey(version, settings), clients.clientLines]] : [];
     });
-    await this.#options.restrict({ namingId, lines: new Map(lines) });
+    await this.#options.restrict({ namingId, clientLinesByFreeze: new Map(clientLines) });
   }
 
   /** False if a reload has removed or changed the freeze meanwhile. */

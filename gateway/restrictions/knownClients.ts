@@ -31,8 +31,8 @@ export type FreezeClients =
       /** Stands for the way in which the clients are named; see `namingIdOf`. */
       readonly namingId: string;
       /** The clients first seen before `from`, one per line; '' if `onlyNewClients`. */
-      readonly known: string;
-      /** The number of clients in `known`. */
+      readonly clientLines: string;
+      /** The number of clients in `clientLines`. */
       readonly count: number;
       /** The clients first seen since `from`, the earliest first, at most `maxNewClients`. */
       readonly newClients: readonly NewClient[];
@@ -87,7 +87,7 @@ export interface KnownClients {
   /** See `namingIdOf`. A process that names clients in another way ignores the names. */
   readonly namingId: string;
   /** The `freezeKey` of a freeze → the clients first seen before it, one per line. Cloning one string is faster than cloning thousands. */
-  readonly lines: ReadonlyMap<string, string>;
+  readonly clientLinesByFreeze: ReadonlyMap<string, string>;
 }
 
 /** The key of a freeze in `RestrictionState.known`. The key contains the date, which decides which clients are known. */
@@ -99,9 +99,11 @@ export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>):
 const sliceSize = 500;
 
 /** Builds the sets in slices, so that requests do not wait. */
-export async function knownSets({ lines }: KnownClients): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+export async function knownSets({
+  clientLinesByFreeze,
+}: KnownClients): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const sets = new Map<string, ReadonlySet<string>>();
-  for (const [key, text] of lines) {
+  for (const [key, text] of clientLinesByFreeze) {
     const names = new Set<string>();
     for (let at = 0; at < text.length; ) {
       const lineFeed = text.indexOf('\n', at);
@@ -143,8 +145,8 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     const what = `/${version} had more than ${plural(limit, 'client')} before the freeze.`;
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
-  const known = clientsBefore.map(({ client }) => client).join('\n');
-  return { kind: 'found', namingId: naming.id, known, count: clientsBefore.length, newClients };
+  const clientLines = clientsBefore.map(({ client }) => client).join('\n');
+  return { kind: 'found', namingId: naming.id, clientLines, count: clientsBefore.length, newClients };
 }
 
 /** The clients that a freeze refuses or would refuse, the earliest first. */

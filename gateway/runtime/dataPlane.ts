@@ -62,7 +62,7 @@ export class DataPlane {
       restrictionState: noRestrictionState,
       now: () => clock.now(),
       pseudonym: `version-gateway-${randomBytes(6).toString('hex')}`,
-      unrecorded: 0,
+      unrecordedExchanges: 0,
       draining: false,
       selfService: ownUsage && new SelfService(ownUsage),
       isDiscovery: discovery ? isDiscovery : () => false,

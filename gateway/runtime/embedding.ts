@@ -185,8 +185,9 @@ function reloadOnEdits(
       watchFilesOf(next);
       return [];
     },
-    readUsage: async (_ending, _freezing, _adapting, quiet) =>
-      versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), undefined, [], [], [], quiet),
+    // It ignores freezes and adapters, and is in no fleet, so only `quiet` of the edit matters.
+    readUsage: async ({ quiet = 0 }) =>
+      versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), undefined, { quiet }),
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {

@@ -122,8 +122,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
-  const readUsage: ReloadSteps['readUsage'] = (...about) =>
-    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, ...about);
+  const readUsage: ReloadSteps['readUsage'] = (effects) =>
+    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, effects);
   const reloader = new Reloader({
     source: serving,
     announced: () => member?.announced ?? serving.current,
@@ -149,7 +149,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     source: serving,
     clock,
     notice,
-    report: (metrics) => serving.report(metrics),
+    report: (content) => serving.report(content),
     estimate: async ({ name: version }, { at }, now) => {
       await flush();
       return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now });
@@ -184,7 +184,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         preview: (text) => reloader.preview(text),
         candidate: (text) => reloader.candidate(text),
         config: () => reloader.status,
-        report: (metrics) => serving.report(metrics),
+        report: (content) => serving.report(content),
         flush,
         clock,
         notice,
@@ -255,7 +255,7 @@ async function warnOfAdapters(
   const adapters = adaptersToServe({ versions: new Map() }, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;
-  const usage = await readUsage([], [], unforced).catch(() => undefined);
+  const usage = await readUsage({ adapting: unforced }).catch(() => undefined);
   for (const { version } of unforced)
     for (const message of usage ? adapterMessages(version, usage) : []) notice(`warning: ${message}`);
 }

@@ -74,9 +74,9 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       await telemetry.applyCurrent();
       return [];
     },
-    report: async (metrics) => {
+    report: async ({ withMetrics } = { withMetrics: false }) => {
       const report = { ...dataPlane.report(), unsent: telemetry.unsent() };
-      if (!metrics) return report;
+      if (!withMetrics) return report;
       const metricValues = [...ejectionsIn(report), ...(await telemetry.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: metricValues })) };
     },
@@ -122,5 +122,5 @@ export const serveInProcess: Serve = async (snapshot, options) => {
 /** Waits for the last records: connections report their end, and exchanges are recorded, after the listener has closed. */
 async function awaitRecords(context: GatewayContext): Promise<void> {
   const deadline = performance.now() + maxRecordingMs;
-  while (context.unrecorded > 0 && performance.now() < deadline) await setImmediate();
+  while (context.unrecordedExchanges > 0 && performance.now() < deadline) await setImmediate();
 }

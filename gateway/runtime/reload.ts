@@ -4,12 +4,11 @@ import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import {
-  type AdapterToServe,
   adaptersToServe,
+  type EditEffects,
   endedVersions,
   guardReload,
   type Refusal,
-  type RefusingFreeze,
   refusalLines,
   stricterFreezes,
   type VersionUsage,
@@ -48,16 +47,8 @@ export interface ReloadSteps {
   readonly loadPreview: (text?: string) => Snapshot | Promise<Snapshot>;
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
-  /**
-   * How the versions are used now. `ending`: the versions that the edit ends. `freezing`: the freezes that may refuse clients
-   * that are served now. `adapting`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit.
-   */
-  readonly readUsage: (
-    ending: readonly string[],
-    freezing: readonly RefusingFreeze[],
-    adapting?: readonly AdapterToServe[],
-    quiet?: number,
-  ) => Promise<VersionUsage>;
+  /** How the versions are used now. */
+  readonly readUsage: (effects: EditEffects) => Promise<VersionUsage>;
   readonly clock: Clock;
 }
 
@@ -156,7 +147,12 @@ export class Reloader {
     const announced = this.#steps.announced?.() ?? current;
     const ending = endedVersions(announced, next, this.#steps.clock.now());
     const adapting = adaptersToServe(current, next);
-    const usage = await this.#steps.readUsage(ending, stricterFreezes(announced, next), adapting, next.guard.quiet);
+    const usage = await this.#steps.readUsage({
+      ending,
+      freezing: stricterFreezes(announced, next),
+      adapting,
+      quiet: next.guard.quiet,
+    });
     const now = this.#steps.clock.now();
     const refusals = guardReload(announced, next, usage, now);
     if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
@@ -213,19 +209,16 @@ const maxAfterNowMs = 5_000;
 
 /**
  * How the versions are used now, for the reload guard. The rules of `can-retire` apply, as far as the ledger answers.
- * `now`: epoch ms. `fleet`: the other gateways. `ending`: the versions that the edit ends. For these versions, the function
- * waits a few seconds at most until the other gateways have reported their calls.
+ * `now`: epoch ms. `fleet`: the other gateways. For the versions that the edit ends, the function waits a few seconds at most until
+ * the other gateways have reported their calls.
  */
 export async function versionUsage(
   snapshot: Snapshot,
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet?: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'awaitCounts'>,
-  ending: readonly string[] = [],
-  freezing: readonly RefusingFreeze[] = [],
-  adapting: readonly AdapterToServe[] = [],
-  editedQuiet = 0,
+  fleet: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'question' | 'awaitCounts'> | undefined,
+  { ending = [], freezing = [], adapting = [], quiet: editedQuiet = 0 }: EditEffects = {},
 ): Promise<VersionUsage> {
   let isFlushed = false;
   const flushAndReport = async (): Promise<ServingReport> => {

@@ -17,8 +17,8 @@ export interface Serving {
   readonly ready: boolean;
   /** Serves another snapshot. Returns one line per process that has not confirmed it. */
   apply(snapshot: Snapshot): Promise<readonly string[]>;
-  /** `metrics`: with the metrics of each process. */
-  report(metrics?: boolean): Promise<ServingReport>;
+  /** `withMetrics`: with the metrics of each process. */
+  report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;
   /** Passes all counts since the last flush to the usage sink. False if a process did not answer in time. */
   flush(): Promise<boolean>;
   /** Called when the salt of the usage sink has changed. */

@@ -93,7 +93,7 @@ class Worker {
       return { done: true };
     }
     if (!serving) throw new Error(`received ${request.kind} before serve`);
-    if (request.kind === 'report') return { report: await serving.report(request.metrics) };
+    if (request.kind === 'report') return { report: await serving.report({ withMetrics: request.metrics }) };
     if (request.kind === 'heartbeat') return { report: await serving.report() };
     if (request.kind === 'flush') await serving.flush();
     if (request.kind === 'resalt') {
@@ -119,7 +119,7 @@ class Worker {
       await serving.drain(request.ms);
       await serving.close();
       // After closing, so that interrupted exchanges are also counted.
-      return { report: await serving.report(true) };
+      return { report: await serving.report({ withMetrics: true }) };
     }
     return { done: true };
   }

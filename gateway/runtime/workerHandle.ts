@@ -129,10 +129,10 @@ export class WorkerHandle {
   }
 
   /** The last known report if the worker does not answer; undefined if the worker does not serve yet or no longer. */
-  async report(metrics: boolean): Promise<ServingReport | undefined> {
+  async report({ withMetrics }: { readonly withMetrics: boolean }): Promise<ServingReport | undefined> {
     const requestedAt = this.#options.clock.now();
     const report = this.#canReport
-      ? await this.#request({ kind: 'report', metrics }, answerTimeoutMs).then(reportIn, () => undefined)
+      ? await this.#request({ kind: 'report', metrics: withMetrics }, answerTimeoutMs).then(reportIn, () => undefined)
       : undefined;
     if (report) this.#lastVersionReports = report.versions;
     // The worker may have drained or exited in the meantime.

@@ -86,9 +86,9 @@ export class WorkerPool implements Serving {
     return (await Promise.all(problems)).flat();
   }
 
-  report(metrics = false): Promise<ServingReport> {
-    const reports = [...this.#workers].map((worker) => worker.report(metrics));
-    return this.#totals.merge(reports, metrics);
+  report(content = { withMetrics: false }): Promise<ServingReport> {
+    const reports = [...this.#workers].map((worker) => worker.report(content));
+    return this.#totals.merge(reports, content.withMetrics);
   }
 
   async flush(): Promise<boolean> {

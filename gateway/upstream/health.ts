@@ -35,7 +35,7 @@ export class TargetHealth {
   readonly #changes: HealthChanges;
   #settings: Thresholds | undefined;
   // No pool with this target has a second target. The only target of a pool is never ejected.
-  #isOnly = true;
+  #isOnlyTarget = true;
   // Failures, failed connections and ejections since the last success.
   #failures = 0;
   #failedConnects = 0;
@@ -49,11 +49,11 @@ export class TargetHealth {
     this.#changes = changes;
   }
 
-  /** Until this is called, the target is never ejected. `isOnly`: no pool with this target has a second target. */
-  configure(settings: Thresholds, isOnly: boolean): void {
+  /** Until this is called, the target is never ejected. `isOnlyTarget`: no pool with this target has a second target. */
+  configure(settings: Thresholds, isOnlyTarget: boolean): void {
     this.#settings = settings;
-    this.#isOnly = isOnly;
-    if (isOnly) this.#readmit();
+    this.#isOnlyTarget = isOnlyTarget;
+    if (isOnlyTarget) this.#readmit();
   }
 
   get state(): HealthState {
@@ -80,7 +80,7 @@ export class TargetHealth {
       this.#failures >= passiveFailures ||
       this.#failedConnects >= ejectAfterFailedConnects ||
       this.#recentEjections > 0;
-    if (isOverThreshold && !this.#isOnly) this.#eject(eject);
+    if (isOverThreshold && !this.#isOnlyTarget) this.#eject(eject);
   }
 
   /** A probe could not connect. */

@@ -64,9 +64,10 @@ export class Target {
 
   /**
    * Called for each snapshot with this target: sets health thresholds, starts the DNS refresh, and starts probes if configured.
+   * `isOnlyTarget`: no pool with this target has a second target.
    */
-  activate(settings: HealthSettings, isOnly: boolean): void {
-    this.health.configure(settings, isOnly);
+  activate(settings: HealthSettings, isOnlyTarget: boolean): void {
+    this.health.configure(settings, isOnlyTarget);
     this.#named?.startRefresh();
     if (settings.path !== undefined && this.#prober?.uses(settings)) return;
     this.#prober?.stop();

@@ -93,14 +93,17 @@ export function scene(
       preview: async () => ({ kind: 'unchanged' }),
       candidate: async () => current,
       config: () => state.config,
-      report: async (metrics) => ({
+      report: async (content) => ({
         versions: [
           served('v1', [state.target]),
           served('v2', [target('http://127.0.0.1:3002', 12), target('http://127.0.0.1:3012', 9)]),
           served('v3', [target('http://127.0.0.1:3003', 41)]),
         ],
         workers: await Promise.all(
-          state.workers.map(async (one) => ({ ...one, metrics: metrics ? await state.metrics.json() : undefined })),
+          state.workers.map(async (one) => ({
+            ...one,
+            metrics: content?.withMetrics ? await state.metrics.json() : undefined,
+          })),
         ),
       }),
       notifier: () => state.notify && { status: () => state.notify ?? {}, test: async () => [] },

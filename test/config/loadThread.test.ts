@@ -88,7 +88,7 @@ describe('a load in a thread', () => {
 
   it('loads a text instead of the file', async () => {
     const { thread } = project();
-    const { snapshot } = await thread.load(routes(', info: "https://a.test/"'), true);
+    const { snapshot } = await thread.load(routes(', info: "https://a.test/"'), { isPreview: true });
     expect(snapshot().versions.get('v1')?.info).toBe('https://a.test/');
     expect((await thread.load()).snapshot().versions.get('v1')?.info).toBeUndefined();
   });

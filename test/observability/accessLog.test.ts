@@ -53,7 +53,7 @@ describe('a line', () => {
         problem: pick([undefined, undefined, 'UNKNOWN_VERSION'], turn),
         target: pick(['http://127.0.0.1:3001', undefined], at >> 3),
         duration: at * 0.0505,
-        upstream: pick([undefined, 0, 1.5, 12.3456, 999.9996], at),
+        upstreamMs: pick([undefined, 0, 1.5, 12.3456, 999.9996], at),
         bytesOut: at * 997,
         fault: pick([undefined, 'target'], at >> 5),
         cause: pick([undefined, 'closed by the "target"'], at >> 5),
@@ -70,7 +70,7 @@ describe('a line', () => {
         ...{ stage: one.stage, client, address: network, method: one.method, path: one.path },
         ...{ status: one.status, problem: one.problem, target: one.target },
         duration_ms: Math.round(one.duration * 1000) / 1000,
-        upstream_ms: one.upstream === undefined ? undefined : Math.round(one.upstream * 1000) / 1000,
+        upstream_ms: one.upstreamMs === undefined ? undefined : Math.round(one.upstreamMs * 1000) / 1000,
         ...{ bytes_in: one.bytesIn, bytes_out: one.bytesOut, retries: one.retries, fault: one.fault, cause: one.cause },
       };
       expect(lineOf(facts, { address: 'network' }, client)).toBe(`${JSON.stringify(expected)}\n`);
@@ -113,7 +113,7 @@ describe('a line', () => {
 
   it('leaves out fields without a value', () => {
     const line = JSON.parse(
-      lineOf({ version: '', stage: undefined, target: undefined, upstream: undefined, query: 'q' }, { query: false }),
+      lineOf({ version: '', stage: undefined, target: undefined, upstreamMs: undefined, query: 'q' }, { query: false }),
     ) as object;
     expect(Object.keys(line)).toEqual(
       'level time id trace_id address method path status duration_ms bytes_in bytes_out retries'.split(' '),

@@ -41,7 +41,7 @@ export const successfulExchange: ExchangeRecord = {
   target: 'http://127.0.0.1:3001',
   served: true,
   duration: 12.3456,
-  upstream: 11.1,
+  upstreamMs: 11.1,
   bytesIn: 3,
   bytesOut: 5,
   retries: 0,

@@ -25,8 +25,8 @@ const said = (bytes: string, method?: string) => (client: RawClient) => {
   return client.response(method);
 };
 
-const unserved = { target: undefined, upstream: undefined, served: false, fault: undefined, retries: 0 };
-const upstream = expect.any(Number);
+const unserved = { target: undefined, upstreamMs: undefined, served: false, fault: undefined, retries: 0 };
+const upstreamMs = expect.any(Number);
 
 const cases: Record<string, Ending> = {
   'a whole answer': {
@@ -40,7 +40,7 @@ const cases: Record<string, Ending> = {
       resource: '/drinks/7',
       status: 200,
       served: true,
-      upstream,
+      upstreamMs,
       bytesIn: 0,
       bytesOut: 2,
       fault: undefined,
@@ -106,7 +106,7 @@ const cases: Record<string, Ending> = {
     backend: () => undefined,
     defaults: { timeouts: { first_byte: '50ms' } },
     does: said(get('/v1/x')),
-    record: { status: 504, problem: 'TARGET_TIMED_OUT', fault: 'target', served: false, upstream: undefined },
+    record: { status: 504, problem: 'TARGET_TIMED_OUT', fault: 'target', served: false, upstreamMs: undefined },
   },
   'a body over its limit': {
     defaults: { limits: { body: '4B' } },

@@ -52,12 +52,12 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     expect(await find(ledger)).toEqual({
       kind: 'found',
       namingId: expect.stringMatching(/^[0-9a-f]{64}$/),
-      known: `${old}\n${late}`,
+      clientLines: `${old}\n${late}`,
       count: 2,
       newClients: [expect.objectContaining({ client: fresh, first: from })],
     });
     expect(await find(ledger, { from: from + 1 })).toMatchObject({
-      known: `${old}\n${late}\n${fresh}`,
+      clientLines: `${old}\n${late}\n${fresh}`,
       newClients: [],
     });
   });
@@ -66,12 +66,12 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     const opened = ledgerWithPauses();
     opened.clock.time = from - hourMs;
     opened.ledger.add([row({ client: before ?? '', first: from - hourMs, failing: 1, used: 0 })]);
-    expect(await find(fill(opened))).toMatchObject({ known: `${old}\n${before}\n${late}` });
+    expect(await find(fill(opened))).toMatchObject({ clientLines: `${old}\n${before}\n${late}` });
   });
 
   it('finds no clients if the ledger begins too late, and tells when a freeze could begin', async () => {
     const ledger = fill(ledgerWithPauses());
-    expect(await find(ledger, { from: noon + 7 * dayMs })).toMatchObject({ kind: 'found', known: old });
+    expect(await find(ledger, { from: noon + 7 * dayMs })).toMatchObject({ kind: 'found', clientLines: old });
     expect(await find(ledger, { from: noon + 7 * dayMs - 1000 })).toEqual({
       kind: 'unknown',
       reason:

@@ -57,7 +57,7 @@ export class RoutesFile {
 
   /** Like `load`, for a preview: `lastRead` does not change. */
   async loadPreview(text?: string): Promise<Snapshot> {
-    return (await this.#loader.load(text, true)).snapshot();
+    return (await this.#loader.load(text, { isPreview: true })).snapshot();
   }
 
   async close(): Promise<void> {

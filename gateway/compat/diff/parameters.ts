@@ -45,6 +45,7 @@ export function compareParameters(
 }
 
 function compareParameter(old: Located, now: Located, caller: Caller, contracts: ContractPair): Comparison | undefined {
+  // The text identifies the comparison: a component that many routes share is compared once.
   return contracts.compareUnlessIdentical(`parameter ${caller}`, old, now, (before, after, into) => {
     const [wasRequired, isRequired] = [isRequiredParameter(before), isRequiredParameter(after)];
     if (wasRequired !== isRequired) {

@@ -125,6 +125,9 @@ function summary(report) {
   );
 }
 
+/** The index of the column "Refused", by which the table is sorted at first. */
+const sortedByRefused = 1;
+
 /** @param {number} now */
 function clientTable(now) {
   /** @type {readonly import('./table.js').Column<RefusedClient>[]} */
@@ -167,5 +170,5 @@ function clientTable(now) {
       cell: ({ successor_use: at }) => (at === null ? '–' : timeAgo(at, now)),
     },
   ];
-  return sortable('Clients that the brownout refused', columns, 1, ({ client }) => client);
+  return sortable('Clients that the brownout refused', columns, sortedByRefused, ({ client }) => client);
 }
