@@ -3,7 +3,7 @@ import { RouteEnds } from '../lifecycle/announcement.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import type { ServingReport } from '../observability/report.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
-import { type LedgerRoute, requestsWithoutRoute } from '../usage/counting/routeNames.ts';
+import { currentNameOf, type LedgerRoute, requestsWithoutRoute } from '../usage/counting/routeNames.ts';
 import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
 import type { ClientCounts, ClientUse, PastClient, RouteQueries, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
@@ -184,7 +184,7 @@ async function factsWithoutProblem(
     lostService:
       usersWithOpenRequests.length > 0
         ? []
-        : await clientsThatLostService(name, failing, routes, queries, quiet, isIgnored),
+        : await clientsThatLostService(version ?? { name }, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
     ignored: callers.filter(isIgnored).map(withOpenRequest),
@@ -274,7 +274,7 @@ async function trendWithoutIgnored(
  * uses the version any more, and that clients that used it until then now fail on routes that worked.
  */
 async function clientsThatLostService(
-  version: string,
+  { name: version, contract }: Pick<Version, 'name'> & Partial<Version>,
   failing: readonly ClientUse[],
   routes: readonly CountedRoute[],
   queries: RouteQueries,
@@ -283,9 +283,10 @@ async function clientsThatLostService(
 ): Promise<ClientUse[]> {
   const formerUsers = failing.filter((one) => one.used !== undefined);
   if (formerUsers.length === 0) return [];
-  const routesWithFailures = new Set(routes.filter(({ failing }) => failing > 0).map(({ route }) => route));
+  const nameOf = ({ route }: CountedRoute): string => currentNameOf(route, contract?.paths);
+  const routesWithFailures = new Set(routes.filter(({ failing }) => failing > 0).map(nameOf));
   const hasRouteThatWorked = (await queries.routes(version, 0)).some(
-    (one) => routesWithFailures.has(one.route) && !onlyFails(one),
+    (one) => routesWithFailures.has(nameOf(one)) && !onlyFails(one),
   );
   const lastUse = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
   return hasRouteThatWorked ? formerUsers.filter(({ used = 0 }) => used >= lastUse - quiet) : [];

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -133,6 +134,23 @@ it('a client with a waiver does not use a version, for the verdict and for the m
   expect((await verdict()).answer).toBe('no');
   // A scrape does not wait for the ledger, so only the next one has the result.
   await eventually(async () => expect(await inUse()).toBe(1));
+});
+
+it('a contract that is added together with an outage does not allow retirement', async () => {
+  const { backend, call, wait, verdict, edit } = await start();
+  const contract = join(temporaryFolder(), 'v1.yaml');
+  writeFileSync(
+    contract,
+    'openapi: 3.1.0\ninfo: { title: Drinks, version: 1.0.0 }\npaths: { "/drinks/{name}": { get: { responses: {} } } }\n',
+  );
+  backend.status = 200;
+  expect(await call('shop', '/v1/drinks/margarita')).toBe(200);
+  expect(await edit({ contract })).toMatchObject({ kind: 'reloaded' });
+  backend.status = 401;
+  wait(120);
+  expect(await call('shop', '/v1/drinks/margarita')).toBe(401);
+  const { answer, reasons } = await verdict();
+  expect([answer, reasons[0].code]).toEqual(['not yet', 'all_fail']);
 });
 
 it('the verdict names the versions that an adapter serves from the backend', async () => {

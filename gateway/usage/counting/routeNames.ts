@@ -136,12 +136,10 @@ export async function routeOf(
     listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
   const countedMethods =
     method === 'GET' && ![...contractMethods, ...endingMethods].includes('HEAD') ? ['GET', 'HEAD'] : [method];
-  // While the version had no contract, or an earlier one, its paths were counted under other names.
-  const isSameRoute = (used: string): boolean =>
-    found === undefined
-      ? foldPath(used) === foldPath(template)
-      : contractPaths?.find(used)?.template === found.template;
-  const formerPaths = (await usedPaths(version, queries)).filter(isSameRoute);
+  const currentPath = currentPathOf(path, contractPaths);
+  const formerPaths = (await usedPaths(version, queries)).filter(
+    (used) => currentPathOf(used, contractPaths) === currentPath,
+  );
   const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path), ...formerPaths])];
   const names = countedMethods.flatMap((one) => ledgerPaths.map((ledgerPath) => `${one} ${ledgerPath}`));
   // A path item of a contract may be a reference, so that its methods are not known.
@@ -157,6 +155,17 @@ export async function routeOf(
   const suggestion = similar === undefined ? '' : `  Did you mean ${method} /${version}${similar}?`;
   const unlisted = contractPaths === undefined ? '' : `the contract of /${version} does not list it, and `;
   return `${unlisted}the ledger has no use of ${method} /${version}${template}.${suggestion}`;
+}
+
+/** Under which path requests to `path` are counted now. With no contract, or an earlier one, it may have been another path. */
+function currentPathOf(path: string, paths: PathTable<unknown> | undefined): string {
+  return paths?.find(path)?.template ?? foldPath(path);
+}
+
+/** Under which name a route of the ledger is counted now; see `currentPathOf`. */
+export function currentNameOf(route: string, paths: PathTable<unknown> | undefined): string {
+  const space = route.indexOf(' ');
+  return space === -1 ? route : `${route.slice(0, space)} ${currentPathOf(route.slice(space + 1), paths)}`;
 }
 
 /** The paths that clients have called, without the paths that are counted as `other`. */
