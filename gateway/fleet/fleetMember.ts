@@ -203,7 +203,10 @@ export class FleetMember {
     return { ...facts, notes, unsent: this.#questions.unsent(version, question) };
   }
 
-  /** See `CallQuestions`. */
+  /**
+   * Waits, for a few seconds at most, until the shared ledger has the calls of these versions that ended before the question.
+   * @returns why calls of a version may still be missing, by version
+   */
   awaitCounts: CallQuestions['awaitCounts'] = (versions, flushAndReport, question) =>
     this.#questions.awaitCounts(versions, flushAndReport, question);
 

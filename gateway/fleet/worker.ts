@@ -59,7 +59,7 @@ parentPort?.on('message', (command: FleetCommand) => {
   if (command.kind === 'outbox') {
     outbox = command.outbox;
     shipper.onOutbox(outbox?.oldest);
-  } else if (command.kind === 'stop') void stop(command.ms, command.unwrittenRows);
+  } else if (command.kind === 'stop') void stop(command);
   else heartbeats.onCommand(command);
 });
 
@@ -72,10 +72,11 @@ try {
 } catch (error) {
   post({ kind: 'unusable', reason: reasonOf(error) });
   // A gateway that already serves clients starts another thread.
-  await stop(0, 0);
+  await stop({ ms: 0, unwrittenRows: 0 });
 }
 
-async function stop(ms: number, unwrittenRows: number): Promise<void> {
+/** Sends the counts that wait, for `ms` at most. `unwrittenRows`: rows that the ledger could not write. */
+async function stop({ ms, unwrittenRows }: Omit<Extract<FleetCommand, { kind: 'stop' }>, 'kind'>): Promise<void> {
   const isShipped = await shipper.drain(ms);
   shipper.stop();
   for (const timer of maintenanceTimers) clearTimeout(timer);

@@ -40,7 +40,7 @@ export function movedTables(from: Version, to: Version, snapshot: Snapshot): Pat
   return tables;
 }
 
-/** `path` after all `moved` tables; null if a table removes it. Unlike `followPath`, it does not check the contracts. */
+/** `path` after all `moved` tables; null if a table removes it. The contracts are not checked: they need not have the result. */
 export function movedTo(path: string, tables: readonly PathTable<string | null>[]): string | null {
   let current = path;
   for (const table of tables) {

@@ -27,10 +27,14 @@ interface Answerable {
 export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
 
 /**
- * Answers with a problem. `closes`: close the connection afterwards, because it is unknown where the next request begins.
+ * Answers with a problem. `closesConnection`: because it is unknown where the next request begins.
  * The connection is also closed if the request body has not been read.
  */
-export function answerProblem(exchange: Answerable, problem: Problem, closes = false): void {
+export function answerProblem(
+  exchange: Answerable,
+  problem: Problem,
+  { closesConnection = false }: { readonly closesConnection?: boolean | undefined } = {},
+): void {
   const body = problemBody(problem, exchange.id);
   const length = Buffer.byteLength(body);
   const fields = problemFields(problem, length);
@@ -39,7 +43,7 @@ export function answerProblem(exchange: Answerable, problem: Problem, closes = f
   // Set first, because the exchange may be recorded while the response is sent.
   exchange.stats.problem = problem.code;
   if (exchange.req.method !== 'HEAD') exchange.stats.bytesOut = length;
-  send(exchange, statusOf(problem), fields, body, closes);
+  send(exchange, statusOf(problem), fields, body, closesConnection);
 }
 
 /** Answers 200 with JSON that is for this client only. */
@@ -68,7 +72,7 @@ function canAnswer({ res }: Answerable): boolean {
   return !res.headersSent && !res.destroyed;
 }
 
-function send(exchange: Answerable, status: number, fields: string[], body: string, closes: boolean): void {
+function send(exchange: Answerable, status: number, fields: string[], body: string, closesConnection: boolean): void {
   const { req, res, hasBody, lifecycle } = exchange;
   if (exchange.fields.origin !== undefined) {
     // An application around the gateway may have set its own CORS policy.
@@ -81,7 +85,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   if (exchange.activeVersion?.version.grease !== undefined) addVariation(fields, greasedVariation());
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
-  if (closes || unread) fields.push('Connection', 'close');
+  if (closesConnection || unread) fields.push('Connection', 'close');
   if (unread) lingerAfter(res);
   if (exchange.isGatewayStopping) res.shouldKeepAlive = false;
   res.writeHead(status, fields);

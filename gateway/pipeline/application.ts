@@ -101,7 +101,8 @@ function refuseVersion(exchange: Exchange): StepOutcome | undefined {
 }
 
 function answerRefusal(exchange: Exchange, refusal: StepOutcome): void {
-  if (refusal.kind === 'problem') answerProblem(exchange, refusal.problem, refusal.closes);
+  if (refusal.kind === 'problem')
+    answerProblem(exchange, refusal.problem, { closesConnection: refusal.closesConnection });
   else if (refusal.kind === 'empty') answerEmpty(exchange, refusal.status, refusal.fields);
 }
 

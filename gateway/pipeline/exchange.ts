@@ -58,7 +58,7 @@ export interface GatewayContext {
 
 /** The result of a step after which no further step runs. */
 export type StepOutcome =
-  | { readonly kind: 'problem'; readonly problem: Problem; readonly closes?: boolean }
+  | { readonly kind: 'problem'; readonly problem: Problem; readonly closesConnection?: boolean }
   /** A response without a body. */
   | { readonly kind: 'empty'; readonly status: number; readonly fields: readonly string[] }
   /** A limit is reached: the request may wait for room. */
@@ -259,8 +259,9 @@ export class Exchange implements Outbound, InFlight {
 
   onFailure(failure: Failure): void {
     this.stats.failure = failure;
-    const { code, details, fault } = failure;
-    answerProblem(this, code === 'OVERLOADED' ? overloaded : { code, ...details }, fault === 'client');
+    const { code, details } = failure;
+    const problem = code === 'OVERLOADED' ? overloaded : { code, ...details };
+    answerProblem(this, problem, { closesConnection: failure.fault === 'client' });
   }
 
   onSwitched(): void {

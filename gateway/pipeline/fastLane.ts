@@ -200,11 +200,8 @@ class LaneConnection implements LaneOwner, Timed {
     const { headLength, contentLength } = head;
     const arrivedBodyBytes = length - headLength;
     const isWholeBody = arrivedBodyBytes === contentLength && arrivedBodyBytes <= maxWholeBodyBytes;
-    const request = new LaneRequest(
-      head,
-      this,
-      isWholeBody ? buffer.toString('latin1', headLength, length) : undefined,
-    );
+    const wholeBody = isWholeBody ? buffer.toString('latin1', headLength, length) : undefined;
+    const request = new LaneRequest(head, this, wholeBody);
     const response = new LaneResponse(request, this);
     if (!isWholeBody && arrivedBodyBytes > 0) request.receive(buffer, headLength, length);
     if (this.socket.timeout) this.socket.setTimeout(0);
@@ -220,7 +217,8 @@ class LaneConnection implements LaneOwner, Timed {
   #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
     const end = Math.min(length, request.missingBytes);
     const flowing = end === 0 || request.receive(buffer, 0, end);
-    this.#readBuffer.chooseNext(length, !request.complete, !flowing);
+    const [isMoreExpected, hasUnsentBytes] = [!request.complete, !flowing];
+    this.#readBuffer.chooseNext(length, isMoreExpected, hasUnsentBytes);
     // After the last byte of a body, the socket is still read: only reading detects that the client has disconnected.
     if (end === length) return flowing || request.complete;
     this.#following ??= new UnparsedBytes();

@@ -19,7 +19,7 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
     exchange.path = originForm.slice(basePath.length);
     return undefined;
   }
-  if (afterPrefix.startsWith('//')) return { kind: 'problem', problem: networkPathProblem, closes: true };
+  if (afterPrefix.startsWith('//')) return { kind: 'problem', problem: networkPathProblem, closesConnection: true };
   exchange.path = afterPrefix.startsWith('/') ? afterPrefix : `/${afterPrefix}`;
   return undefined;
 }

@@ -78,7 +78,11 @@ function applySteps(exchange: Exchange): void {
 function refusePipelined(exchange: Exchange): void {
   track(exchange);
   lingerAfter(exchange.res);
-  answerProblem(exchange, { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' }, true);
+  answerProblem(
+    exchange,
+    { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' },
+    { closesConnection: true },
+  );
 }
 
 /** `outcome`: undefined if the request goes to its target. */
@@ -88,7 +92,7 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome | undefined): voi
       forward(exchange);
       break;
     case 'problem':
-      answerProblem(exchange, outcome.problem, outcome.closes);
+      answerProblem(exchange, outcome.problem, { closesConnection: outcome.closesConnection });
       break;
     case 'empty':
       answerEmpty(exchange, outcome.status, outcome.fields);
@@ -197,6 +201,6 @@ export function refuseInFlight(res: TrackedResponse, problem: Problem): boolean 
   const exchange = res[exchangeOnResponse];
   if (!exchange?.forwarding) return false;
   exchange.forwarding.abort();
-  answerProblem(exchange, problem, true);
+  answerProblem(exchange, problem, { closesConnection: true });
   return true;
 }

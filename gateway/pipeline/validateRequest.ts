@@ -23,7 +23,11 @@ export function parseTarget(exchange: Exchange): StepOutcome | undefined {
   const parsed = parseRequestTarget(target);
   // A text is the reason why the target is refused.
   if (typeof parsed === 'string') {
-    return { kind: 'problem', problem: { code: 'BAD_REQUEST', detail: `${capitalized(parsed)}.` }, closes: true };
+    return {
+      kind: 'problem',
+      problem: { code: 'BAD_REQUEST', detail: `${capitalized(parsed)}.` },
+      closesConnection: true,
+    };
   }
   // In OPTIONS, an absolute URL without a path is the same as `*` (RFC 9112 §3.2.4).
   exchange.originForm = isOptions && /^https?:\/\/[^/?]+$/i.test(target) ? '*' : parsed.originForm;
@@ -35,7 +39,7 @@ export function parseTarget(exchange: Exchange): StepOutcome | undefined {
 /** Refuses messages that node:http accepts although they are ambiguous or too large. */
 export function checkMessage(exchange: Exchange): StepOutcome | undefined {
   const problem = messageProblem(exchange);
-  return problem && { kind: 'problem', problem, closes: true };
+  return problem && { kind: 'problem', problem, closesConnection: true };
 }
 
 function messageProblem({ req, fields, activeSnapshot, upgrade }: Exchange): Problem | undefined {
@@ -83,7 +87,11 @@ export function refuseMethods({ method, req }: Exchange): StepOutcome | undefine
     return { kind: 'problem', problem: { code: 'METHOD_NOT_IMPLEMENTED' } };
   }
   if (method !== 'CONNECT' && method !== 'TRACE') return undefined;
-  return { kind: 'problem', problem: { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', allowedMethods] }, closes: true };
+  return {
+    kind: 'problem',
+    problem: { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', allowedMethods] },
+    closesConnection: true,
+  };
 }
 
 /** Our own name in Via means that the request has come back (RFC 9110 §7.6.3). */

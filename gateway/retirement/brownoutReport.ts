@@ -65,7 +65,7 @@ export async function brownoutReport(
   queries: UsageQueries,
   snapshot: Snapshot,
   question: BrownoutQuestion,
-  isBrief = false,
+  { isBrief = false }: { readonly isBrief?: boolean } = {},
 ) {
   const { version, successor, now, remarks = [] } = question;
   const allBrownouts = await knownBrownouts(queries, snapshot, version);
@@ -141,7 +141,7 @@ export async function brownoutRemark(
   question: Omit<BrownoutQuestion, 'window'>,
 ): Promise<Remark | undefined> {
   const last = (await queries.brownouts.totals(question.version)).at(-1);
-  const report = last && (await brownoutReport(queries, snapshot, { ...question, window: last.at }, true));
+  const report = last && (await brownoutReport(queries, snapshot, { ...question, window: last.at }, { isBrief: true }));
   return report && { code: 'brownout', text: summaryOf(report) };
 }
 

@@ -61,7 +61,7 @@ export interface ServeOptions {
 }
 
 export interface UsageSink {
-  /** Hashes client secrets; the same in every process. It can change: see `Serving.resalt`. */
+  /** Hashes client secrets; the same in every process. After a change of it, `Serving.resalt` is called. */
   readonly salt: string;
   /**
    * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after the change. `since`: no

@@ -95,7 +95,7 @@ export class ResponseComparer {
         { ...newResponse, status },
       );
       const listing = statusListing(newListed, this.#newContract);
-      // 400 and 422 are to be expected if the new contract requires a parameter that the request does not have.
+      // 400 and 422 are expected if the new contract requires a further parameter. `required` in the evidence stands for that.
       const isInvalidRequest =
         listing === 'optional' && invalidRequestStatuses.has(status) && this.#requiresMoreParameters(pair);
       const declares = `${statusListing(oldListed, this.#oldContract)} → ${isInvalidRequest ? 'required' : listing}`;

@@ -67,11 +67,8 @@ export class Registry {
 /** A target has one health state. If several versions share it, the first version with a probe path decides how it is probed. */
 function activate(target: Target, versions: readonly Version[]): void {
   const decisive = versions.find(({ health }) => health.path !== undefined) ?? versions[0];
-  if (decisive)
-    target.activate(
-      decisive.health,
-      versions.every(({ targets }) => targets.length < 2),
-    );
+  const isOnlyTarget = versions.every(({ targets }) => targets.length < 2);
+  if (decisive) target.activate(decisive.health, isOnlyTarget);
 }
 
 /** The shorter of two times; 0 means for ever. */

@@ -90,7 +90,7 @@ export interface UsageSums {
   readonly errors: number;
   /** Requests that a backend answered. */
   readonly served: number;
-  /** Requests with the outcome `failing`; see `outcomeOf`. */
+  /** Requests that were answered 4xx, except those that a client may repeat (such as 429) and the refused ones. */
   readonly failing: number;
   /** Requests refused because the version is retired, frozen, in a brownout or not in routes.yaml. */
   readonly refused: number;
@@ -114,7 +114,7 @@ export interface ClientCounts extends UsageSums {
 
 /** How the clients in the ledger are named. Names from before `since` cannot be compared with later ones. */
 export interface Naming {
-  /** See `namingIdOf`; any other text in a ledger of an earlier release. */
+  /** A hash of `usage.identify` and the salt; any other text in a ledger of an earlier release. */
   readonly id: string;
   /** Epoch ms; 0: no change is known. */
   readonly since: number;

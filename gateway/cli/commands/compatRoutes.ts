@@ -168,7 +168,7 @@ const callWindowMs = 30 * 86_400_000;
 const storeTimeoutMs = 10_000;
 
 interface Calls {
-  /** The number of calls of each route. The routes have no parameter names: see `withoutNames`. */
+  /** The number of calls of each route. The names of parameters are left out: `GET /drinks/{}`. */
   readonly byRoute: ReadonlyMap<string, number>;
   /** True if the ledger covers the whole window and every route. Then a missing route had no calls. */
   readonly isComplete: boolean;

@@ -96,7 +96,7 @@ function compareFormats(pair: SchemaPair): void {
 
 const numberFormats: ReadonlySet<string> = new Set(['"int32"', '"int64"', '"float"', '"double"']);
 
-/** False for formats of texts if only one schema accepts texts, and likewise for numbers. See `SchemaPair.isApplicable`. */
+/** False for formats of texts if only one schema accepts texts, and likewise for numbers. */
 function isFormatApplicable(pair: SchemaPair, formats: Limit<ReadonlySet<string>> | undefined): boolean {
   return pair.isApplicable(formats?.value.isSubsetOf(numberFormats) ? 'minimum' : 'minLength');
 }

@@ -59,12 +59,12 @@ export function rulesAsMarkdown(): string {
 function sectionsOf(report: CompatReport): Section[] {
   const { errors, warnings, exempted, stale } = summaryOf(report);
   return [
-    findingsSection(plural(errors, 'error'), report, 'error', false),
+    findingsSection(plural(errors, 'error'), report, 'error'),
     listSection(plural(stale, 'stale exemption'), report.staleExemptions.map(staleInWords)),
-    findingsSection(plural(warnings, 'warning'), report, 'warn', false),
+    findingsSection(plural(warnings, 'warning'), report, 'warn'),
     listSection('Not compared', report.notes),
     exemptedSection(`${plural(exempted, 'finding')} exempted`, report),
-    findingsSection(infosInWords(report), report, 'info', true),
+    findingsSection(infosInWords(report), report, 'info', { isFolded: true }),
   ].filter(({ rows }) => rows.length > 0);
 }
 
@@ -101,7 +101,7 @@ function findingsSection(
   heading: string,
   report: CompatReport,
   level: PlacedFinding['level'],
-  isFolded: boolean,
+  { isFolded = false }: { readonly isFolded?: boolean } = {},
 ): Section {
   const hasVersionColumn = report.pairs.length > 1;
   const rows = report.pairs.flatMap((pair) => {

@@ -85,7 +85,7 @@ export function movements(
 
 /** The clients that used a version on one day. */
 export interface DayOfClients {
-  /** The number of the day: see `spanAt`. */
+  /** The number of the day since 1970-01-01. */
   readonly span: number;
   /** `id first last`, separated by commas: a client's first and last request, in ms from the start of the day. */
   readonly items: string;

@@ -20,10 +20,9 @@ import type {
 const rowsPerCommand = 2_000;
 // While the thread has not answered this many commands, further rows are added up in memory.
 const maxUnanswered = 4;
-// A command that takes longer is waiting for the disk.
-const defaultOverdueMs = 10_000;
 const openWaitMs = 5_000;
-const defaultCloseWaitMs = 3_000;
+// `overdueMs`: a command that takes longer is waiting for the disk.
+const defaultOptions = { worker: threadFile('usage/ledger/worker'), overdueMs: 10_000, closeMs: 3_000 };
 
 type Unnumbered<Command> = Command extends { readonly number: number } ? Omit<Command, 'number'> : never;
 
@@ -86,12 +85,7 @@ export class ThreadedLedger implements WritableLedger {
     this.#state = { ...this.#state, salt: newSalt(settings) };
     this.#notice = notice;
     this.#outageNotices = new OutageNotices(notice);
-    this.#options = {
-      worker: threadFile('usage/ledger/worker'),
-      overdueMs: defaultOverdueMs,
-      closeMs: defaultCloseWaitMs,
-      ...options,
-    };
+    this.#options = { ...defaultOptions, ...options };
   }
 
   /** Resolves once opening the file has succeeded, failed, or taken a few seconds. `notice` receives lines for the operator. */
@@ -141,6 +135,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   configure(settings: LedgerSettings): void {
+    // Changes of these three take effect at the next start.
     const { store, tagKey, spool } = this.settings;
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
     this.#send({ kind: 'configure', settings: this.settings });
@@ -184,6 +179,7 @@ export class ThreadedLedger implements WritableLedger {
 
   async flush(): Promise<void> {
     if (this.#closing || this.#isOverdue()) return;
+    // An empty batch lets the thread write the rows that wait in its memory.
     if (this.#unanswered.length === 0) this.add([]);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#flushes.push({ commandNumber: this.#lastNumber + Math.ceil(this.#backlog.size / rowsPerCommand), resolve });
