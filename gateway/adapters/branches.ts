@@ -1,4 +1,4 @@
-import { canonical, isEqual } from '../compat/schema/keywords.ts';
+import { canonicalJson, isEqual } from '../compat/schema/keywords.ts';
 import { type PlainSchema, refPrefix } from './bundle.ts';
 
 export type SubSchema = PlainSchema | boolean;
@@ -105,8 +105,8 @@ function typeKeyword(types: readonly string[]): string | readonly string[] {
 }
 
 /** The schema of values that are valid for one of `branches`. Where possible, null is written as a type, as in `[string, 'null']`. */
-export function joined(branches: readonly SubSchema[]): SubSchema {
-  const distinctBranches = [...new Map(branches.map((branch) => [canonical(branch), branch])).values()];
+export function unionOf(branches: readonly SubSchema[]): SubSchema {
+  const distinctBranches = [...new Map(branches.map((branch) => [canonicalJson(branch), branch])).values()];
   const isNull = (branch: SubSchema): boolean => typeof branch === 'object' && isEqual(typesOf(branch), ['null']);
   const nonNull = distinctBranches.filter((branch) => branch !== false && !isNull(branch));
   const [only, ...more] = nonNull;
@@ -125,7 +125,7 @@ export function joined(branches: readonly SubSchema[]): SubSchema {
 /** The schema of a constant. For an array or an object it also allows similar values. */
 export function constantSchema(value: unknown): PlainSchema {
   if (Array.isArray(value)) {
-    const items = joined(value.map(constantSchema));
+    const items = unionOf(value.map(constantSchema));
     return { type: 'array', items: value.length > 0 && items, minItems: value.length, maxItems: value.length };
   }
   if (typeof value !== 'object' || value === null) return valuesSchema([value]);

@@ -1,5 +1,5 @@
 import type { Keys } from '../config/adapterSettings.ts';
-import { joined, propertiesOf, requiredOf, type SubSchema, typesOf } from './branches.ts';
+import { propertiesOf, requiredOf, type SubSchema, typesOf, unionOf } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import {
   alternativesOf,
@@ -37,7 +37,7 @@ export function fieldsOf(branches: readonly PlainSchema[], at: Keys): Map<string
         return Object.hasOwn(properties, name) ? [properties[name] ?? true] : [];
       });
       const isRequired = branches.every((branch) => requiredOf(branch).includes(name));
-      return [name, { keys: [...at, name], schema: joined(schemas), isRequired }];
+      return [name, { keys: [...at, name], schema: unionOf(schemas), isRequired }];
     }),
   );
 }

@@ -1,5 +1,5 @@
 import type { JsonMembers, JsonValue, ParameterForm, ParameterForms } from '../config/adapterSettings.ts';
-import { valuesOf } from '../shared/pathTable.ts';
+import { parameterValuesOf } from '../shared/pathTable.ts';
 import { numberOf } from './conversions.ts';
 
 // Reads and writes the parameters of a request. A text that no operation changes keeps its bytes.
@@ -104,7 +104,7 @@ export function valuesInPath(
   forms: ParameterForms['own'],
   rawByText = new Map<string, string>(),
 ): [name: string, value: JsonValue][] {
-  return valuesOf(path, template).map(([name, raw]) => {
+  return parameterValuesOf(path, template).map(([name, raw]) => {
     const form = forms.get(`path ${name}`);
     const values = itemsOf(raw, form, decoded, rawByText).map((text) => meaningOf(text, form));
     return [name, form?.separator === undefined ? (values[0] ?? null) : values];

@@ -8,13 +8,13 @@ import {
   hasFirstItem,
   hasType,
   isAlwaysPresent,
-  joined,
   kindInWords,
   type NamedSchemas,
   propertiesOf,
   requiredOf,
   type SubSchema,
   TooManyBranches,
+  unionOf,
   valuesOf,
   valuesSchema,
   withField,
@@ -138,7 +138,7 @@ export class SchemaTransform {
       if (changed !== branch && changed !== undefined) isFound = true;
       return changed ?? branch;
     });
-    if (isFound || this.problems.length > problemCount) return joined(result);
+    if (isFound || this.problems.length > problemCount) return unionOf(result);
     const fieldNames = [...new Set(objects.flatMap((object) => Object.keys(propertiesOf(object))))];
     const nearestName = nearest(name, fieldNames);
     const hint = fieldNames.length === 0 ? 'It names no fields.' : `It has ${fieldNames.slice(0, 12).join(', ')}.`;
@@ -173,7 +173,7 @@ export class SchemaTransform {
     const branches = branchesOf(schema, this.#named);
     const [only, ...others] = branches;
     const values = only && others.length === 0 ? valuesOf(only) : undefined;
-    return values ? valuesSchema([...values, value]) : joined([...branches, constantSchema(value)]);
+    return values ? valuesSchema([...values, value]) : unionOf([...branches, constantSchema(value)]);
   }
 
   #moved(schema: SubSchema, operation: Operation, to: Keys): SubSchema {
@@ -187,7 +187,7 @@ export class SchemaTransform {
       return this.#onObjects(parent, operation, name, (object) => {
         if (fieldOf(object, name) === undefined) return undefined;
         const moved = this.#movedWithin(withoutNull(object) ?? object, at.slice(depth), to.slice(depth), operation);
-        return allowsNull(object) ? joined([moved, { type: 'null' }]) : moved;
+        return allowsNull(object) ? unionOf([moved, { type: 'null' }]) : moved;
       });
     });
   }
@@ -203,7 +203,7 @@ export class SchemaTransform {
       }),
     );
     if (foundFields.length === 0) return true;
-    return this.#placed(withoutSource, to, joined(foundFields), isAlwaysPresent(schema, at, this.#named), operation);
+    return this.#placed(withoutSource, to, unionOf(foundFields), isAlwaysPresent(schema, at, this.#named), operation);
   }
 
   #renamed(schema: SubSchema, operation: Operation, to: string): SubSchema {
@@ -227,7 +227,7 @@ export class SchemaTransform {
         `${key} cannot be added to ${kindInWords(branches)}.`,
         'Name a field of an object.',
       );
-    return joined(
+    return unionOf(
       branches.map((object) => {
         if (!hasType(object, 'object')) return object;
         const existing = fieldOf(object, key);
@@ -237,7 +237,7 @@ export class SchemaTransform {
         }
         const wasRequired = requiredOf(object).includes(key);
         const emptyObject = { type: 'object', properties: {}, required: [] };
-        const target = existing === undefined ? emptyObject : wasRequired ? existing : joined([existing, emptyObject]);
+        const target = existing === undefined ? emptyObject : wasRequired ? existing : unionOf([existing, emptyObject]);
         const placed = this.#placed(target, rest, field, isRequired, operation);
         return withField(object, key, placed, isRequired || wasRequired);
       }),
@@ -261,7 +261,7 @@ export class SchemaTransform {
   #changedValue(schema: SubSchema, operation: Operation): SubSchema {
     if (operation.kind === 'wrap') return { type: 'array', items: schema, minItems: 1, maxItems: 1 };
     const nullAfter = operation.kind === 'map' ? operation.values.get('null') : undefined;
-    return joined(
+    return unionOf(
       branchesOf(schema, this.#named).flatMap((branch) => {
         const nonNull = withoutNull(branch);
         const result: SubSchema[] = nonNull ? [this.#changeOf(operation)(nonNull)] : [];

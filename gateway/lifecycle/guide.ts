@@ -18,7 +18,11 @@ export function guidePath(
 }
 
 /** The members of a problem that tell a refused client when the version ends, and where to go. */
-export function endMembers(version: Version, snapshot: Snapshot, now: number): Readonly<Record<string, string>> {
+export function problemMembersAboutEnd(
+  version: Version,
+  snapshot: Snapshot,
+  now: number,
+): Readonly<Record<string, string>> {
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const successor = successorOf(version, snapshot, now);
   const guide = guidePath(version, successor, snapshot);

@@ -3,7 +3,7 @@ import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { retirementVerdict } from '../retirement/verdict.ts';
-import { dayOf, theLast } from '../retirement/words.ts';
+import { dayOf, lastPeriodInWords } from '../retirement/words.ts';
 import { ago, inLargestUnit, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
@@ -88,7 +88,7 @@ function isEnding(version: Version, now: number): boolean {
 
 /** `since` is 0 if the period is longer than the time since 1970. */
 function periodInWords({ since, now }: Pick<DigestQuery, 'since' | 'now'>): string {
-  return since > 0 ? theLast(now - since) : 'the whole ledger';
+  return since > 0 ? lastPeriodInWords(now - since) : 'the whole ledger';
 }
 
 async function versionDigest(version: Version, query: DigestQuery) {

@@ -1,4 +1,4 @@
-import { endMembers } from '../lifecycle/guide.ts';
+import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 
 /**
@@ -38,7 +38,7 @@ export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
   activeVersion.requests.lastRefused = now;
   if (isPreflight(exchange)) return preflightAnswer(exchange);
   const { version } = activeVersion;
-  const members = { version: version.name, ...endMembers(version, exchange.activeSnapshot.snapshot, now) };
+  const members = { version: version.name, ...problemMembersAboutEnd(version, exchange.activeSnapshot.snapshot, now) };
   // A short lifetime, so that a version that is restored is reachable soon. While some client is served, no cache may answer.
   const cacheControl = activeVersion.restrictions?.hasWaiver(now) ? 'no-store' : 'max-age=60';
   return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', cacheControl] } };

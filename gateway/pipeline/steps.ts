@@ -1,7 +1,7 @@
 import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
 import type { CompiledRoute } from '../adapters/compiledAdapter.ts';
 import type { ActiveGrease } from '../grease/greasedExchange.ts';
-import { endMembers } from '../lifecycle/guide.ts';
+import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import type { ActiveVersion } from './activeVersion.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 import { findVersion, refuseUnknownVersion } from './findVersion.ts';
@@ -84,7 +84,7 @@ function notAdapted({ activeVersion, activeSnapshot, now }: Exchange, reason: st
   const members = {
     version: version.name,
     reason: reason === '' ? 'The adapter of this version does not list the route.' : reason,
-    ...endMembers(version, activeSnapshot.snapshot, now),
+    ...problemMembersAboutEnd(version, activeSnapshot.snapshot, now),
   };
   return { kind: 'problem', problem: { code: 'ROUTE_NOT_ADAPTED', members } };
 }

@@ -1,9 +1,9 @@
 import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
-import { findFreezeClients, freezeInWords, knownLimit } from '../restrictions/knownClients.ts';
+import { findFreezeClients, freezeInWords, knownClientsLimit } from '../restrictions/knownClients.ts';
 import { ignoredBy, withOpenRequest } from '../retirement/countedUsage.ts';
 import type { Remark } from '../retirement/facts.ts';
-import { theLast } from '../retirement/words.ts';
+import { lastPeriodInWords } from '../retirement/words.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
@@ -138,7 +138,7 @@ async function plannedFreezes(
   const namingId = isSameNaming ? (await queries.naming()).id : '';
   for (const { name: version, freeze } of byMajor) {
     if (freeze === undefined || freeze.from > now) continue;
-    const limit = knownLimit(usage);
+    const limit = knownClientsLimit(usage);
     const found = await findFreezeClients(queries, { version, ...freeze, namingId, quiet: retire.quiet, limit });
     if (found.kind === 'found') {
       if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newClients.map(({ client }) => client)));
@@ -215,7 +215,7 @@ function planSummary(facts: PlanFacts): string {
   const mayLose = facts.may_lose === 0 ? '' : withCommas(facts.may_lose);
   if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
   const gap = covered > since ? ` (without a gap only since ${rfc3339(Date.parse(covered))})` : '';
-  const period = `${theLast(Date.parse(until) - Date.parse(since))}${gap}`;
+  const period = `${lastPeriodInWords(Date.parse(until) - Date.parse(since))}${gap}`;
   if (total.lost === 0 && mayLose !== '') {
     return `It is not known whether clients would lose requests: up to ${mayLose} of the ${plural(total.served, 'request')} that backends answered in ${period}.`;
   }

@@ -1,7 +1,7 @@
 import type { BrownoutWindow } from '../config/clientRules.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts';
-import { endMembers } from '../lifecycle/guide.ts';
+import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
@@ -133,7 +133,7 @@ function brownoutProblem(
       version: version.name,
       ends_at: rfc3339(end),
       next: next === undefined ? null : rfc3339(next.at),
-      ...endMembers(version, snapshot, now),
+      ...problemMembersAboutEnd(version, snapshot, now),
     },
     fields: ['Cache-Control', 'no-store', 'Retry-After', String(Math.min(remainingSeconds, maxRetryAfterSeconds))],
   };

@@ -1,5 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { endMembers } from '../lifecycle/guide.ts';
+import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { canBeNew, freezeKey } from './knownClients.ts';
 import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
@@ -35,7 +35,7 @@ export class Freeze implements Restriction {
     const members = {
       version: this.#version.name,
       frozen_since: rfc3339(this.#from),
-      ...endMembers(this.#version, this.#snapshot, now),
+      ...problemMembersAboutEnd(this.#version, this.#snapshot, now),
     };
     // The answer depends on the client, so no cache may give it to another one.
     return { kind: 'refused', problem: { code: 'VERSION_FROZEN', members, fields: ['Cache-Control', 'no-store'] } };

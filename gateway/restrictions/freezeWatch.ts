@@ -8,7 +8,7 @@ import {
   freezeInWords,
   freezeKey,
   type KnownClients,
-  knownLimit,
+  knownClientsLimit,
   type NewClient,
   newClientInWords,
   newClientsInWords,
@@ -215,7 +215,7 @@ export class FreezeWatch {
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
     const namingId = this.#options.namingId(this.#snapshot);
-    const query = { version, ...settings, namingId, quiet: retire.quiet, limit: knownLimit(usage) };
+    const query = { version, ...settings, namingId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
     return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });

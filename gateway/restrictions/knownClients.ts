@@ -69,7 +69,7 @@ const maxListedClients = 5;
 const maxFirstCalls = 50_000;
 
 /** The most names that a freeze keeps: `usage.max_clients` limits the clients of one day, and known clients come from many days. */
-export function knownLimit({ maxClients }: { readonly maxClients: number }): number {
+export function knownClientsLimit({ maxClients }: { readonly maxClients: number }): number {
   return 4 * maxClients;
 }
 

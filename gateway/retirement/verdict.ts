@@ -4,7 +4,15 @@ import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas 
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
-import { clientCount, clientList, clientsAndOthers, dayOf, othersInWords, shareInWords, theLast } from './words.ts';
+import {
+  clientCount,
+  clientList,
+  clientsAndOthers,
+  dayOf,
+  lastPeriodInWords,
+  othersInWords,
+  shareInWords,
+} from './words.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -57,7 +65,8 @@ function removedReasons(facts: RetirementFacts): Remark[] {
   const { stage, version, quiet } = facts;
   if (stage !== 'removed') return [];
   const removed = `/${version} is no longer in routes.yaml, so its clients get 404`;
-  const unused = countedUses(facts).length === 0 ? `; none called it in ${theLast(quiet)} (${notCounted})` : '';
+  const unused =
+    countedUses(facts).length === 0 ? `; none called it in ${lastPeriodInWords(quiet)} (${notCounted})` : '';
   return [{ code: 'removed', text: `${removed}${unused}.` }];
 }
 
@@ -86,7 +95,8 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     const never = 'it can never cover the quiet period, because usage.retention is shorter';
     // `since` is a full hour, unless `quiet` is shorter.
     const firstSince = quiet < hourMs ? coveredSince : Math.ceil(coveredSince / hourMs) * hourMs;
-    const then = quiet > retention ? never : `it will cover ${theLast(quiet)} at ${rfc3339(firstSince + quiet)}`;
+    const then =
+      quiet > retention ? never : `it will cover ${lastPeriodInWords(quiet)} at ${rfc3339(firstSince + quiet)}`;
     reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${rfc3339(coveredSince)}; ${then}.` });
   }
   if (problem !== undefined) {
@@ -107,7 +117,7 @@ function workerReasons({ unresponsiveSince, version, now }: RetirementFacts): Re
 function hiddenReasons(facts: RetirementFacts): Remark[] {
   const { version, withoutRoute, quiet } = facts;
   if (withoutRoute === 0) return [];
-  const counted = `${plural(withoutRoute, 'request')} to /${version} in ${theLast(quiet)}`;
+  const counted = `${plural(withoutRoute, 'request')} to /${version} in ${lastPeriodInWords(quiet)}`;
   const text = `${counted} may be calls of ${subjectOf(facts)}: the version had more routes than usage.max_routes, and the others are counted together as other.`;
   return [{ code: 'routes_folded', text }];
 }
@@ -117,7 +127,7 @@ function lostServiceReasons(facts: RetirementFacts): Remark[] {
   const { quiet, lostService, now } = facts;
   if (lostService.length === 0) return [];
   const clients = clientList(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
-  const what = `No client of ${subjectOf(facts)} was served in ${theLast(quiet)}, and requests that worked before are answered 4xx`;
+  const what = `No client of ${subjectOf(facts)} was served in ${lastPeriodInWords(quiet)}, and requests that worked before are answered 4xx`;
   const remedy = 'Check the backend. If these clients no longer matter, add them to retire.ignore_clients.';
   return [{ code: 'all_fail', text: `${what}: ${clients}. ${remedy}` }];
 }
@@ -141,7 +151,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   const [uses, share] = [countedUses(facts), shareOf(facts)];
   if (uses.length > 0 && (share > maxShare || facts.stage === 'removed')) {
     const made = `${clientCount(facts)} made ${plural(requestsOf(uses), 'request')} to ${subjectOf(facts)}`;
-    const text = `${made} in ${theLast(quiet)}, ${shareInWords(share)} of all: ${clientsAndOthers(facts)}.`;
+    const text = `${made} in ${lastPeriodInWords(quiet)}, ${shareInWords(share)} of all: ${clientsAndOthers(facts)}.`;
     return [{ code: 'clients_left', text }];
   }
   // Each request in flight counts as use of its client. If no client counts, an ignored or failing client has sent it, or the
@@ -149,7 +159,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   if (uses.length > 0 || inFlight + waiting === 0) return [];
   const waitingText = waiting === 0 ? '' : `${inFlight === 0 ? '' : ' and '}${plural(waiting, 'waiting request')}`;
   const open = `/${version} has ${inFlight === 0 ? '' : `${plural(inFlight, 'request')} in flight`}${waitingText}`;
-  const text = `${open}, although no client called it in ${theLast(quiet)} (${notCounted}).`;
+  const text = `${open}, although no client called it in ${lastPeriodInWords(quiet)} (${notCounted}).`;
   return [{ code: 'in_flight', text }];
 }
 
@@ -157,11 +167,11 @@ function reasonForYes(facts: RetirementFacts): Remark {
   const { clients, others, quiet, maxShare } = facts;
   const subject = subjectOf(facts);
   if (countedUses(facts).length === 0) {
-    return { code: 'nobody_left', text: `No client called ${subject} in ${theLast(quiet)} (${notCounted}).` };
+    return { code: 'nobody_left', text: `No client called ${subject} in ${lastPeriodInWords(quiet)} (${notCounted}).` };
   }
   const verb = clients.length === 1 && others === undefined ? 'calls' : 'call';
   const left = `${clientCount(facts)} still ${verb} ${subject} and will be cut off: ${clientsAndOthers(facts)}`;
-  const share = `${shareInWords(shareOf(facts))} of all requests in ${theLast(quiet)}`;
+  const share = `${shareInWords(shareOf(facts))} of all requests in ${lastPeriodInWords(quiet)}`;
   const text = `${left}. That is ${share}; retire.max_share allows ${shareInWords(maxShare)}.`;
   return { code: 'below_max_share', text };
 }
@@ -176,14 +186,17 @@ function notesOn(facts: RetirementFacts): Remark[] {
   if (stage === 'retired' && facts.refused.length > 0) {
     const refused = plural(refusedOf(facts.refused), 'request');
     const clients = clientList(facts.refused, now, (one) => `${withCommas(one.refused)} refused`);
-    add('still_knocking', `${refused} to /${version} refused in ${theLast(quiet)}: ${clients}.`);
+    add('still_knocking', `${refused} to /${version} refused in ${lastPeriodInWords(quiet)}: ${clients}.`);
   }
   if (facts.failing.length > 0) {
     const clients = clientList(facts.failing, now, ({ requests }) => plural(requests, 'failed request'));
     add('failing', `Not counted, because every request was answered 4xx: ${clients}.`);
   }
   if (stage !== 'retired' && facts.gone.length > 0) {
-    add('gone', `Clients that called before ${theLast(quiet)} and not since: ${clientList(facts.gone, now)}.`);
+    add(
+      'gone',
+      `Clients that called before ${lastPeriodInWords(quiet)} and not since: ${clientList(facts.gone, now)}.`,
+    );
   }
   if (ignored.length > 0) {
     const requests = plural(requestsOf(ignored), 'request');

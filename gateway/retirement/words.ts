@@ -16,7 +16,7 @@ export function shareInWords(share: number): string {
 }
 
 /** `the last 7 days`; ms. */
-export function theLast(ms: number): string {
+export function lastPeriodInWords(ms: number): string {
   return `the last ${inWholeUnits(ms)}`;
 }
 

@@ -5,7 +5,7 @@ import { type Route, routesOf } from '../compat/diff/routes.ts';
 import type { Documents } from '../compat/document/documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../compat/document/located.ts';
 import { Schemas } from '../compat/schema/schemas.ts';
-import { PathTable, translatePath, valuesOf } from '../shared/pathTable.ts';
+import { PathTable, parameterValuesOf, translatePath } from '../shared/pathTable.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import type { NamedParameter, RecordedRequest } from './requestFile.ts';
 import { fieldFault, type ParameterType } from './requestFormat.ts';
@@ -233,7 +233,8 @@ function pathValues(
   ] as const) {
     const template = pathInContract === undefined ? undefined : contract.templateOf(pathInContract);
     if (template === undefined || pathInContract === undefined) continue;
-    const [nameInContract] = valuesOf(pathInContract, template).find(([, value]) => value === `{${name}}`) ?? [];
+    const [nameInContract] =
+      parameterValuesOf(pathInContract, template).find(([, value]) => value === `{${name}}`) ?? [];
     const parameter =
       nameInContract === undefined
         ? undefined

@@ -3,7 +3,7 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { followPath } from '../lifecycle/stage.ts';
 import { type SecretNames, secretNamesIn } from '../observability/redact.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { valuesOf } from '../shared/pathTable.ts';
+import { parameterValuesOf } from '../shared/pathTable.ts';
 import { containsSecret, pathBetween, shadowKey } from './copyPlan.ts';
 import { looksLikeName } from './paths.ts';
 import {
@@ -98,7 +98,7 @@ export class SampledRequests {
     const { resource, query } = sample;
     const mayKeepValues = version.settings.values && !containsSecret(version.secrets, resource, query.slice(1));
     const request: KeptRequest = {
-      path: valuesOf(resource, template).map(([parameterName, value]) => {
+      path: parameterValuesOf(resource, template).map(([parameterName, value]) => {
         const text = decoded(value);
         return keptParameter(parameterName, [text], mayKeepValues && !/^\.{0,2}$/.test(text));
       }),

@@ -77,7 +77,7 @@ export function pathTranslation(from: string, to: string): ((path: string) => st
   const indexes = toNames.map((name) => indexByName.get(name) as number);
   const literals = to.split(/\{[^{}]*\}/);
   return (path) => {
-    const values = valuesOf(path, from);
+    const values = parameterValuesOf(path, from);
     let translated = literals[0] as string;
     for (let at = 0; at < indexes.length; at += 1) {
       translated += (values[indexes[at] as number]?.[1] ?? '') + literals[at + 1];
@@ -87,7 +87,7 @@ export function pathTranslation(from: string, to: string): ((path: string) => st
 }
 
 /** The values of the parameters of `template` in `path`, which matches it. */
-export function valuesOf(path: string, template: string): [name: string, value: string][] {
+export function parameterValuesOf(path: string, template: string): [name: string, value: string][] {
   const segments = segmentsOf(path);
   return segmentsOf(template).flatMap((segment, index) => {
     const pattern = segmentPattern(segment);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joined } from '../../gateway/adapters/branches.ts';
+import { unionOf } from '../../gateway/adapters/branches.ts';
 import { parseExact } from '../../gateway/adapters/exactJson.ts';
 import { AdaptationError, compileOperations } from '../../gateway/adapters/transform.ts';
 import type { AdaptedRoute } from '../../gateway/config/adapterSettings.ts';
@@ -157,6 +157,6 @@ describe('untouched parts', () => {
 
 it('null stays possible in a schema without a type', () => {
   const other = { $ref: '#/components/schemas/Drink' };
-  expect(joined([other, { type: 'null' }])).toEqual({ anyOf: [other, { type: 'null' }] });
-  expect(joined([{}, { type: 'null' }])).toEqual({});
+  expect(unionOf([other, { type: 'null' }])).toEqual({ anyOf: [other, { type: 'null' }] });
+  expect(unionOf([{}, { type: 'null' }])).toEqual({});
 });

@@ -1,5 +1,5 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
-import { routesInWords, shareInWords, theLast } from '../../retirement/words.ts';
+import { lastPeriodInWords, routesInWords, shareInWords } from '../../retirement/words.ts';
 import { ago, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { dateText, type Paint, sparkline, table } from './terminal.ts';
 
@@ -50,7 +50,7 @@ export function escaped(text: string): string {
 /** The facts of the verdict, as pairs of name and value. */
 function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   const { stage, deprecation, sunset, trend, in_flight: inFlight, waiting } = facts;
-  const total = `${withCommas(facts.requests)} in ${theLast(facts.quiet)}`;
+  const total = `${withCommas(facts.requests)} in ${lastPeriodInWords(facts.quiet)}`;
   const share = `${shareInWords(facts.share)} of all ${withCommas(facts.all_requests)}`;
   const isLowerBound = facts.folded > 0 || (facts.without_route ?? 0) > 0;
   const [first, last] = [trend.days[0], trend.days.at(-1)];

@@ -1,7 +1,7 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, type Located } from '../document/located.ts';
 import { unionOfTypes } from '../schema/choices.ts';
-import { canonical, canonicalWithoutDocs, isEqual } from '../schema/keywords.ts';
+import { canonicalJson, canonicalJsonWithoutDocs, isEqual } from '../schema/keywords.ts';
 import type { Schema, View } from '../schema/schema.ts';
 import {
   addChange,
@@ -250,7 +250,10 @@ function encodingOf(entry: Located, schema: Schema | undefined, type: string, do
     notation: isWrittenAsContent ? 'content' : notationOf(keywords, statesStyle, schema),
     statesStyle,
     allowsReserved: statesStyle && allowReserved === true,
-    headersAndNested: canonical([headers, nestedKeywords.map((keyword) => canonicalWithoutDocs(keywords[keyword]))]),
+    headersAndNested: canonicalJson([
+      headers,
+      nestedKeywords.map((keyword) => canonicalJsonWithoutDocs(keywords[keyword])),
+    ]),
   };
 }
 
@@ -276,7 +279,7 @@ function headersOf(located: Located, documents: Documents): Readonly<Record<stri
   const headers = entriesOf(located).map(([name, header]) => [name.toLowerCase(), header] as const);
   const effective = headers.filter(([name]) => name !== 'content-type');
   return Object.fromEntries(
-    effective.map(([name, header]) => [name, canonicalWithoutDocs(documents.resolve(header).value)]),
+    effective.map(([name, header]) => [name, canonicalJsonWithoutDocs(documents.resolve(header).value)]),
   );
 }
 

@@ -1,6 +1,6 @@
 import { isList } from '../document/located.ts';
 import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
-import { canonical, isDocs } from '../schema/keywords.ts';
+import { canonicalJson, isDocs } from '../schema/keywords.ts';
 import { matchesPattern } from '../schema/limits.ts';
 import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
 import { addPart, comparisonWithOneChange, type Direction, type PathStep } from './change.ts';
@@ -251,9 +251,9 @@ function excludedBy(schema: Schema): { readonly keyword: string; readonly exclud
   if (keyword === undefined || otherKeywords.length > 0) return undefined;
   const value = part.map[keyword];
   if (keyword === 'type') return { keyword, excluded: withIntegers(isList(value) ? value : [value]) };
-  if (keyword === 'const') return { keyword: 'enum', excluded: new Set([canonical(value)]) };
+  if (keyword === 'const') return { keyword: 'enum', excluded: new Set([canonicalJson(value)]) };
   if (keyword !== 'enum' || !isList(value)) return undefined;
-  return { keyword, excluded: new Set(value.map((one) => canonical(one))) };
+  return { keyword, excluded: new Set(value.map((one) => canonicalJson(one))) };
 }
 
 /** Excluding numbers excludes integers. */

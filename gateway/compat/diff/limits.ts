@@ -1,5 +1,5 @@
 import { isList, isMap, type Located } from '../document/located.ts';
-import { canonical } from '../schema/keywords.ts';
+import { canonicalJson } from '../schema/keywords.ts';
 import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
@@ -41,7 +41,7 @@ function enumOf(view: View): Located | undefined {
 }
 
 function jsonOf(value: unknown): string {
-  return value === undefined ? '' : canonical(value);
+  return value === undefined ? '' : canonicalJson(value);
 }
 
 /** `enum: [true, false]` does not limit a boolean, and `enum: [null]` does not limit null. */

@@ -1,6 +1,6 @@
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
-import { canonical, canonicalWithoutDocs } from '../schema/keywords.ts';
+import { canonicalJson, canonicalJsonWithoutDocs } from '../schema/keywords.ts';
 import {
   addChange,
   addPart,
@@ -206,7 +206,7 @@ function securityKey({ value }: Located, documents: Documents): string {
     return names
       .map(
         (name) =>
-          `${canonical(requirement[name])} ${canonicalWithoutDocs(documents.resolve(below(schemes, name)).value)}`,
+          `${canonicalJson(requirement[name])} ${canonicalJsonWithoutDocs(documents.resolve(below(schemes, name)).value)}`,
       )
       .join(' and ');
   });

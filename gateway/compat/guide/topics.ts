@@ -2,7 +2,7 @@ import type { Change, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
 import { labelOf, renameInWords, subjectOf } from '../rules/words.ts';
-import { canonical } from '../schema/keywords.ts';
+import { canonicalJson } from '../schema/keywords.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';
 import { type ChangeGroup, type GroupedChange, type RouteOccurrence, splitSteps } from './groups.ts';
@@ -135,7 +135,7 @@ function pairRenames(
     const siblings = added.filter((one) => one.change.kind === removed.change.kind && areSiblings(one, removed));
     const value = valueAt(examples.old, removed.path);
     const withSameValue = siblings.filter((one) => {
-      return isDistinctive(value) && canonical(valueAt(examples.new, one.path)) === canonical(value);
+      return isDistinctive(value) && canonicalJson(valueAt(examples.new, one.path)) === canonicalJson(value);
     });
     const name = newNames.get(removed.change);
     // The label of a parameter is a phrase with backticks, which is not a name.

@@ -6,7 +6,7 @@ import { below, type ContractPlace, type Located, pointerOf } from '../document/
 import { catchingStackOverflow } from '../failure.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
 import { labelOf, routeInWords, subjectOf } from '../rules/words.ts';
-import { canonical, canonicalWithoutDocs } from '../schema/keywords.ts';
+import { canonicalJson, canonicalJsonWithoutDocs } from '../schema/keywords.ts';
 
 /** The old or the new side of a finding. */
 export interface Site {
@@ -150,9 +150,9 @@ function identityOf({ kind, effect, direction, name, detail, old, new: now }: Ch
 /** A cause is identified without its places, because they are below the places of the change. */
 function detailAsJson(detail: ChangeDetail | undefined): string {
   if (detail === undefined) return '';
-  if (detail.is !== 'cause') return canonical(detail);
+  if (detail.is !== 'cause') return canonicalJson(detail);
   const { kind, effect, name, detail: inner } = detail.change;
-  return canonical({ is: detail.is, kind, effect, name, detail: detailAsJson(inner), steps: detail.steps });
+  return canonicalJson({ is: detail.is, kind, effect, name, detail: detailAsJson(inner), steps: detail.steps });
 }
 
 /** The comparisons that contain a change, directly or in a part. */
@@ -202,7 +202,8 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
     const scored = candidates.map((addition) => {
       const label = labelOf(addition);
       // The same schema makes a rename more likely.
-      const hasSameSchema = canonicalWithoutDocs(removal.old?.value) === canonicalWithoutDocs(addition.new?.value);
+      const hasSameSchema =
+        canonicalJsonWithoutDocs(removal.old?.value) === canonicalJsonWithoutDocs(addition.new?.value);
       const nameSimilarity = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
       return { label, score: nameSimilarity + (hasSameSchema ? 0.25 : -0.1) };
     });

@@ -1,5 +1,12 @@
 import { below, entriesOf, itemsOf, type Located, refOf } from '../document/located.ts';
-import { canonical, canonicalWithoutDocs, inapplicableKeywords, isDocs, isWithin, type JsonType } from './keywords.ts';
+import {
+  canonicalJson,
+  canonicalJsonWithoutDocs,
+  inapplicableKeywords,
+  isDocs,
+  isWithin,
+  type JsonType,
+} from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
 /** The `oneOf`s and `anyOf`s of a schema. Left out: a choice with one alternative, which is merged into the schema. */
@@ -33,11 +40,11 @@ export function enumValuesOf({ keyword, alternatives }: Choice): Located[] | und
       part.map['const'] === undefined ? itemsOf(below(part.located, 'enum')) : [below(part.located, 'const')];
     if (list.length === 0) return undefined;
     values.push(...list);
-    for (const text of new Set(list.map(({ value }) => canonical(value))))
+    for (const text of new Set(list.map(({ value }) => canonicalJson(value))))
       counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   // A `oneOf` rejects the values that two alternatives have in common.
-  return keyword === 'oneOf' ? values.filter(({ value }) => counts.get(canonical(value)) === 1) : values;
+  return keyword === 'oneOf' ? values.filter(({ value }) => counts.get(canonicalJson(value)) === 1) : values;
 }
 
 function isEnumKeyword(keyword: string): boolean {
@@ -46,7 +53,7 @@ function isEnumKeyword(keyword: string): boolean {
 
 /** The same text for alternatives with the same constraints, whatever their descriptions and their place. */
 export function contentKey({ schema }: Alternative): string {
-  return canonicalWithoutDocs(schema.located.value);
+  return canonicalJsonWithoutDocs(schema.located.value);
 }
 
 /**

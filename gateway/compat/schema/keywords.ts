@@ -19,13 +19,13 @@ export function isDocs(keyword: string): boolean {
 }
 
 /** JSON with sorted keys: the same text for equal values. `skip`: keys to leave out. */
-export function canonical(value: unknown, skip?: (key: string) => boolean): string {
-  if (isList(value)) return `[${value.map((item) => canonical(item, skip)).join(',')}]`;
+export function canonicalJson(value: unknown, skip?: (key: string) => boolean): string {
+  if (isList(value)) return `[${value.map((item) => canonicalJson(item, skip)).join(',')}]`;
   if (!isMap(value)) return JSON.stringify(value) ?? 'null';
   const keys = Object.keys(value).filter((key) => value[key] !== undefined && skip?.(key) !== true);
   return `{${keys
     .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key], skip)}`)
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key], skip)}`)
     .join(',')}}`;
 }
 
@@ -38,9 +38,9 @@ export function isEqual(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
 }
 
-/** `canonical` without descriptions. */
-export function canonicalWithoutDocs(value: unknown): string {
-  return canonical(value, isDocs);
+/** `canonicalJson` without descriptions. */
+export function canonicalJsonWithoutDocs(value: unknown): string {
+  return canonicalJson(value, isDocs);
 }
 
 /** The types of JSON, with integers as a separate type. Null is not one of them: `View.nullable` represents it. */
@@ -156,7 +156,7 @@ export function excludesNull(keywords: Keywords): boolean {
 const onlyNull: readonly unknown[] = [{ type: 'null' }, { type: ['null'] }, { const: null }, { enum: [null] }];
 
 function isOnlyNull({ value }: Located): boolean {
-  return onlyNull.some((one) => canonicalWithoutDocs(one) === canonicalWithoutDocs(value));
+  return onlyNull.some((one) => canonicalJsonWithoutDocs(one) === canonicalJsonWithoutDocs(value));
 }
 
 /** Whether `contains` and its limits have no effect: without `contains`, or with `minContains: 0` and no maximum. */

@@ -1,5 +1,5 @@
 import { below, isMap, type Located } from '../document/located.ts';
-import { canonical, type Keywords } from './keywords.ts';
+import { canonicalJson, type Keywords } from './keywords.ts';
 
 /** One end of a range. */
 export interface Bound {
@@ -54,8 +54,8 @@ function textsOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
       const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
       const [name, value] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
       const known = texts.get(name);
-      if (known) known.value.add(canonical(value));
-      else texts.set(name, { value: new Set([canonical(value)]), at });
+      if (known) known.value.add(canonicalJson(value));
+      else texts.set(name, { value: new Set([canonicalJson(value)]), at });
     }
   }
   return texts;

@@ -2,7 +2,7 @@ import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../docum
 import { choicesOf, enumValuesOf } from './choices.ts';
 import {
   applicableKeywords,
-  canonical,
+  canonicalJson,
   excludesNull,
   isDocs,
   type JsonType,
@@ -180,7 +180,7 @@ function enumOf(keywords: Keywords, chosen: readonly (readonly Located[])[]): Re
   const enums = (keywords.get('enum') ?? []).filter(({ value }) => isList(value)).map(itemsOf);
   const lists = [...enums, ...(keywords.get('const') ?? []).map((constant) => [constant]), ...chosen];
   if (lists.length === 0) return undefined;
-  const maps = lists.map((list) => new Map(list.map((item) => [canonical(item.value), item] as const)));
+  const maps = lists.map((list) => new Map(list.map((item) => [canonicalJson(item.value), item] as const)));
   const [first = emptyMap, ...others] = maps;
   return new Map([...first].filter(([text]) => text !== 'null' && others.every((other) => other.has(text))));
 }
@@ -224,7 +224,7 @@ function conditionsOf(
   };
   for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at);
   // An array may satisfy each of several `contains` with another item.
-  const contains = new Map(keywords.get('contains')?.map((at) => [canonical(at.value), at]));
+  const contains = new Map(keywords.get('contains')?.map((at) => [canonicalJson(at.value), at]));
   for (const [text, at] of contains)
     add(contains.size === 1 ? 'contains' : `contains (${text})`, at, keywords.has('maxContains'));
   const dependentRequired = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
@@ -240,8 +240,8 @@ function conditionsOf(
   for (const { located } of parts) {
     const condition = below(located, 'if');
     if (condition.value === undefined) continue;
-    add(`then (${canonical(condition.value)})`, below(located, 'then'));
-    add(`else (${canonical(condition.value)})`, below(located, 'else'));
+    add(`then (${canonicalJson(condition.value)})`, below(located, 'then'));
+    add(`else (${canonicalJson(condition.value)})`, below(located, 'else'));
   }
   for (const [name, list] of dependentRequired) {
     for (const { value, place } of itemsOf(list)) {

@@ -125,9 +125,6 @@ function summary(report) {
   );
 }
 
-/** The index of the column "Refused", by which the table is sorted at first. */
-const sortedByRefused = 1;
-
 /** @param {number} now */
 function clientTable(now) {
   /** @type {readonly import('./table.js').Column<RefusedClient>[]} */
@@ -170,5 +167,5 @@ function clientTable(now) {
       cell: ({ successor_use: at }) => (at === null ? '–' : timeAgo(at, now)),
     },
   ];
-  return sortable('Clients that the brownout refused', columns, sortedByRefused, ({ client }) => client);
+  return sortable('Clients that the brownout refused', columns, { sortedBy: 'Refused' }, ({ client }) => client);
 }

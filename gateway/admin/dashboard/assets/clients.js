@@ -25,7 +25,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
   const table = sortable(
     `Clients of ${version}`,
     columns(labels, isRetired, () => now, renameButton),
-    1,
+    { sortedBy: 'Requests' },
     ({ client }) => client,
     onQueryChange,
   );

@@ -42,7 +42,7 @@ export function routes(version) {
         cell: ({ route }) => counterpart(route),
       },
     ]),
-    1,
+    { sortedBy: 'Requests' },
     ({ route }) => route,
   );
   /** A row without a path stands for several routes. @param {string} route */

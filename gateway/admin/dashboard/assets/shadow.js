@@ -167,7 +167,7 @@ function differenceTable(now) {
       cell: ({ last }) => timeAgo(last, now),
     },
   ];
-  return sortable('Differences between the responses', columns, 1, (one) =>
+  return sortable('Differences between the responses', columns, { sortedBy: 'Class' }, (one) =>
     [one.route, one.status, one.path, one.what, one.detail].join(' '),
   );
 }
@@ -222,7 +222,7 @@ function findingTable(now) {
       cell: ({ last }) => timeAgo(last, now),
     },
   ];
-  return sortable('What the contract does not declare', columns, 3, (one) =>
+  return sortable('What the contract does not declare', columns, { sortedBy: 'Responses' }, (one) =>
     [one.route, one.status, one.path, one.what, one.detail].join(' '),
   );
 }

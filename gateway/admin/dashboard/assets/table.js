@@ -98,12 +98,13 @@ const rowsPerPage = 50;
  * @template Row
  * @param {string} caption
  * @param {readonly Column<Row>[]} columns
- * @param {number} sortedBy index of the column that the table is first sorted by, descending
+ * @param {{ sortedBy: string }} order the title of the column that the table is first sorted by, descending
  * @param {(row: Row) => string} key identifies a row across updates
  * @param {() => void} [onQueryChange] if given, the table does not sort; the caller fills in the rows of the new `query`
  */
-export function sortable(caption, columns, sortedBy, key, onQueryChange) {
-  let [sortIndex, isAscending, rowLimit] = [sortedBy, false, rowsPerPage];
+export function sortable(caption, columns, { sortedBy }, key, onQueryChange) {
+  let sortIndex = columns.findIndex(({ title }) => title === sortedBy);
+  let [isAscending, rowLimit] = [false, rowsPerPage];
   /** @type {readonly Row[]} */
   let rows = [];
   let total = 0;
