@@ -13,12 +13,19 @@ export class Attempts {
   readonly #outbound: Outbound;
   readonly #handler: ResponseHandler;
   #count = 0;
+  #occupiesTarget = false;
   /** Only if a span of the exchange is exported. */
   #record: AttemptRecord | undefined;
 
   constructor(outbound: Outbound, handler: ResponseHandler) {
     this.#outbound = outbound;
     this.#handler = handler;
+  }
+
+  /** The exchange counts towards the limit of its target from now on, also while its body is collected. */
+  occupyTarget(): void {
+    this.#outbound.target.inFlight += 1;
+    this.#occupiesTarget = true;
   }
 
   start(): void {
@@ -53,6 +60,7 @@ export class Attempts {
     const where = retryWhere(kind, { method, hasBody, bodyStarted, connection: this.connection });
     if (where === 'nowhere' || !this.#outbound.chooseAgain(where)) return false;
     target.inFlight -= 1;
+    this.#outbound.target.inFlight += 1;
     this.#outbound.stats.retries += 1;
     this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     return true;
@@ -61,7 +69,8 @@ export class Attempts {
   /** The exchange no longer occupies the target. */
   finish(): void {
     this.#endRecord();
-    if (this.#count > 0) this.#outbound.target.inFlight -= 1;
+    if (this.#occupiesTarget) this.#outbound.target.inFlight -= 1;
+    this.#occupiesTarget = false;
   }
 
   /** Does nothing before the first attempt. */
@@ -71,7 +80,6 @@ export class Attempts {
 
   #send(connection: Connection): void {
     const { wholeBody, target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
-    target.inFlight += 1;
     this.#count += 1;
     this.connection = connection;
     stats.sentAt = performance.now();

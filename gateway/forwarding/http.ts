@@ -35,6 +35,7 @@ export class Forwarding implements ResponseHandler {
 
   start(): void {
     const { adaptation } = this.#outbound;
+    this.#attempts.occupyTarget();
     if (!adaptation?.readsBody) this.#attempts.start();
     else {
       this.#collectedBody = new CollectedBody(this.#outbound, adaptation, (failure) => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { ask, get } from '../support/rawClient.ts';
+import { ask, connectTo, get, post } from '../support/rawClient.ts';
 import { waitingAt } from '../support/wire.ts';
 import { type ServedSettings, startServed } from './servedVersion.ts';
 
@@ -88,4 +88,24 @@ it('a request that waits for memory goes on waiting when a request to the other 
   held.releaseAll();
   // 503 would mean that a request was refused for lack of memory. The backend does not send JSON, so the adapter fails.
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([502, 200, 502]);
+});
+
+it('a request whose body is still arriving occupies its target', async () => {
+  const held = await startHeld({
+    version: { limits: { queue } },
+    source: { limits: { in_flight_per_target: 1, queue } },
+  });
+  const uploads = await Promise.all([1, 2].map(() => connectTo(held.port)));
+  const body = '{"name":"a"}';
+  const [head, rest] = [post('/v1/drinks', body, 'Content-Type: application/json').slice(0, -1), body.slice(-1)];
+  for (const client of uploads) client.send(head);
+  await held.waiting('v1', 1);
+  for (const client of uploads) client.send(rest);
+  await eventually(() => expect(held.paths()).toHaveLength(1));
+  held.releaseAll();
+  await eventually(() => expect(held.paths()).toHaveLength(2));
+  held.releaseAll();
+  expect((await Promise.all(uploads.map((client) => client.response()))).map(({ status }) => status)).toEqual([
+    200, 200,
+  ]);
 });
