@@ -119,7 +119,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
     answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));
   const section: NotifySection = {
     heading: `/${name}: ${facts.stage}`,
-    lines: [...blockers, ...(clients.length === 0 ? [`No client called it in ${periodInWords(query)}.`] : [])],
+    lines: [...blockers, ...(uses.length === 0 ? [`No client called it in ${periodInWords(query)}.`] : [])],
     ...(clients.length > 0 && { table: clientTable(clients, now) }),
   };
   const data = {

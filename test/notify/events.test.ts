@@ -181,6 +181,17 @@ describe('the events of clients', () => {
     expect(digest?.data['changes']).toContain('1 client called /v1 for the first time: x-client-id:new.');
   });
 
+  it('the digest does not say that no client called if the clients are counted together', async () => {
+    const linesOf = async (rows: Parameters<typeof ledgerWith>[0]) => {
+      const { queries } = ledgerWith(rows, noon - 60 * day);
+      const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - 7 * day, now: noon });
+      return digest?.sections.find(({ heading }) => heading?.startsWith('/v1'))?.lines.join(' ');
+    };
+    const noClient = 'No client called it in the last 7 days.';
+    expect(await linesOf([old])).toContain(noClient);
+    expect(await linesOf([old, row('v1', 'other clients', noon)])).not.toContain(noClient);
+  });
+
   it('report no client as new if the ledger does not go back a quiet period', async () => {
     const { queries } = ledgerWith([call('first', 3), call('second', 0)], noon - 3 * day);
     expect(await titles(queries)).toEqual([]);
