@@ -8,7 +8,7 @@ import { levelOf } from '../compat/rules/rules.ts';
 import type { AdaptedRoute, AdapterSettings } from '../config/adapterSettings.ts';
 import { byPlace, type Fault, type Path } from '../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
-import { faultAt, type Source, valueAt } from '../config/source.ts';
+import { faultAtKey, type Source, valueAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
 import { judgeDifference } from './adapterFindings.ts';
 import { withFormatsFrom } from './formats.ts';
@@ -104,7 +104,7 @@ class AdapterCheck {
 
   /** `place`: in routes.yaml. */
   add(place: Path, message: string, remedy: string, isWarning = false): void {
-    const fault = faultAt(this.#source, this.#writtenPlace(place), message, remedy, 'key');
+    const fault = faultAtKey(this.#source, this.#writtenPlace(place), message, remedy);
     const list = isWarning ? this.warnings : this.faults;
     // Responses that share a schema have the same finding at the same place.
     if (!list.some((one) => one.line === fault.line && one.column === fault.column && one.message === fault.message))

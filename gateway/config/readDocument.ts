@@ -12,7 +12,7 @@ import {
 } from '../shared/yaml/yamlText.ts';
 import { Expanded, expand } from './expand.ts';
 import { type Fault, maskUserinfo, type Path } from './fault.ts';
-import { faultAt, formatPath, type Place, placeKey, type Source } from './source.ts';
+import { faultAt, faultAtKey, formatPath, type Place, placeKey, type Source } from './source.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */
 export function readYaml(text: string, file: string, folder: string, env: NodeJS.ProcessEnv): Reading {
@@ -69,9 +69,7 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
     walker.places.set(placeKey(keyPath), placeOf(walker, value, keyPath, key));
     const remedy = 'Write it in quotes, or remove it.';
     faults.push(
-      name === '__proto__'
-        ? protoFault(source, path)
-        : faultAt(source, keyPath, 'A key must be a text.', remedy, 'key'),
+      name === '__proto__' ? protoFault(source, path) : faultAtKey(source, keyPath, 'A key must be a text.', remedy),
     );
   }
   return map;
@@ -190,7 +188,7 @@ function mapOf(
 
 /** A fault for the key `__proto__`: assigning to it would change the prototype of the object. */
 function protoFault(source: Source, path: Path): Fault {
-  return faultAt(source, [...path, '__proto__'], '__proto__ cannot be a key.', 'Remove it.', 'key');
+  return faultAtKey(source, [...path, '__proto__'], '__proto__ cannot be a key.', 'Remove it.');
 }
 
 /** Expands the variables of a scalar. The result of unquoted text is read as YAML again, so that `${N:-2}` is a number. */

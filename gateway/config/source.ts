@@ -47,24 +47,33 @@ export function hasValue(source: Source, path: Path): boolean {
   return valueAt(source.tree, path) !== undefined;
 }
 
-/** A fault at the value of `path`, or at its key. If the key is missing, the fault is at the map that lacks it. */
-export function faultAt(source: Source, path: Path, message: string, remedy: string, at?: 'key'): Fault {
+/** A fault at the value of `path`. If its key is missing, the fault is at the map that lacks it. */
+export function faultAt(source: Source, path: Path, message: string, remedy: string): Fault {
+  return faultAtPart(source, path, 'value', message, remedy);
+}
+
+/** A fault at the key of `path`, without its value. */
+export function faultAtKey(source: Source, path: Path, message: string, remedy: string): Fault {
+  return faultAtPart(source, path, 'key', message, remedy);
+}
+
+function faultAtPart(source: Source, path: Path, part: keyof Place, message: string, remedy: string): Fault {
   const option = source.options?.get(placeKey(path));
-  const position = option === undefined ? positionOf(source, path, at) : undefined;
+  const position = option === undefined ? positionOf(source, path, part) : undefined;
   return {
     file: option === undefined ? source.file : undefined,
     line: position?.line,
     column: position?.column,
     path: option ?? printable(formatPath(path)),
-    value: at === 'key' ? undefined : quotedValue(valueAt(source.tree, path), path),
+    value: part === 'key' ? undefined : quotedValue(valueAt(source.tree, path), path),
     message: printable(maskUserinfo(message)),
     remedy: printable(maskUserinfo(remedy)),
   };
 }
 
-function positionOf(source: Source, path: Path, at?: 'key'): Position | undefined {
+function positionOf(source: Source, path: Path, part: keyof Place): Position | undefined {
   const place = source.places.get(placeKey(path));
-  if (place) return at === 'key' ? (place.key ?? place.value) : place.value;
+  if (place) return part === 'key' ? (place.key ?? place.value) : place.value;
   return path.length === 0 ? undefined : positionOf(source, path.slice(0, -1), 'key');
 }
 

@@ -61,6 +61,8 @@ const idColumnsOf = (name: string): readonly string[] => {
  * Adds a batch, if it is the next one of its gateway: `applied`. `known`: it was added before. `gap`: the store has lost
  * batches before it, for example because it was restored from a backup; the batch is added, and coverage restarts. Names are sorted,
  * so that two gateways that add the same names wait for each other in the same order.
+ * `p_epoch`: the number of a run of the gateway. `p_seq`: the number of the batch in this run.
+ * `client_name` replaces a tag under another salt than that of the fleet with `other clients`.
  */
 export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts }: BatchTables): string => `
   CREATE OR REPLACE FUNCTION write_batch_1(

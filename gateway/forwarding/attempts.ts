@@ -85,7 +85,9 @@ export class Attempts {
     stats.sentAt = performance.now();
     if (span) this.#beginRecord(span);
     const text = wholeBody ? head + wholeBody : head;
-    connection.send(this.#handler, text, !hasBody, method !== 'HEAD', timeouts.firstByte);
+    const isBodiless = !hasBody;
+    const expectsBody = method !== 'HEAD';
+    connection.send(this.#handler, text, isBodiless, expectsBody, timeouts.firstByte);
   }
 
   #beginRecord(span: ServerSpan): void {

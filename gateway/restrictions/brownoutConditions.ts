@@ -26,7 +26,7 @@ export interface BrownoutEstimate {
   readonly allRequests: number;
 }
 
-/** Undefined: the ledger cannot be read, see `queries.problem`. */
+/** Undefined: the ledger cannot be read, and `queries.problem` has the reason. */
 export async function estimateBrownout(
   queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'coveredSince' | 'problem'>,
   { brownout }: Pick<Snapshot, 'brownout'>,

@@ -34,7 +34,8 @@ export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): numb
 }
 
 /**
- * The sign test: whether more pairs differ in `direction` than chance explains. True if this many pairs or
+ * The sign test: whether more pairs differ in `direction` than chance explains. `oldMore`: pairs in which the share of the property is
+ * larger in the old response; `newMore`: in the new one. True if this many pairs or
  * more would differ in `direction` with a probability of at most `limit`, if both directions were equally probable.
  */
 export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = maxChance): boolean {

@@ -9,7 +9,10 @@ import {
 } from './keywords.ts';
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
-/** The `oneOf`s and `anyOf`s of a schema. Left out: a choice with one alternative, which is merged into the schema. */
+/**
+ * The `oneOf`s and `anyOf`s of a schema, and of the schemas in its `allOf`: these are its `parts`. Left out: a choice with one
+ * alternative, which is merged into the schema.
+ */
 export function choicesOf(schema: Schema, lookup: SchemaLookup): readonly Choice[] {
   return schema.parts.flatMap((part) =>
     (['oneOf', 'anyOf'] as const).flatMap((keyword) => {

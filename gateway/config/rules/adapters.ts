@@ -2,7 +2,7 @@ import type { AdapterRoute, AdapterSettings, Operation } from '../adapterSetting
 import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
-import { faultAt, hasValue } from '../source.ts';
+import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isRoute, shapeOf, splitRoute } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
@@ -79,7 +79,7 @@ export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }
     const missing = keys.find((name) => !hasValue(source, ['routes', name, 'contract']));
     if (missing !== undefined) {
       const message = `The adapter is checked with the contracts of ${keys.join(' and ')}, and ${missing} has none.`;
-      return [faultAt(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`, 'key')];
+      return [faultAtKey(source, ['routes', key, 'adapter'], message, `Add a contract to ${missing}.`)];
     }
     const [ownContract, otherContract] = [contracts.get(key), contracts.get(from ?? '')];
     if (
@@ -120,20 +120,20 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
     }
     return rows.flatMap(([name, row]): Fault[] => {
       const route = splitRoute(name);
-      if (!isRoute(route)) return [notARoute(source, [...at, name], name, 'key')];
+      if (!isRoute(route)) return [faultAtKey(source, [...at, name], ...notARoute(name))];
       const shape = shapeOf(route);
       const first = nameByShape.get(shape);
       nameByShape.set(shape, name);
       if (first !== undefined) {
         const message = `${name} matches the same requests as ${first}.`;
-        return [faultAt(source, [...at, name], message, 'Keep one of the two.', 'key')];
+        return [faultAtKey(source, [...at, name], message, 'Keep one of the two.')];
       }
       if (route.method === 'HEAD') {
         const remedy = `Write GET ${route.path}: its row also answers HEAD.`;
-        return [faultAt(source, [...at, name], 'HEAD has no row of its own.', remedy, 'key')];
+        return [faultAtKey(source, [...at, name], 'HEAD has no row of its own.', remedy)];
       }
       const problem = problemOfUnknownRoute(name, key, contracts);
-      if (problem) return [faultAt(source, [...at, name], ...problem, 'key')];
+      if (problem) return [faultAtKey(source, [...at, name], ...problem)];
       return rowFaults(row, name, [...at, name], adapter, { source, contracts });
     });
   });
@@ -150,18 +150,18 @@ function rowFaults(
     return [faultAt(source, [...at, 'gone'], `${name} has both \`to\` and \`gone\`.`, 'Keep one of the two.')];
   if (!hasTo && !hasGone) {
     const remedy = 'Write `to` with a route of the other version, or `gone` with the reason.';
-    return [faultAt(source, at, `${name} has neither \`to\` nor \`gone\`.`, remedy, 'key')];
+    return [faultAtKey(source, at, `${name} has neither \`to\` nor \`gone\`.`, remedy)];
   }
   const stray = ['request', 'response'].find((part) => hasGone && hasValue(source, [...at, part]));
   if (stray !== undefined)
-    return [faultAt(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.', 'key')];
+    return [faultAtKey(source, [...at, stray], `${name} is gone, so it has no ${stray}.`, 'Remove it.')];
   if (row.to === undefined) return [];
   const [route, to] = [splitRoute(name), splitRoute(row.to)];
   const reason = whyMethodNotAdaptable(route.method);
   if (reason !== undefined) {
-    return [faultAt(source, at, `${route.method} cannot be adapted. ${reason}`, 'Use gone, with the reason.', 'key')];
+    return [faultAtKey(source, at, `${route.method} cannot be adapted. ${reason}`, 'Use gone, with the reason.')];
   }
-  if (!isRoute(to)) return [notARoute(source, [...at, 'to'], row.to)];
+  if (!isRoute(to)) return [faultAt(source, [...at, 'to'], ...notARoute(row.to))];
   if (to.method !== route.method) {
     const message = `${row.to} has another method than ${name}.`;
     return [
@@ -169,20 +169,20 @@ function rowFaults(
     ];
   }
   if (route.method === 'GET' && hasValue(source, [...at, 'request', 'body']))
-    return [faultAt(source, [...at, 'request', 'body'], 'A GET has no body.', 'Remove it.', 'key')];
+    return [faultAtKey(source, [...at, 'request', 'body'], 'A GET has no body.', 'Remove it.')];
   const problem = from === undefined ? undefined : problemOfUnknownRoute(row.to, from, contracts);
   if (problem) return [faultAt(source, [...at, 'to'], ...problem)];
   return Object.keys(row.response ?? {})
     .filter((status) => !/^(?:[1-5](?:\d\d|XX)|default)$/i.test(status))
     .map((status) => {
       const remedy = 'Write a status such as 200 or 404, a class such as 4XX, or default.';
-      return faultAt(source, [...at, 'response', status], `${status} is not a status.`, remedy, 'key');
+      return faultAtKey(source, [...at, 'response', status], `${status} is not a status.`, remedy);
     });
 }
 
-function notARoute(source: RuleContext['source'], at: Path, name: string, where?: 'key'): Fault {
+function notARoute(name: string): [message: string, remedy: string] {
   const remedy = 'Write a method in capitals and a path below the version, such as "GET /drinks/{id}".';
-  return faultAt(source, at, `${name} is not a route.`, remedy, where);
+  return [`${name} is not a route.`, remedy];
 }
 
 /** Message and remedy for a route that the contract does not have. Undefined: it has the route, or there is no contract. */

@@ -1,7 +1,7 @@
 import { contractMethods, endDateKeys, isUnusable, type UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
-import { faultAt, hasValue } from '../source.ts';
+import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isPrefix, routeKeys } from './routes.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
@@ -86,7 +86,7 @@ export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
   Object.entries(draft.guard.force).flatMap(([key, reason]): Fault[] => {
     const path = ['guard', 'force', key];
     if (!isPrefix(key))
-      return [faultAt(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".', 'key')];
+      return [faultAtKey(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".')];
     // The text of the placeholder without its brackets is not a reason, either.
     const isPlaceholder = /^\s*<.*>\s*$/.test(reason) || reason.trim() === forcePlaceholder.slice(1, -1);
     return isPlaceholder
@@ -141,16 +141,16 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
       const { method, path } = splitRoute(name);
       if (!isRoute({ method, path })) {
         const remedy = 'Write a method in capitals and a path below the version, such as "GET /legacy-search".';
-        return [faultAt(source, at, `${name} is not a route.`, remedy, 'key')];
+        return [faultAtKey(source, at, `${name} is not a route.`, remedy)];
       }
       const shape = shapeOf({ method, path });
       const first = nameByShape.get(shape);
       nameByShape.set(shape, name);
       if (first !== undefined)
-        return [faultAt(source, at, `${name} matches the same requests as ${first}.`, 'Keep one of the two.', 'key')];
+        return [faultAtKey(source, at, `${name} matches the same requests as ${first}.`, 'Keep one of the two.')];
       if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
       const message = `The contract of ${key} has no path ${path}.`;
-      return [faultAt(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`, 'key')];
+      return [faultAtKey(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
     });
   });
 

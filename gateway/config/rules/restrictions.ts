@@ -4,7 +4,7 @@ import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import type { Identifier } from '../snapshot.ts';
-import { faultAt, hasValue } from '../source.ts';
+import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isRoute, splitRoute } from './lifecycle.ts';
 import {
   type ConfigRule,
@@ -62,7 +62,7 @@ export const freezeNeedsDate: ConfigRule = ({ source, entries }) =>
     .filter(({ key, route: { freeze } }) => freeze && !hasValue(source, ['routes', key, 'freeze', 'from']))
     .map(({ key }) => {
       const remedy = 'Add the date from which clients are new: from: YYYY-MM-DD.';
-      return faultAt(source, ['routes', key, 'freeze'], 'The freeze has no `from`.', remedy, 'key');
+      return faultAtKey(source, ['routes', key, 'freeze'], 'The freeze has no `from`.', remedy);
     });
 
 /** A version that is answered 410 has no clients that a freeze could keep out. */
@@ -71,7 +71,7 @@ export const freezeOfServedVersion: ConfigRule = ({ source, entries }) =>
     if (freeze === undefined) return [];
     if (retired) {
       const message = `${key} is retired, so its freeze has no effect.`;
-      return [faultAt(source, ['routes', key, 'freeze'], message, 'Remove the freeze.', 'key')];
+      return [faultAtKey(source, ['routes', key, 'freeze'], message, 'Remove the freeze.')];
     }
     if (afterSunset === 'serve' || sunset === undefined || freeze.from === undefined || freeze.from < sunset) return [];
     const message = `The freeze begins at ${dateText(freeze.from)}, when ${key} is already answered 410 (after_sunset: gone).`;
@@ -85,7 +85,7 @@ export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
     if (route.freeze === undefined) return [];
     const message = 'usage.identify has only user-agent and address, and clients identified by these are never new.';
     const remedy = 'Add a header or a JWT claim to usage.identify, or remove the freeze.';
-    return [faultAt(source, ['routes', key, 'freeze'], message, remedy, 'key')];
+    return [faultAtKey(source, ['routes', key, 'freeze'], message, remedy)];
   });
 };
 
@@ -186,18 +186,16 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
     const at = ['routes', key, 'brownouts', index];
     if (successorOf(entry, context, (other) => isInService(other, now)) === undefined) {
       const message = `${key} has no successor, so its brownouts are skipped.`;
-      return [faultAt(context.source, at, message, 'Add the next major, or remove the brownouts.', 'key')];
+      return [faultAtKey(context.source, at, message, 'Add the next major, or remove the brownouts.')];
     }
     const { usage, brownout } = context.draft;
     if (usage.retention < weekMs) {
       const message = `usage.retention is shorter than a week, so the brownouts of ${key} are skipped: the ledger does not cover the last week.`;
-      return [faultAt(context.source, at, message, 'Make usage.retention 7d or longer.', 'key')];
+      return [faultAtKey(context.source, at, message, 'Make usage.retention 7d or longer.')];
     }
     if (usage.names !== undefined || brownout.unnamed === 1) return [];
     const message = 'No client has a name, so brownouts are skipped: it is not known whom to inform.';
-    return [
-      faultAt(context.source, at, message, 'Name the clients in usage.names, or set brownout.unnamed: 100%.', 'key'),
-    ];
+    return [faultAtKey(context.source, at, message, 'Name the clients in usage.names, or set brownout.unnamed: 100%.')];
   });
 
 /**
@@ -217,7 +215,7 @@ export const rulesNeedTagKey: WarningRule = (context, now) => {
     const message =
       'Without usage.tag_key, the tags of clients change with a new ledger, and these rules no longer recognize the clients.';
     const remedy = `Write tag_key: \${TAG_KEY}, and set the variable to at least 16 characters.`;
-    return [faultAt(source, ['routes', key, ruleKey], message, remedy, 'key')];
+    return [faultAtKey(source, ['routes', key, ruleKey], message, remedy)];
   });
 };
 

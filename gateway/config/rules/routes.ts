@@ -1,5 +1,5 @@
 import type { Fault } from '../fault.ts';
-import { faultAt, hasValue, type Source, valueAt } from '../source.ts';
+import { faultAt, faultAtKey, hasValue, type Source, valueAt } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 
 /** The file needs at least one version. */
@@ -28,13 +28,7 @@ export const prefixShape: ConfigRule = ({ source }) => {
       const remedy = isPrefix(normalPrefix(key))
         ? `Write ${normalPrefix(key)}.`
         : 'Write /v and the number of the major: /v1.';
-      return faultAt(
-        source,
-        ['routes', key],
-        `${key || 'An empty key'} is not the prefix of a version.`,
-        remedy,
-        'key',
-      );
+      return faultAtKey(source, ['routes', key], `${key || 'An empty key'} is not the prefix of a version.`, remedy);
     });
 };
 
@@ -45,7 +39,7 @@ export const oneSpelling: ConfigRule = ({ source }) => {
     .filter((key) => rightSpelling(key, keys) !== key)
     .map((key) => {
       const message = `${key} is a second spelling of ${rightSpelling(key, keys)}.`;
-      return faultAt(source, ['routes', key], message, 'Keep one of the two.', 'key');
+      return faultAtKey(source, ['routes', key], message, 'Keep one of the two.');
     });
 };
 
@@ -106,7 +100,7 @@ export const movedTemplates: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route }) =>
     Object.entries(route.moved ?? {}).flatMap(([from, to]) => {
       const path = ['routes', key, 'moved', from];
-      const keyFaults = problemsOf(from).map(([message, remedy]) => faultAt(source, path, message, remedy, 'key'));
+      const keyFaults = problemsOf(from).map(([message, remedy]) => faultAtKey(source, path, message, remedy));
       const valueFaults =
         to === null ? [] : problemsOf(to).map(([message, remedy]) => faultAt(source, path, message, remedy));
       return [...keyFaults, ...valueFaults];
@@ -143,10 +137,7 @@ export const movedRowsDiffer: ConfigRule = ({ source, entries }) =>
       const first = fromByShape.get(shape);
       const path = ['routes', key, 'moved', from];
       if (first === undefined) fromByShape.set(shape, from);
-      else
-        faults.push(
-          faultAt(source, path, `${from} matches the same paths as ${first}.`, 'Keep one of the two.', 'key'),
-        );
+      else faults.push(faultAtKey(source, path, `${from} matches the same paths as ${first}.`, 'Keep one of the two.'));
     }
     return faults;
   });

@@ -2,13 +2,13 @@ import { Expanded } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { SchemaNode } from '../schema.ts';
-import { faultAt, formatPath, type Source } from '../source.ts';
+import { faultAtKey, formatPath, type Source } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 
 /** An unknown key is most likely misspelt; without this rule its default would apply unnoticed. */
 export const unknownKeys: ConfigRule = ({ source, schema }) =>
   unknownIn(source.tree, schema ? [schema] : [], []).map(({ path, key, knownKeys }) =>
-    faultAt(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys), 'key'),
+    faultAtKey(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys)),
   );
 
 /**
