@@ -40,17 +40,17 @@ export function createAdmin(
   app.use(probeRoutes(readiness));
   const sessions = new Sessions();
   const attempts = new TokenAttempts();
-  const admits = accessCheck(source, sessions, attempts, clock);
+  const checkAccess = accessCheck(source, sessions, attempts, clock);
   const context: AdminContext = {
     source,
     operations,
     lastUse: new LastUse(() => operations.usage),
     traffic: operations.traffic ?? new TrafficSamples(),
-    admits,
+    checkAccess,
   };
   app.use(loginRoutes(source, sessions, attempts, clock));
-  app.use(guard(source, admits, attempts, clock));
-  const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), admits, clock };
+  app.use(guard(source, checkAccess, attempts, clock));
+  const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), checkAccess, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));
   app.use(shadowRoutes(context));

@@ -7,8 +7,8 @@ import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { type Sessions, sessionOf } from './dashboard/sessions.ts';
 
-/** Why a request is admitted: it has the token or a login session, or comes from this machine; undefined: it is not admitted. */
-export type Admits = (req: Request) => 'token' | 'session' | 'machine' | undefined;
+/** Why a request to the admin listener is admitted: it has the token or a login session, or comes from this machine. Undefined: it is refused. */
+export type AccessCheck = (req: Request) => 'token' | 'session' | 'machine' | undefined;
 
 /**
  * Admits requests with the token. If no token is set, or `admin_loopback` is open, it also admits requests from this machine
@@ -23,7 +23,7 @@ export function accessCheck(
   sessions: Sessions,
   attempts: TokenAttempts,
   clock: Clock,
-): Admits {
+): AccessCheck {
   return (req) => {
     const { adminToken, adminLoopback } = source.current.gateway;
     const givenToken = bearerToken(req);
@@ -40,15 +40,15 @@ export function accessCheck(
   };
 }
 
-/** Refuses requests that `admits` does not admit. Redirects a browser to the login form if a token is set. */
+/** Refuses requests that `checkAccess` does not admit. Redirects a browser to the login form if a token is set. */
 export function guard(
   source: { readonly current: Snapshot },
-  admits: Admits,
+  checkAccess: AccessCheck,
   attempts: TokenAttempts,
   clock: Clock,
 ): RequestHandler {
   return (req, res, next) => {
-    const admittedBy = admits(req);
+    const admittedBy = checkAccess(req);
     const { adminToken } = source.current.gateway;
     if (admittedBy === 'token') attempts.succeed(clientAddress(req), adminToken as string);
     if (admittedBy !== undefined && isSafeFromCsrf(req, admittedBy)) next();

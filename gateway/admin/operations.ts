@@ -8,13 +8,13 @@ import type { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
 import type { ShadowControl } from '../shadow/shadowControl.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { Admits } from './guard.ts';
+import type { AccessCheck } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
 import type { LedgerClient } from './reading/ledgerClient.ts';
 
 export type FleetOperations = Pick<
   FleetMember,
-  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'question' | 'awaitCounts'
+  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'newCountsQuestion' | 'awaitCounts'
 >;
 
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */
@@ -58,5 +58,6 @@ export interface AdminContext {
   readonly operations: Operations;
   readonly lastUse: LastUse;
   readonly traffic: TrafficSamples;
-  readonly admits: Admits;
+  /** Why a request is admitted: by the token, a session or its address. Undefined: it is refused. */
+  readonly checkAccess: AccessCheck;
 }

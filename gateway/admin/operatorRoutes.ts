@@ -90,7 +90,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
     // A question to the fleet. The verdict contains every request that ended before the question was asked.
-    const question = fleet?.question();
+    const question = fleet?.newCountsQuestion();
     const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();
       return operations.report();
@@ -142,7 +142,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
       const window = parseBrownoutQuery(query);
       if (usage === undefined) return undefined;
       await operations.flush?.();
-      const question = fleet?.question();
+      const question = fleet?.newCountsQuestion();
       const facts = question && fleet?.facts(version, 0, { report: await operations.report(), ...question });
       const remarks = facts ? [...facts.gaps, ...facts.notes] : [];
       return usage.query('brownouts', source.current, { version, window, now: clock.now(), remarks });
@@ -154,7 +154,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
     const { fleet, usage, clock } = operations;
-    const question = fleet?.question();
+    const question = fleet?.newCountsQuestion();
     const snapshot = source.current;
     await sendAnswer(res, async () => {
       const planQuery = parsePlanQuery(req.body, clock.now());
@@ -241,10 +241,10 @@ const maxClientLength = 300;
 const maxNameLength = 100;
 
 /** `POST /api/usage/names`: changes the name of a client in the file `usage.names`. */
-function addNaming(router: Router, { source, operations, admits }: AdminContext): void {
+function addNaming(router: Router, { source, operations, checkAccess }: AdminContext): void {
   const requireToken: RequestHandler = (req, res, next) => {
     // `machine`: without a token, but from this machine.
-    if (admits(req) !== 'machine') next();
+    if (checkAccess(req) !== 'machine') next();
     else sendProblem(res, 'FORBIDDEN', 'Naming a client changes a file. Set gateway.admin_token and log in with it.');
   };
   router.post('/api/usage/names', requireJson, requireToken, express.json({ limit: '16kb' }), async (req, res) => {

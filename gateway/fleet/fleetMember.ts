@@ -11,7 +11,7 @@ import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
-import { type CallQuestion, CallQuestions, loadsOf, longestUnreadMs, type QuestionOptions } from './questions.ts';
+import { CountsQuestions, loadsOf, longestUnreadMs, type OwnQuestion, type QuestionOptions } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 // The store usually answers in a fraction of this time. A start, a reload or an operator does not wait longer for an answer.
@@ -77,7 +77,7 @@ export class FleetMember {
   readonly #agreement: ConfigAgreement;
   readonly #membersNotices: OutageNotices;
   readonly #checkNotices: OutageNotices;
-  readonly #questions: CallQuestions;
+  readonly #questions: CountsQuestions;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -86,7 +86,7 @@ export class FleetMember {
     this.#checkNotices = new OutageNotices(options.notice);
     const { settings, release, unsent } = options;
     const [self, sendHeartbeat] = [() => this.#self, () => this.#sendHeartbeat()];
-    this.#questions = new CallQuestions({ settings, release, unsent, view: this.view, self, sendHeartbeat });
+    this.#questions = new CountsQuestions({ settings, release, unsent, view: this.view, self, sendHeartbeat });
     this.#agreement = new ConfigAgreement({
       name: options.settings.name,
       notice: options.notice,
@@ -193,11 +193,11 @@ export class FleetMember {
     return stopBlockers(this.view, version);
   }
 
-  /** Creates a question with the present time, for `facts` and `awaitCounts`. */
-  question: CallQuestions['question'] = () => this.#questions.question();
+  /** A question to the other gateways, for `facts` and `awaitCounts`: does the ledger have all calls that ended before now? */
+  newCountsQuestion: CountsQuestions['newQuestion'] = () => this.#questions.newQuestion();
 
   /** What the verdict about a version depends on, without the ledger. `quiet` in ms. */
-  facts(version: string, quiet: number, question: CallQuestion): FleetFacts {
+  facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];
     return { ...facts, notes, unsent: this.#questions.unsent(version, question) };
@@ -207,7 +207,7 @@ export class FleetMember {
    * Waits, for a few seconds at most, until the shared ledger has the calls of these versions that ended before the question.
    * @returns why calls of a version may still be missing, by version
    */
-  awaitCounts: CallQuestions['awaitCounts'] = (versions, flushAndReport, question) =>
+  awaitCounts: CountsQuestions['awaitCounts'] = (versions, flushAndReport, question) =>
     this.#questions.awaitCounts(versions, flushAndReport, question);
 
   status(): FleetJson {

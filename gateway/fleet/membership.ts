@@ -34,7 +34,7 @@ export interface GatewayState {
   readonly spooledSince: number | undefined;
   /** Which of its calls the store has. Undefined: the gateway has an earlier release, which does not report it. */
   readonly counted: CountedCalls | undefined;
-  /** The id of the last `Question` of this gateway to the others. They read it, send their counts, and answer in `counted`. */
+  /** The id of the last `CountsQuestion` of this gateway to the others. They read it, send their counts, and answer in `counted`. */
   readonly questionId: number | undefined;
 }
 

@@ -5,7 +5,7 @@ import { earliestOf, type ServingReport } from '../observability/report.ts';
 import type { Remark } from '../retirement/facts.ts';
 import type { FleetView } from './fleetView.ts';
 import type { GatewayRow, GatewayState, VersionLoad } from './membership.ts';
-import { type CountedCalls, countingNotes, type Question, type UnsentCounts, unsentCalls } from './unsent.ts';
+import { type CountedCalls, type CountsQuestion, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
 
 /** A gateway reads the rows of the others at least this often, because a question may be in them. */
 export const longestUnreadMs = 2_000;
@@ -18,9 +18,8 @@ const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
 const flushMs = 5_000;
 
-/** A question about the calls of a version. */
-export interface CallQuestion extends Question {
-  /** The report of this gateway. */
+/** A question of this gateway, with its own report. */
+export interface OwnQuestion extends CountsQuestion {
   readonly report: ServingReport;
 }
 
@@ -41,21 +40,21 @@ export interface QuestionOptions {
  * that its counts are in the store. The gateway that asks writes the question to its row, so that the others see it and send
  * their counts at once.
  */
-export class CallQuestions {
+export class CountsQuestions {
   readonly #options: QuestionOptions;
   /** The ids of the questions in the row of this gateway: those that wait, or have waited a short time ago. */
   readonly #shown = new Set<number>();
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */
-  #questionsOfOthers: ReadonlyMap<string, Question> = new Map();
+  #questionsOfOthers: ReadonlyMap<string, CountsQuestion> = new Map();
   #nextReport = Promise.withResolvers<void>();
 
   constructor(options: QuestionOptions) {
     this.#options = options;
   }
 
-  /** Creates a question with the present time. */
-  question(): Question {
+  /** A question about the calls that ended before now. */
+  newQuestion(): CountsQuestion {
     this.#lastId = Math.max(this.#options.view.now, this.#lastId + 1);
     return { id: this.#lastId, at: Date.now() };
   }
@@ -85,7 +84,7 @@ export class CallQuestions {
   }
 
   /** Why calls of a version may be missing in the shared ledger for some seconds. */
-  unsent(version: string, { report, ...question }: CallQuestion): Remark[] {
+  unsent(version: string, { report, ...question }: OwnQuestion): Remark[] {
     const { settings, release, view } = this.#options;
     const self = this.#options.self() ?? '';
     const ownRow = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
@@ -106,7 +105,7 @@ export class CallQuestions {
   async awaitCounts(
     versions: readonly string[],
     flushAndReport: () => Promise<ServingReport>,
-    question: Question,
+    question: CountsQuestion,
   ): Promise<ReadonlyMap<string, string>> {
     const { view, sendHeartbeat } = this.#options;
     const deadline = performance.now() + countsWaitMs;
@@ -158,7 +157,7 @@ export class CallQuestions {
   async #reasonsOfMissingCalls(
     versions: readonly string[],
     flushAndReport: () => Promise<ServingReport>,
-    question: Question,
+    question: CountsQuestion,
   ): Promise<ReadonlyMap<string, string>> {
     if (versions.length === 0) return new Map();
     const report = await flushAndReport();

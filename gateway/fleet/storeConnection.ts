@@ -1,5 +1,5 @@
 import type { FleetSettings, Identifier } from '../config/snapshot.ts';
-import { namingIdOf } from '../usage/counting/identification.ts';
+import { clientNamingIdOf } from '../usage/counting/identification.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
 
@@ -66,7 +66,7 @@ export class StoreConnection implements Sql, Transactions {
     } catch (error) {
       if (!isConnected || !isStatementFailure(error))
         this.#noteProblem(error instanceof Error ? error.message : String(error));
-      // The next statement connects again. Other statements that are running also fail, or end on their own connection.
+      // The next statement connects again. Other statements that are running are not interrupted.
       if (this.#contact === contact && !(isConnected && isTransient(error))) void this.close();
       throw error;
     }
@@ -79,7 +79,7 @@ export class StoreConnection implements Sql, Transactions {
       const { identify, isKeyed = false } = this.#context;
       const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isKeyed);
       this.#context.onSalt(salt, isReplaced);
-      if (identify) await storeNamingId(postgres, namingIdOf(identify, salt));
+      if (identify) await storeClientNamingId(postgres, clientNamingIdOf(identify, salt));
       return postgres;
     } catch (error) {
       void postgres.close();
@@ -94,14 +94,14 @@ export class StoreConnection implements Sql, Transactions {
   }
 }
 
-/** Notes since when the clients of the fleet have had their present names. @throws StoreError */
-async function storeNamingId(store: Transactions, naming: string): Promise<void> {
+/** Stores the naming id. If it has changed, also the time: clients have other names in the ledger since then. @throws StoreError */
+async function storeClientNamingId(store: Transactions, id: string): Promise<void> {
   await store.transaction(async (sql) => {
     const [row] = await sql.query<{ value: string; now: number }>(
       `SELECT value, floor(extract(epoch FROM now()) * 1000)::bigint AS now FROM ${schemaName}.meta WHERE key = 'naming'`,
     );
-    if (row?.value === naming) return;
-    await setMeta(sql, 'naming', naming);
+    if (row?.value === id) return;
+    await setMeta(sql, 'naming', id);
     if (row) await setMeta(sql, 'named_since', String(row.now));
   });
 }

@@ -15,14 +15,14 @@ export interface CountedCalls {
    * Id of another gateway → the last question of that gateway that was read before `at`. With this report, such a question is
    * answered. Absent: this gateway runs an earlier release.
    */
-  readonly answers?: Readonly<Record<string, Question>>;
+  readonly answers?: Readonly<Record<string, CountsQuestion>>;
   readonly unsent: UnsentCalls;
   /** Like `unsent`, but for all versions. Set if a worker does not answer, or if counts of an earlier run wait. */
   readonly all?: number | undefined;
 }
 
 /** A question whether the shared ledger has all calls that ended before it. */
-export interface Question {
+export interface CountsQuestion {
   /** When it was asked, by the clock of the store, epoch ms. Larger than the id of every earlier question of the same gateway. */
   readonly id: number;
   /** When this gateway asked the question, or read it in the row of another gateway. By the clock of this gateway, epoch ms. */
@@ -86,7 +86,7 @@ export interface CountingGateway {
 export function unsentCalls(
   gateways: readonly CountingGateway[],
   version: string,
-  questionId: Question['id'],
+  questionId: CountsQuestion['id'],
   asker: string,
 ): Remark[] {
   return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {

@@ -38,8 +38,8 @@ export interface FreezeWatchOptions {
   readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
-  /** Stands for the way in which clients are named now; see `namingIdOf`. */
-  readonly namingId: (snapshot: Snapshot) => string;
+  /** Of the present `usage.identify` and salt, which determine the names of clients. */
+  readonly clientNamingId: (snapshot: Snapshot) => string;
   /** Sends the known clients to all processes that serve clients. */
   readonly restrict: (known: KnownClients) => Promise<void>;
 }
@@ -214,8 +214,8 @@ export class FreezeWatch {
     const { findClients } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
-    const namingId = this.#options.namingId(this.#snapshot);
-    const query = { version, ...settings, namingId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
+    const clientNamingId = this.#options.clientNamingId(this.#snapshot);
+    const query = { version, ...settings, clientNamingId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
     return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });
@@ -224,11 +224,11 @@ export class FreezeWatch {
   /** Sends the known clients of all freezes that refuse. Clients that were named in another way are left out. */
   async #sendKnownClients(): Promise<void> {
     const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
-    const namingId = refusing.findLast(({ clients }) => clients)?.clients?.namingId ?? '';
+    const clientNamingId = refusing.findLast(({ clients }) => clients)?.clients?.clientNamingId ?? '';
     const clientLines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {
-      return clients?.namingId === namingId ? [[freezeKey(version, settings), clients.clientLines]] : [];
+      return clients?.clientNamingId === clientNamingId ? [[freezeKey(version, settings), clients.clientLines]] : [];
     });
-    await this.#options.restrict({ namingId, clientLinesByFreeze: new Map(clientLines) });
+    await this.#options.restrict({ clientNamingId, clientLinesByFreeze: new Map(clientLines) });
   }
 
   /** False if a reload has removed or changed the freeze meanwhile. */

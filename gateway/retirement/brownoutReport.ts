@@ -47,7 +47,7 @@ interface KnownBrownout extends BrownoutTotal {
   readonly decision: string | undefined;
 }
 
-export interface BrownoutQuestion {
+export interface BrownoutQuery {
   readonly version: string;
   readonly successor: string | undefined;
   /** The number of the brownout, from 1 for the earliest, or its start in epoch ms. Undefined: the last one that has begun. */
@@ -64,13 +64,13 @@ export interface BrownoutQuestion {
 export async function brownoutReport(
   queries: UsageQueries,
   snapshot: Snapshot,
-  question: BrownoutQuestion,
+  query: BrownoutQuery,
   { isBrief = false }: { readonly isBrief?: boolean } = {},
 ) {
-  const { version, successor, now, remarks = [] } = question;
+  const { version, successor, now, remarks = [] } = query;
   const allBrownouts = await knownBrownouts(queries, snapshot, version);
-  const chosen = chosenOf(allBrownouts, question);
-  if (chosen === undefined && question.window !== undefined) return undefined;
+  const chosen = chosenOf(allBrownouts, query);
+  if (chosen === undefined && query.window !== undefined) return undefined;
   const period = chosen && periodOf(chosen, version, successor);
   const refused = period ? await queries.brownouts.refused(period) : [];
   const clients = refused.filter(isSingleClient);
@@ -85,7 +85,7 @@ export async function brownoutReport(
     period && !isBrief ? await queries.brownouts.notRefused(period, spared, maxListed) : { count: 0, clients: [] };
   const classCounts = new Map(brownoutClasses.map((name) => [name, 0]));
   for (const one of classByClient.values()) if (one !== null) classCounts.set(one, (classCounts.get(one) ?? 0) + 1);
-  const notes = chosen ? [...(await notesOn(chosen, queries, question)), ...remarks] : [];
+  const notes = chosen ? [...(await notesOn(chosen, queries, query)), ...remarks] : [];
   return {
     kind: 'brownout report' as const,
     version,
@@ -138,10 +138,10 @@ export type BrownoutReport = NonNullable<Awaited<ReturnType<typeof brownoutRepor
 export async function brownoutRemark(
   queries: UsageQueries,
   snapshot: Snapshot,
-  question: Omit<BrownoutQuestion, 'window'>,
+  query: Omit<BrownoutQuery, 'window'>,
 ): Promise<Remark | undefined> {
-  const last = (await queries.brownouts.totals(question.version)).at(-1);
-  const report = last && (await brownoutReport(queries, snapshot, { ...question, window: last.at }, { isBrief: true }));
+  const last = (await queries.brownouts.totals(query.version)).at(-1);
+  const report = last && (await brownoutReport(queries, snapshot, { ...query, window: last.at }, { isBrief: true }));
   return report && { code: 'brownout', text: summaryOf(report) };
 }
 
@@ -188,7 +188,7 @@ async function knownBrownouts(queries: UsageQueries, snapshot: Snapshot, version
     .sort((a, b) => a.at - b.at);
 }
 
-function chosenOf(brownouts: readonly KnownBrownout[], { window, now }: BrownoutQuestion): KnownBrownout | undefined {
+function chosenOf(brownouts: readonly KnownBrownout[], { window, now }: BrownoutQuery): KnownBrownout | undefined {
   if (window === undefined) return brownouts.findLast(({ at }) => at <= now);
   return brownouts[window - 1] ?? brownouts.find(({ at }) => at === window);
 }
@@ -200,7 +200,7 @@ function periodOf({ at, end }: KnownBrownout, version: string, successor: string
 async function notesOn(
   { at, end }: KnownBrownout,
   queries: UsageQueries,
-  { version, successor, now }: BrownoutQuestion,
+  { version, successor, now }: BrownoutQuery,
 ): Promise<Remark[]> {
   const notes: Remark[] = [];
   const coveredSince = await queries.coveredSince();

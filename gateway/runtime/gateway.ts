@@ -16,7 +16,7 @@ import type { ShadowControl } from '../shadow/shadowControl.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
-import { namingIdOf } from '../usage/counting/identification.ts';
+import { clientNamingIdOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { maintainLedger, shareBrownouts, sinkOf } from './ledgerMaintenance.ts';
@@ -167,11 +167,11 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         await flush();
         return serving.report();
       };
-      const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.question());
+      const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.newCountsQuestion());
       return member.gap(quiet) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
-    namingId: ({ usage: { identify } }) => namingIdOf(identify, ledger?.salt ?? ''),
+    clientNamingId: ({ usage: { identify } }) => clientNamingIdOf(identify, ledger?.salt ?? ''),
     restrict: (known) => serving.restrict({ known }),
   });
   const createAdminApp = async () => {

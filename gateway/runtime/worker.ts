@@ -6,15 +6,16 @@ import type { HostPort } from '../config/snapshot.ts';
 import { fromPlainInSlices } from '../config/transfer.ts';
 import type { OtlpBatch } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
+import type { OwnUsageAnswer } from '../selfService/selfService.ts';
 import { systemClock } from '../shared/clock.ts';
 import { endProcess } from '../shared/endProcess.ts';
 import { serveInProcess } from './inProcess.ts';
 import type { ServeOptions, Serving, UsageSink } from './serving.ts';
 import type {
+  OwnUsageQuestion,
   WireError,
   WorkerNotice,
   WorkerOtlp,
-  WorkerQuestion,
   WorkerReply,
   WorkerRequest,
   WorkerResult,
@@ -35,16 +36,14 @@ export async function runWorker(): Promise<void> {
   await once(process, 'disconnect');
 }
 
-type OwnUsageAnswer = Extract<WorkerRequest, { kind: 'ownUsage' }>['answer'];
-
 class Worker {
   #serving: Serving | undefined;
   /** Updates that arrived before this process serves. They are at least as new as the restrictions in the `serve` request. */
   #earlyRestrictions: RestrictionUpdate = {};
   /** The salt that the primary sent last. */
   #salt = '';
-  /** The questions that the primary has not answered, by number. `SelfService` limits how many wait. */
-  readonly #questions = new Map<number, (answer: OwnUsageAnswer) => void>();
+  /** The questions of clients about their own calls that the primary has not answered, by number. `SelfService` limits how many wait. */
+  readonly #ownUsageQuestions = new Map<number, (answer: OwnUsageAnswer) => void>();
   #lastQuestionNumber = 0;
   // Snapshots are applied one at a time. Otherwise an older one with a large contract would be applied after a newer one.
   #lastApply: Promise<unknown> = Promise.resolve();
@@ -102,9 +101,9 @@ class Worker {
     }
     if (request.kind === 'rekey') await serving.rekey(Buffer.from(request.ticketKeys));
     if (request.kind === 'restrict') await serving.restrict(request.update ?? {});
-    if (request.kind === 'ownUsage') {
-      this.#questions.get(request.questionNumber)?.(request.answer);
-      this.#questions.delete(request.questionNumber);
+    if (request.kind === 'ownUsageAnswer') {
+      this.#ownUsageQuestions.get(request.questionNumber)?.(request.answer);
+      this.#ownUsageQuestions.delete(request.questionNumber);
     }
     if (request.kind === 'reopen') await serving.reopenLogs();
     if (request.kind === 'apply') {
@@ -127,8 +126,8 @@ class Worker {
   #askOwnUsage(client: string): Promise<OwnUsageAnswer> {
     const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
     this.#lastQuestionNumber += 1;
-    this.#questions.set(this.#lastQuestionNumber, resolve);
-    void send({ kind: 'question', questionNumber: this.#lastQuestionNumber, client });
+    this.#ownUsageQuestions.set(this.#lastQuestionNumber, resolve);
+    void send({ kind: 'ownUsageQuestion', questionNumber: this.#lastQuestionNumber, client });
     return promise;
   }
 
@@ -159,7 +158,7 @@ function handleOf(server: Server): SendHandle {
 
 /** Resolves when the message was sent. Closing the channel earlier would drop queued messages. */
 function send(
-  message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion | WorkerShadow,
+  message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | OwnUsageQuestion | WorkerShadow,
   handle?: SendHandle,
 ): Promise<void> {
   return new Promise((resolve) => {

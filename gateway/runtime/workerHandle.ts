@@ -6,9 +6,9 @@ import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { ServeOptions } from './serving.ts';
 import type {
+  OwnUsageQuestion,
   WorkerNotice,
   WorkerOtlp,
-  WorkerQuestion,
   WorkerReply,
   WorkerRequest,
   WorkerShadow,
@@ -89,14 +89,14 @@ export class WorkerHandle {
     this.#worker.on(
       'message',
       (
-        message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | WorkerQuestion | WorkerShadow,
+        message: WorkerReply | WorkerNotice | WorkerUsage | WorkerOtlp | OwnUsageQuestion | WorkerShadow,
         handle: SendHandle,
       ) => {
         if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
         else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
         else if (message.kind === 'otlp') void otlp?.(message.batch);
         else if (message.kind === 'shadow') void shadow?.(message.batch);
-        else if (message.kind === 'question') void this.#answerQuestion(message);
+        else if (message.kind === 'ownUsageQuestion') void this.#answerOwnUsage(message);
         else if (message.kind === 'reply') {
           this.socket ??= handle;
           this.#onReply(message);
@@ -122,10 +122,10 @@ export class WorkerHandle {
     await this.#request({ kind: 'apply', snapshot: toPlain(snapshot) }, answerTimeoutMs);
   }
 
-  async #answerQuestion({ questionNumber, client }: WorkerQuestion): Promise<void> {
+  async #answerOwnUsage({ questionNumber, client }: OwnUsageQuestion): Promise<void> {
     const answer = (await this.#options.ownUsage?.(client).catch(() => undefined)) ?? { kind: 'failed' };
     // If the worker does not confirm the answer, it has exited, or it has already told the client that there is no answer.
-    await this.#request({ kind: 'ownUsage', questionNumber, answer }, answerTimeoutMs).catch(() => {});
+    await this.#request({ kind: 'ownUsageAnswer', questionNumber, answer }, answerTimeoutMs).catch(() => {});
   }
 
   /** The last known report if the worker does not answer; undefined if the worker does not serve yet or no longer. */

@@ -17,10 +17,10 @@ export type WorkerRequest =
       readonly restrictions: RestrictionUpdate | undefined;
       readonly ticketKeys: Buffer;
     }
-  /** The answer to a `WorkerQuestion`. */
+  /** The answer to an `OwnUsageQuestion` of the worker. */
   | {
       readonly number: number;
-      readonly kind: 'ownUsage';
+      readonly kind: 'ownUsageAnswer';
       readonly questionNumber: number;
       readonly answer: OwnUsageAnswer;
     }
@@ -60,8 +60,8 @@ export interface WorkerUsage {
 }
 
 /** Asks the primary what one client still calls. */
-export interface WorkerQuestion {
-  readonly kind: 'question';
+export interface OwnUsageQuestion {
+  readonly kind: 'ownUsageQuestion';
   /** The answer has the same number. */
   readonly questionNumber: number;
   /** The name of the client in the ledger. */

@@ -5,7 +5,7 @@ import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import { evidenceHash, isPairRow, parentsOf, sumPairs } from './evidence.ts';
-import type { ShadowQuestion } from './report.ts';
+import type { ShadowQuery } from './report.ts';
 
 /** Something in the responses of a version that its contract does not declare. Instants as RFC 3339. */
 export interface UndeclaredProperty {
@@ -27,8 +27,8 @@ const maxRoutes = 200;
 const maxFindings = 50;
 
 /** The body of `GET /api/drift/v2`. */
-export async function driftReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
-  const { version, now } = question;
+export async function driftReport(queries: UsageQueries, snapshot: Snapshot, query: ShadowQuery) {
+  const { version, now } = query;
   const allRows = (await queries.evidence?.of(version)) ?? [];
   const { rows, isCurrent } = latestEvidence(allRows, snapshot, version);
   const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, routeRows]) => routeDrift(route, routeRows));
@@ -54,7 +54,7 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
       .toSorted((a, b) => b.finding_count - a.finding_count || b.responses - a.responses)
       .slice(0, maxRoutes)
       .map(({ begin: _begin, end: _end, ...route }) => route),
-    notes: [...notesOn(question, snapshot, queries, { allRows, isCurrent }), ...(question.notes ?? [])],
+    notes: [...notesOn(query, snapshot, queries, { allRows, isCurrent }), ...(query.notes ?? [])],
   };
 }
 
@@ -128,7 +128,7 @@ function finding(row: EvidenceRow, what: string, detail: string): UndeclaredProp
 }
 
 function notesOn(
-  { version, now }: ShadowQuestion,
+  { version, now }: ShadowQuery,
   { versions }: Snapshot,
   { evidence }: UsageQueries,
   { allRows, isCurrent }: { readonly allRows: readonly EvidenceRow[]; readonly isCurrent: boolean },

@@ -9,7 +9,7 @@ import type { EvidenceKind, EvidenceRow } from '../usage/usageRow.ts';
 import { assessEvidence, type DifferenceClass, type RouteEvidence } from './assess.ts';
 import { evidenceHash } from './evidence.ts';
 
-export interface ShadowQuestion {
+export interface ShadowQuery {
   readonly version: string;
   /** Epoch ms. */
   readonly now: number;
@@ -33,8 +33,8 @@ interface ChosenEvidence {
 }
 
 /** The body of `GET /api/shadow/v1`. Instants as RFC 3339. */
-export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, question: ShadowQuestion) {
-  const { version, now } = question;
+export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, query: ShadowQuery) {
+  const { version, now } = query;
   const allRows = (await queries.evidence?.of(version)) ?? [];
   const chosen = chooseEvidence(allRows, snapshot, version);
   const routes = chosen ? assessEvidence(chosen.rows) : [];
@@ -68,7 +68,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     not_compared: [...usedRoutes.keys()].filter(
       (name) => /^(?:GET|HEAD) /.test(name) && !routes.some(({ route }) => route === name),
     ),
-    notes: [...notesOn(chosen, allRows, { version, snapshot, queries }), ...(question.notes ?? [])],
+    notes: [...notesOn(chosen, allRows, { version, snapshot, queries }), ...(query.notes ?? [])],
   };
 }
 
@@ -112,9 +112,9 @@ export function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests
 export async function shadowRemark(
   queries: UsageQueries,
   snapshot: Snapshot,
-  question: ShadowQuestion,
+  query: ShadowQuery,
 ): Promise<{ readonly code: string; readonly text: string } | undefined> {
-  const report = await shadowReport(queries, snapshot, question);
+  const report = await shadowReport(queries, snapshot, query);
   const undeclaredRoutes = report.routes.filter(
     ({ requests, differences }) => requests > 0 && differences[0]?.class === 'undeclared',
   );
@@ -127,7 +127,7 @@ export async function shadowRemark(
     .slice(0, 3)
     .map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
   const more = undeclaredRoutes.length > shown.length ? ` and ${undeclaredRoutes.length - shown.length} more` : '';
-  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${question.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${question.version}\`.`;
+  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${query.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${query.version}\`.`;
   return { code: 'undeclared_differences', text };
 }
 

@@ -133,7 +133,7 @@ export function fleetOf(
     refusal,
     stopBlockers: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
-    question: () => ({ id: now, at: now }),
+    newCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),
   };

@@ -4,7 +4,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import { FleetView } from '../../gateway/fleet/fleetView.ts';
 import { importLedger } from '../../gateway/fleet/importLedger.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { CallQuestions } from '../../gateway/fleet/questions.ts';
+import { CountsQuestions } from '../../gateway/fleet/questions.ts';
 import { UnsentCounts } from '../../gateway/fleet/unsent.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -194,21 +194,21 @@ describe('the questions of a gateway', () => {
 
   function questionsWith(view: FleetView, sendHeartbeat: () => Promise<boolean>, unsent = new UnsentCounts()) {
     if (settings === undefined) throw new Error('the snapshot has no fleet');
-    return new CallQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', sendHeartbeat });
+    return new CountsQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', sendHeartbeat });
   }
 
   it('have different ids, also if they are asked at the same time', () => {
     const view = new FleetView(10_000, () => 0);
     view.update({ now, rows: [], unheard: [] });
     const questions = questionsWith(view, async () => true);
-    const [first, second] = [questions.question(), questions.question()];
+    const [first, second] = [questions.newQuestion(), questions.newQuestion()];
     expect([first.id, second.id]).toEqual([now, now + 1]);
     expect(questions.questionId).toBeUndefined();
   });
 
   it('stay in the row after the wait, so that the others still report their answers', async () => {
     const questions = questionsWith(new FleetView(10_000), async () => true);
-    const [first, second] = [questions.question(), questions.question()];
+    const [first, second] = [questions.newQuestion(), questions.newQuestion()];
     await questions.awaitCounts([], async () => report, second);
     await questions.awaitCounts([], async () => report, first);
     expect(questions.questionId).toBe(second.id);

@@ -116,7 +116,7 @@ interface WatchedGateway {
   /** False once the gateway drains. */
   ready(): boolean;
   /** How the request that opened a stream is authorized; undefined if it is no longer authorized. */
-  admits(req: Request): string | undefined;
+  checkAccess(req: Request): string | undefined;
   readonly clock: Clock;
 }
 
@@ -150,7 +150,7 @@ export class StatusEvents {
       return;
     }
     res.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
-    res.write(`event: access\ndata: ${this.#gateway.admits(req)}\n\n`);
+    res.write(`event: access\ndata: ${this.#gateway.checkAccess(req)}\n\n`);
     this.#streams.set(res, req);
     res.on('close', () => this.#remove(res));
     this.#timer ??= setInterval(() => void this.#poll(), pollIntervalMs).unref();
@@ -166,7 +166,7 @@ export class StatusEvents {
 
   async #poll(): Promise<void> {
     for (const [res, req] of this.#streams)
-      if (!this.#gateway.ready() || this.#gateway.admits(req) === undefined) res.end();
+      if (!this.#gateway.ready() || this.#gateway.checkAccess(req) === undefined) res.end();
     // One request for the status at a time, in case a worker is slow to answer.
     if (this.#isPolling) return;
     this.#isPolling = true;

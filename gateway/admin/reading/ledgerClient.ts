@@ -9,7 +9,7 @@ import type { BrownoutEstimate } from '../../restrictions/brownoutConditions.ts'
 import type { FreezeClients, FreezeQuery, FreezeStatus } from '../../restrictions/knownClients.ts';
 import type { FleetFacts } from '../../retirement/facts.ts';
 import type { OwnUsageAnswer } from '../../selfService/selfService.ts';
-import type { ShadowQuestion } from '../../shadow/report.ts';
+import type { ShadowQuery } from '../../shadow/report.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
 
@@ -37,9 +37,9 @@ export interface LedgerQueryParams {
     readonly window: number | undefined;
   };
   /** `GET /api/shadow/{version}`. */
-  readonly shadow: ShadowQuestion;
+  readonly shadow: ShadowQuery;
   /** `GET /api/drift/{version}`. */
-  readonly drift: ShadowQuestion;
+  readonly drift: ShadowQuery;
   /** `POST /api/plan`. `candidate`: a configuration, or a version that the current one would retire. */
   readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };

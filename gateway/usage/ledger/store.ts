@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { namingIdOf, saltFrom } from '../counting/identification.ts';
+import { clientNamingIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { addEvidenceRows } from './evidence.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
@@ -152,7 +152,7 @@ export class SqliteStore {
 
   /** Stores how clients are named, and since when. Within `transaction`. `now`: epoch ms. */
   storeNamingId({ identify }: LedgerSettings, now: number): void {
-    const naming = identify && namingIdOf(identify, this.#salt);
+    const naming = identify && clientNamingIdOf(identify, this.#salt);
     if (naming === undefined || naming === this.#naming) return;
     const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
     const storedNaming = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];
