@@ -74,7 +74,8 @@ export class EvidenceCollector {
 
   /** Whether a route is counted by its name. The limits keep paths that clients make up from filling the evidence. */
   #isCountedByName({ method, template, old, new: newResponse = old }: ResponsePair): boolean {
-    if (this.#oldContract.listedResponse(method, template, old.status, '').hasRoute) return true;
+    const noMediaType = '';
+    if (this.#oldContract.listedResponse(method, template, old.status, noMediaType).hasRoute) return true;
     const route = `${method} ${template}`;
     if (this.#unlistedFound.has(route)) return true;
     const isMissing = old.status === 404 && newResponse.status === 404;

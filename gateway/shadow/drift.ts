@@ -109,10 +109,10 @@ function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
     if (what === 'status' && isUnlisted(row)) return [finding(row, 'status', detail)];
     if (undeclaredStatuses.has(String(status))) return [];
     if (what === 'media' && isUnlisted(row)) return [finding(row, 'media', detail)];
-    if (what === 'syntax') return [finding(row, 'syntax', '')];
+    if (what === 'syntax') return [finding(row, 'syntax')];
     // What is below an unlisted field is unlisted for the same reason.
     const isBelowUnlisted = parentsOf(path).some((parent) => unlistedPaths.has(`${status} ${parent}`));
-    if (what === 'value') return isUnlisted(row) && !isBelowUnlisted ? [finding(row, 'field', '')] : [];
+    if (what === 'value') return isUnlisted(row) && !isBelowUnlisted ? [finding(row, 'field')] : [];
     if (what === 'null' && isUnlisted(row) && !isBelowUnlisted && !unlistedPaths.has(`${status} ${path}`))
       return [finding(row, 'field', 'null')];
     if (what !== 'invalid' || isBelowUnlisted || unlistedPaths.has(`${status} ${path}`)) return [];
@@ -122,7 +122,7 @@ function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
   return found.toSorted((a, b) => a.status - b.status || b.count - a.count || (a.path < b.path ? -1 : 1));
 }
 
-function finding(row: EvidenceRow, what: string, detail: string): UndeclaredProperty {
+function finding(row: EvidenceRow, what: string, detail = ''): UndeclaredProperty {
   const { status, path, newShare: count, first, last } = row;
   return { status, path, what, detail, count, first: rfc3339(first), last: rfc3339(last) };
 }

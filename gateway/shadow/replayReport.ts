@@ -43,7 +43,8 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
     /** The number of differences of each class. */
     counts,
     routes: routes.map((route) => {
-      const { requests: _requests, ...json } = routeJson(route, undefined);
+      const useInLedger = undefined;
+      const { requests: _requests, ...json } = routeJson(route, useInLedger);
       return { ...json, to: outcome.newTemplates.get(route.route) ?? null };
     }),
     /** What was not compared, and why. */

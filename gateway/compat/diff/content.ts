@@ -284,7 +284,7 @@ function headersOf(located: Located, documents: Documents): Readonly<Record<stri
 }
 
 /** The media type of a part without `contentType` (OpenAPI, Encoding Object); undefined: it depends on the value. */
-function defaultContentType(schema: Schema, isOpenApi30: boolean, isItem = false): string | undefined {
+function defaultContentType(schema: Schema, isOpenApi30: boolean, { isItem } = { isItem: false }): string | undefined {
   const { items, limits } = schema.view;
   const [mediaType] = limits.texts.get('contentMediaType')?.value ?? [];
   if (mediaType !== undefined) return normalizedType(String(JSON.parse(mediaType)));
@@ -296,5 +296,5 @@ function defaultContentType(schema: Schema, isOpenApi30: boolean, isItem = false
   if (types.size > 1) return undefined;
   // Each item of an array is a part. An array within an array is JSON.
   if (types.has('object') || isItem) return json;
-  return items ? defaultContentType(items.schema, isOpenApi30, true) : octets;
+  return items ? defaultContentType(items.schema, isOpenApi30, { isItem: true }) : octets;
 }

@@ -70,7 +70,7 @@ function sectionsOf(report: CompatReport): Section[] {
 
 function contractList({ pairs }: CompatReport): string[] {
   const lines = pairs.slice(0, maxListedPairs).map(({ title, old, new: now }) => {
-    const names = `${codeAsMarkdown(placeInWords(old, undefined))} → ${codeAsMarkdown(placeInWords(now, undefined))}`;
+    const names = `${codeAsMarkdown(placeInWords(old))} → ${codeAsMarkdown(placeInWords(now))}`;
     return title === '' ? `- ${names}` : `- ${plainAsMarkdown(title, 60)}: ${names}`;
   });
   const more = pairs.length - lines.length;

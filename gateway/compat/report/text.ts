@@ -102,7 +102,7 @@ function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOpti
 
 /** `v1  origin/main:openapi.yaml → openapi.yaml`. */
 function titleOf({ title, between, old, new: now }: PairReport, hasMajorsOnly: boolean): string {
-  const contracts = `${placeInWords(old, undefined)} → ${placeInWords(now, undefined)}`;
+  const contracts = `${placeInWords(old)} → ${placeInWords(now)}`;
   if (between === 'majors' && hasMajorsOnly)
     return `Two majors, ${safeText(title, 60)}: breaking changes are allowed.  ${contracts}`;
   return title === '' ? contracts : `${safeText(title, 60)}  ${contracts}`;

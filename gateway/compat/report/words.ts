@@ -51,7 +51,7 @@ export function callsInWords({ calls }: PlacedFinding): string {
 }
 
 /** `openapi.yaml:12:9`, a form that terminals and editors turn into a link. */
-export function placeInWords(file: string, at: TextPosition | undefined): string {
+export function placeInWords(file: string, at?: TextPosition): string {
   return safeText(at ? `${withoutBeginning(file)}:${at.line}:${at.column}` : withoutBeginning(file));
 }
 

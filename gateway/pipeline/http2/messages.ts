@@ -131,7 +131,8 @@ export class Http2Response implements OutgoingResponse {
   write(chunk: Buffer | '', listenerOrEncoding?: WriteListener | 'latin1'): void {
     // The stream was reset. Its `close` event ends the exchange.
     if (this.#ended || !this.#isOpen) return;
-    this.#sendHead(false);
+    const isLast = false;
+    this.#sendHead(isLast);
     if (chunk !== '' && listenerOrEncoding !== 'latin1' && this.#stream.writable)
       this.#stream.write(chunk, listenerOrEncoding);
   }
@@ -147,7 +148,8 @@ export class Http2Response implements OutgoingResponse {
   end(text = '', encoding: BufferEncoding = 'utf8'): void {
     if (this.#ended || !this.#isOpen) return;
     this.#ended = true;
-    this.#sendHead(text === '');
+    const isLast = text === '';
+    this.#sendHead(isLast);
     const stream = this.#stream;
     // Not writable: `#sendHead` has sent END_STREAM with the head, because the response has no body.
     if (!stream.writable) this.#stopRequestBody();

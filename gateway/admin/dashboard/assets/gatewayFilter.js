@@ -39,7 +39,7 @@ export class GatewayFilter {
       ...gatewayNames.map((name) => el('option', { value: name }, name)),
     );
     this.#select.value = this.chosen;
-    this.#drawScopes(Boolean(fleet));
+    this.#drawScopes({ isFleet: Boolean(fleet) });
   }
 
   /** @param {string} gateway */
@@ -49,12 +49,12 @@ export class GatewayFilter {
     if (gateway === '') url.searchParams.delete(urlParameter);
     else url.searchParams.set(urlParameter, gateway);
     history.replaceState(null, '', url);
-    this.#drawScopes(true);
+    this.#drawScopes({ isFleet: true });
     this.#onChange(gateway);
   }
 
-  /** @param {boolean} isFleet */
-  #drawScopes(isFleet) {
+  /** @param {{ isFleet: boolean }} options */
+  #drawScopes({ isFleet }) {
     const allGateways = 'all gateways';
     /** @type {Record<string, string>} */
     const texts = { selected: this.chosen || allGateways, fleet: allGateways, self: 'this gateway' };
