@@ -140,7 +140,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     // Redirects and errors often have no body, even if the contract describes one.
     const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
     if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesBody(status)) {
-      if (this.#expectedBytes > 0) this.#state.onBody(this.route.name, 0, this.bodyLimit);
+      if (this.#expectedBytes > 0) this.#state.updateExpectedSize(this.route.name, 0, this.bodyLimit);
       this.#setCountedBytes(0, this.#keptBytes);
       return 'pass';
     }
@@ -170,7 +170,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
   #onAdapted(result: BodyBytes | BodyFault): BodyBytes | Failure {
     if (!isBody(result)) return this.#failureOf(result);
     const size = Math.max(result.length, this.#arrivedBytes);
-    this.#state.onBody(this.route.name, size, this.bodyLimit);
+    this.#state.updateExpectedSize(this.route.name, size, this.bodyLimit);
     this.#setCountedBytes(0, size);
     return result;
   }

@@ -69,6 +69,7 @@ export class Counterparts {
       to: other.name.slice(1),
       isListed: (path) => this.#movedPath(path) !== path,
     });
+    // `sure`: `likely` or `a guess`, for example.
     this.#proposals = new Map(
       proposals.map(({ from, to, sure, why }) => [from, { to, note: `${to} is ${sure}: ${why.join(', ')}` }]),
     );

@@ -109,7 +109,7 @@ export class AdapterState {
    * Raises the expected size at once after a larger body, and lowers it slowly after smaller ones. `bodyLimit`: as for
    * `expectedSizeOf`.
    */
-  onBody(route: string, size: number, bodyLimit: number): void {
+  updateExpectedSize(route: string, size: number, bodyLimit: number): void {
     const before = this.expectedSizeOf(route, bodyLimit);
     this.#expectedSizes.set(route, size >= before ? size : Math.ceil((before + size) / 2));
   }

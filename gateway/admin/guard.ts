@@ -28,7 +28,7 @@ export function accessCheck(
     const { adminToken, adminLoopback } = source.current.gateway;
     const givenToken = bearerToken(req);
     if (adminToken !== undefined && givenToken !== undefined && isSameSecret(givenToken, adminToken)) {
-      if (attempts.accepts(clientAddress(req), adminToken, clock.now())) return 'token';
+      if (attempts.acceptsFrom(clientAddress(req), adminToken, clock.now())) return 'token';
     }
     const session = sessionOf(req);
     const isLoggedIn =
@@ -193,7 +193,7 @@ export class TokenAttempts {
   }
 
   /** Whether the right `token` is accepted from `address` at `now`. The caller has compared it. */
-  accepts(address: string, token: string, now: number): boolean {
+  acceptsFrom(address: string, token: string, now: number): boolean {
     return this.#succeeded.get(hostNetworkOf(address)) === token || this.waitMs(address, now) === 0;
   }
 

@@ -163,7 +163,7 @@ export class FleetMember {
     if (report.kind === 'gateways') {
       this.#self = report.self;
       this.view.update(report.gateways, report.askedAt);
-      this.#questions.onRows(async () => this.#gateway?.flush());
+      this.#questions.onGatewayRowsRead(async () => this.#gateway?.flush());
     } else this.view.fail(report.reason);
     this.#firstAnswer.resolve();
   }

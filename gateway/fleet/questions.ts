@@ -127,7 +127,7 @@ export class CountsQuestions {
   }
 
   /** Looks for new questions after the rows of the gateways were read. `sendCounts`: sends the counts of this gateway to the store. */
-  onRows(sendCounts: () => Promise<unknown>): void {
+  onGatewayRowsRead(sendCounts: () => Promise<unknown>): void {
     this.#nextReport.resolve();
     this.#nextReport = Promise.withResolvers();
     const earlierQuestions = this.#questionsOfOthers;

@@ -219,16 +219,16 @@ export async function setMeta(sql: Sql, key: string, value: string): Promise<voi
 }
 
 /**
- * Makes `salt` the salt of the fleet, unless it has one. `isKeyed`: `salt` is derived from `usage.tag_key`, and replaces any other.
+ * Makes `salt` the salt of the fleet, unless it has one. `isSaltFromTagKey`: `salt` is derived from `usage.tag_key`, and replaces any other.
  * @returns the salt of the fleet, and whether it was replaced
  */
 export async function agreeOnSalt(
   sql: Sql,
   salt: string,
-  isKeyed: boolean,
+  isSaltFromTagKey: boolean,
 ): Promise<{ salt: string; isReplaced: boolean }> {
   const storedSalt = await fleetSalt(sql, salt);
-  if (storedSalt === salt || !isKeyed) return { salt: storedSalt, isReplaced: false };
+  if (storedSalt === salt || !isSaltFromTagKey) return { salt: storedSalt, isReplaced: false };
   await setMeta(sql, 'salt', salt);
   return { salt, isReplaced: true };
 }

@@ -10,7 +10,7 @@ export interface StoreContext {
   /** Undefined: clients are not identified. */
   readonly identify?: readonly Identifier[] | undefined;
   /** Whether `salt` is derived from `usage.tag_key`. It then replaces the salt of the fleet. */
-  readonly isKeyed?: boolean;
+  readonly isSaltFromTagKey?: boolean;
   /** Called after each connect, with the salt of the fleet. `isReplaced`: the store had another salt before. */
   readonly onSalt: (salt: string, isReplaced: boolean) => void;
   /** Called when the store is lost, with the reason, and when it answers again, with undefined. */
@@ -76,8 +76,8 @@ export class StoreConnection implements Sql, Transactions {
     const postgres = await Postgres.open(this.#settings, this.#options);
     try {
       await migrate(postgres);
-      const { identify, isKeyed = false } = this.#context;
-      const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isKeyed);
+      const { identify, isSaltFromTagKey = false } = this.#context;
+      const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isSaltFromTagKey);
       this.#context.onSalt(salt, isReplaced);
       if (identify) await storeClientNamingId(postgres, clientNamingIdOf(identify, salt));
       return postgres;

@@ -24,7 +24,7 @@ const store = new StoreConnection(
   {
     salt: () => ownSalt,
     identify: ledger.identify,
-    isKeyed: ledger.tagKey !== undefined,
+    isSaltFromTagKey: ledger.tagKey !== undefined,
     onSalt: (fleetSalt, isReplaced) => {
       ownSalt = fleetSalt;
       post({ kind: 'salt', salt: fleetSalt, isReplaced });

@@ -20,7 +20,7 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
     const { name, contract, grease } = version;
     if (!grease || !contract) continue;
     try {
-      plannedVersions.set(name, { ...version, grease: { plan: await planTextOf(contract.file, name) } });
+      plannedVersions.set(name, { ...version, grease: { plan: await greasePlanText(contract.file, name) } });
     } catch (error) {
       if (!(error instanceof CompareError)) throw error;
       const message = `Responses of /${name} never contain unknown members: ${error.message}`;
@@ -34,20 +34,20 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
 }
 
 /** The `GreasePlan` of a contract as JSON. `version`: `v1`. @throws CompareError */
-export async function planTextOf(file: string, version: string): Promise<string> {
+export async function greasePlanText(file: string, version: string): Promise<string> {
   const documents = await openContract(file, { cwd: '.', stdin: () => '', allowRemote: false });
   const bundle = new Bundle(documents);
   const routes = [...routesOf(documents, version).values()].filter(
     ({ kind, method }) => kind === 'route' && method === 'GET',
   );
   const responses = routes.map((route) => [route.path, responsesOf(route, bundle)] as const);
-  return JSON.stringify(planOf(responses, bundle.namedSchemas));
+  return JSON.stringify(greasePlanOf(responses, bundle.namedSchemas));
 }
 
 type Responses = ReadonlyMap<string, PlainPart>;
 
 /** `routes`: path templates with their responses by status. */
-export function planOf(
+export function greasePlanOf(
   routes: readonly (readonly [template: string, responses: Responses])[],
   named: NamedSchemas,
 ): GreasePlan {
@@ -59,7 +59,7 @@ export function planOf(
       const bodies = types.flatMap(([type, { schema }]): [string, number][] => {
         const bareType = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
         const canBeSpliced = isJsonType(bareType) && bareType !== 'application/problem+json' && schema !== undefined;
-        return [[bareType, canBeSpliced ? nodes.idOf(nodes.alternativesForAll([schema])) : -1]];
+        return [[bareType, canBeSpliced ? nodes.idForSchema(schema) : -1]];
       });
       return [status, bodies];
     });

@@ -44,12 +44,17 @@ export class NodeTable {
   }
 
   /** The alternatives of a value that is valid for all of `schemas`. */
-  alternativesForAll(schemas: readonly SubSchema[], seenRefs: readonly string[] = []): Alternatives {
+  #alternativesForAll(schemas: readonly SubSchema[], seenRefs: readonly string[] = []): Alternatives {
     return product(schemas.map((schema) => this.#alternativesOf(schema, seenRefs)));
   }
 
+  /** The id of the node for values of a schema. -1: nothing is known about them. */
+  idForSchema(schema: SubSchema): number {
+    return this.#idOf(this.#alternativesForAll([schema]));
+  }
+
   /** The id of the node for these alternatives. -1: nothing is known about the value. */
-  idOf(alternatives: Alternatives): number {
+  #idOf(alternatives: Alternatives): number {
     if (alternatives === undefined || alternatives.length === 0) return -1;
     const keys = alternatives.map((schemas) => [...new Set(schemas.map((one) => this.#schemaId(one)))].sort().join());
     const key = [...new Set(keys)].sort().join('|');
@@ -61,7 +66,7 @@ export class NodeTable {
     return id;
   }
 
-  /** Makes the nodes for all ids that `idOf` has returned, and for the places below them. */
+  /** Makes the nodes for all ids that `idForSchema` has returned, and for the places below them. */
   buildNodes(): void {
     for (let id = this.#nodes.length; id < this.#alternatives.length; id += 1) {
       this.#nodes.push(this.#nodeOf(this.#alternatives[id] ?? []));
@@ -101,7 +106,7 @@ export class NodeTable {
     if (typeof $ref === 'string' && !seenRefs.includes($ref)) {
       parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seenRefs, $ref]));
     }
-    if (allOf !== undefined) parts.push(this.alternativesForAll(listOf(allOf), seenRefs));
+    if (allOf !== undefined) parts.push(this.#alternativesForAll(listOf(allOf), seenRefs));
     for (const choice of [oneOf, anyOf])
       if (choice !== undefined) parts.push(this.#alternativesForOne(listOf(choice), seenRefs));
     if (discriminator !== undefined && oneOf === undefined && anyOf === undefined)
@@ -167,11 +172,11 @@ export class NodeTable {
         childAlternatives.push(product(childSchemas.map((one) => this.#alternativesOfChild(one))));
       else if (!mayLackChild(schemas)) return -1;
     }
-    return this.idOf(union(childAlternatives));
+    return this.#idOf(union(childAlternatives));
   }
 
   #alternativesOfChild(one: ChildSchema): Alternatives {
-    return Array.isArray(one) ? this.#alternativesForOne(one, []) : this.alternativesForAll([one as SubSchema]);
+    return Array.isArray(one) ? this.#alternativesForOne(one, []) : this.#alternativesForAll([one as SubSchema]);
   }
 }
 

@@ -37,7 +37,7 @@ export function driftKey({ name, drift }: Pick<Version, 'name' | 'drift'>): stri
 }
 
 /** Undefined: the version has no shadow. `before`: the former plan; its `share` is kept if the settings are the same. */
-export function planOf(
+export function copyPlanOf(
   version: Version,
   snapshot: Snapshot,
   identifyingFields: readonly string[],

@@ -8,11 +8,11 @@ import { foldPath } from '../usage/counting/routeNames.ts';
 import {
   type CopyPlan,
   copiedFields,
+  copyPlanOf,
   driftKey,
   hasForbiddenSecret,
   isDenied,
   overridesMethod,
-  planOf,
 } from './copyPlan.ts';
 import { FairShare } from './fairShare.ts';
 import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
@@ -94,7 +94,7 @@ export class Sampler {
   /** `fields`: of `usage.identify`, in lower case. */
   configure(snapshot: Snapshot, fields: readonly string[]): void {
     const plans = snapshot.byMajor.flatMap((version): [string, CopyPlan][] => {
-      const plan = planOf(version, snapshot, fields, this.#plans.get(version.name));
+      const plan = copyPlanOf(version, snapshot, fields, this.#plans.get(version.name));
       return plan ? [[version.name, plan]] : [];
     });
     const drifts = snapshot.byMajor.flatMap((version): [string, DriftPlan][] => {

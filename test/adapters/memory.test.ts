@@ -51,7 +51,7 @@ describe('the memory of adapted bodies', () => {
     state.addBytes(5000, 0);
     expect(state.hasRoomFor('a', 5000)).toBe(false);
     state.addBytes(-5000, 0);
-    for (let round = 0; round < 20; round += 1) state.onBody('a', 100, 5000);
+    for (let round = 0; round < 20; round += 1) state.updateExpectedSize('a', 100, 5000);
     expect(state.expectedSizeOf('a', 5000)).toBeLessThan(110);
     for (let count = 0; state.hasRoomFor('a', 5000) && count < 99; count += 1)
       state.addBytes(state.expectedSizeOf('a', 5000), 0);
@@ -60,7 +60,7 @@ describe('the memory of adapted bodies', () => {
     expect(state.addBytes(0, 900)).toBe(true);
     expect(state.addBytes(0, 1200)).toBe(false);
     expect(state.addBytes(0, -2100)).toBe(true);
-    state.onBody('a', 3000, 5000);
+    state.updateExpectedSize('a', 3000, 5000);
     expect(state.expectedSizeOf('a', 5000)).toBe(3000);
   });
 

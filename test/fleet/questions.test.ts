@@ -231,15 +231,15 @@ describe('the questions of a gateway', () => {
       throw new Error('the report has failed');
     });
     const before = Date.now() - 1;
-    questions.onRows(async () => {});
+    questions.onGatewayRowsRead(async () => {});
     await eventually(() => expect(beats).toBe(1));
     expect(questions.counted(report, before).answers).toEqual({});
     const answers = { 'id-of-gw-2': { id: 5, at: expect.any(Number) } };
     expect(questions.counted(report, Date.now() + 1).answers).toEqual(answers);
     // It is answered once.
-    questions.onRows(async () => {});
+    questions.onGatewayRowsRead(async () => {});
     view.update({ now, rows: [gatewayRow('gw-2', now)], unheard: [] });
-    questions.onRows(async () => {});
+    questions.onGatewayRowsRead(async () => {});
     expect(questions.counted(report, Date.now() + 1).answers).toEqual({});
     expect(beats).toBe(1);
   });

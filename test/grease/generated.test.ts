@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planOf } from '../../gateway/grease/greasePlan.ts';
+import { greasePlanOf } from '../../gateway/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../gateway/grease/splice.ts';
 import { cases } from '../support/cases.ts';
 
@@ -124,7 +124,7 @@ it(`never changes maps and closed objects, and always open ones, over ${rounds} 
   let changed = 0;
   for (let round = 0; round < rounds; round += 1) {
     const generated = generate(0);
-    const plan = planOf(
+    const plan = greasePlanOf(
       [['/', new Map([['200', { content: { 'application/json': { schema: generated.schema } } }]])]],
       {},
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { prefersGrease } from '../../gateway/grease/greasedExchange.ts';
-import { planOf } from '../../gateway/grease/greasePlan.ts';
+import { greasePlanOf } from '../../gateway/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../gateway/grease/splice.ts';
 import { contract, loadGreased } from './greasedVersion.ts';
 
@@ -12,7 +12,7 @@ function spliced(
   body: string,
   named: Readonly<Record<string, Schema>> = {},
 ): string | undefined {
-  const plan = planOf([['/', new Map([['200', { content: { 'application/json': { schema } } }]])]], named);
+  const plan = greasePlanOf([['/', new Map([['200', { content: { 'application/json': { schema } } }]])]], named);
   const [, byType = []] = plan.routes[0]?.[1][0] ?? [];
   const root = linkedNodes(plan)[byType[0]?.[1] ?? -1];
   const result = root && withUnknownMembers(Buffer.from(body), root, plan.taken);
@@ -118,7 +118,7 @@ it('never uses a name that the contract or the body has', () => {
   const names = Array.from({ length: 0x10000 }, (_, index) => `x_grease_${index.toString(16).padStart(4, '0')}`);
   const [free = '', inContract = '', ...others] = names.toReversed();
   const schema = { type: 'object', properties: { a: open, [inContract]: text } };
-  const plan = planOf([['/', new Map([['200', { content: { 'application/json': { schema } } }]])]], {});
+  const plan = greasePlanOf([['/', new Map([['200', { content: { 'application/json': { schema } } }]])]], {});
   const [root] = linkedNodes(plan);
   const body = (used: readonly string[]): Buffer =>
     Buffer.from(JSON.stringify(Object.fromEntries(used.map((name) => [name, 1]))));

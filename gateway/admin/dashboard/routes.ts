@@ -25,7 +25,7 @@ export function loginRoutes(
   router.post('/login', refuseOtherSites, express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
     const [address, now] = [clientAddress(req), clock.now()];
     const token = source.current.gateway.adminToken as string;
-    if (!isSameSecret(tokenIn(req), token) || !attempts.accepts(address, token, now)) {
+    if (!isSameSecret(tokenIn(req), token) || !attempts.acceptsFrom(address, token, now)) {
       const waitSeconds = Math.ceil(attempts.waitMs(address, now) / 1_000);
       attempts.fail(address, now);
       if (waitSeconds > 0) res.set('Retry-After', String(waitSeconds));

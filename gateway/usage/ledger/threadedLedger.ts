@@ -145,7 +145,10 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#closing) return;
     if (this.#worker === undefined) this.#restart();
     if (this.#unanswered.length < maxUnanswered && this.#backlog.size === 0) this.#send({ kind: 'write', batch });
-    else this.#foldedBefore += this.#backlog.keep(batch);
+    else {
+      const foldedRequests = this.#backlog.keep(batch);
+      this.#foldedBefore += foldedRequests;
+    }
   }
 
   /** Removes a batch that the shared store has. */
