@@ -4,7 +4,7 @@ import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { retirementVerdict } from '../retirement/verdict.ts';
 import { dayOf, lastPeriodInWords } from '../retirement/words.ts';
-import { ago, inLargestUnit, plural, printableExcerpt, withCommas } from '../shared/text.ts';
+import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
@@ -92,15 +92,15 @@ function periodInWords({ since, now }: Pick<DigestQuery, 'since' | 'now'>): stri
 }
 
 async function versionDigest(version: Version, query: DigestQuery) {
-  const { snapshot, queries, report, since, now } = query;
+  const { snapshot, queries, report = { versions: [], workers: [] }, since, now } = query;
   const { name } = version;
-  const emptyReport = { versions: [], workers: [] };
   const { quiet } = snapshot.retire;
-  const facts = await gatherFacts(version, { snapshot, queries, report: report ?? emptyReport }, quiet, now);
+  const facts = await gatherFacts(version, { snapshot, queries, report }, quiet, now);
   const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
   const clients = uses.filter(isSingleClient);
   const totalsBefore = await queries.totals(since - (now - since), since);
   const requestsBefore = totalsBefore.find((one) => one.version === name)?.requests ?? 0;
+  const isBeforeCovered = ((await queries.coveredSince()) ?? now) <= since - (now - since);
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
@@ -110,7 +110,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
   // The clients whose quiet period, counted from their last call, ended within the period of the digest.
   const newlyGone = facts.gone.filter(({ last }) => last + quiet >= since);
   const changes = [
-    requestsChange(name, requests, requestsBefore, query),
+    requestsChange(name, requests, isBeforeCovered ? requestsBefore : undefined, now - since),
     ...clientsChange(newClients, `called /${name} for the first time`),
     ...clientsChange(returned, `came back to /${name}`),
     ...clientsChange(newlyGone, `stopped calling /${name}`),
@@ -145,8 +145,8 @@ function notBlocked(name: string, { stage }: RetirementFacts): string {
   return `Nothing in the ledger blocks its retirement. Ask \`version-gateway can-retire /${name}\` before you retire it.`;
 }
 
-function requestsChange(name: string, requests: number, requestsBefore: number, { since, now }: DigestQuery): string {
-  const comparison = since > 0 ? `; in the ${inLargestUnit(now - since)} before, ${withCommas(requestsBefore)}` : '';
+function requestsChange(name: string, requests: number, before: number | undefined, periodMs: number): string {
+  const comparison = before === undefined ? '' : `; in the ${inWholeUnits(periodMs)} before, ${withCommas(before)}`;
   return `/${name} had ${plural(requests, 'request')}${comparison}.`;
 }
 

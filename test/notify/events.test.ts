@@ -192,6 +192,16 @@ describe('the events of clients', () => {
     expect(await linesOf([old, row('v1', 'other clients', noon)])).not.toContain(noClient);
   });
 
+  it.each([
+    ['a week', 7, 60, '; in the 7 days before, 1'],
+    ['36 hours', 1.5, 60, '; in the 36 h before, 1'],
+    ['a week, and the ledger does not go back two', 7, 10, ''],
+  ])('are compared by the digest with the period before: %s', async (_what, days, covered, comparison) => {
+    const { queries } = ledgerWith([old, call('one', days + 1), call('one', 0)], noon - covered * day);
+    const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - days * day, now: noon });
+    expect(digest?.data['changes']).toContain(`/v1 had 1 request${comparison}.`);
+  });
+
   it('report no client as new if the ledger does not go back a quiet period', async () => {
     const { queries } = ledgerWith([call('first', 3), call('second', 0)], noon - 3 * day);
     expect(await titles(queries)).toEqual([]);
