@@ -3,15 +3,15 @@ import { httpDate } from '../shared/httpDate.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { guidePath } from './guide.ts';
 import {
-  followPath,
-  joinPaths,
+  chainEndingAt,
+  joinChains,
   latestVersion,
   nextVersion,
-  pathEndingAt,
+  pathThroughChain,
   prependStep,
   type Stage,
-  type SuccessorPath,
   stageOf,
+  type VersionChain,
 } from './stage.ts';
 
 /** The values of the lifecycle headers in the responses of a version, computed at most once per second. */
@@ -25,10 +25,10 @@ export interface Announcement {
   readonly page: string | undefined;
   /** Link values that point to `page`, the same for every path. */
   readonly documentationLinks: readonly string[];
-  /** The path to the next major that is not retired; undefined if there is none. */
-  readonly toSuccessor: SuccessorPath | undefined;
-  /** The path from that successor to the latest major; undefined if they are the same or no path exists. */
-  readonly fromSuccessorToLatest: SuccessorPath | undefined;
+  /** The versions up to the successor, which is the next major that is not retired; undefined if there is none. */
+  readonly chainToSuccessor: VersionChain | undefined;
+  /** The versions from that successor to the latest major; undefined if these two are the same or no chain connects them. */
+  readonly chainFromSuccessorToLatest: VersionChain | undefined;
 }
 
 /** The announcements of a snapshot at `now`. A version that is active has one only if some of its routes end. */
@@ -36,18 +36,18 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
   const latest = latestVersion(snapshot, now);
   const announcements = new Map<Version, Announcement>();
   const stages = new Map(snapshot.byMajor.map((version) => [version, stageOf(version, now)]));
-  const pathsToSuccessor = new Map<Version, SuccessorPath>();
-  const pathsToLatest = new Map<Version, SuccessorPath>();
-  // From the highest major down: successors are higher, so their paths are known already.
+  const chainsToSuccessor = new Map<Version, VersionChain>();
+  const chainsToLatest = new Map<Version, VersionChain>();
+  // From the highest major down: successors are higher, so their chains are known already.
   for (const version of snapshot.byMajor.toReversed()) {
     const next = nextVersion(version, snapshot);
-    const pathFromNext = next && (stages.get(next) === 'retired' ? pathsToSuccessor.get(next) : pathEndingAt(next));
-    const pathToSuccessor = next && pathFromNext && prependStep(version, next, pathFromNext);
-    if (pathToSuccessor) pathsToSuccessor.set(version, pathToSuccessor);
-    const successorToLatest = pathToSuccessor && pathsToLatest.get(pathToSuccessor.end);
-    if (version === latest) pathsToLatest.set(version, pathEndingAt(version));
-    else if (pathToSuccessor && successorToLatest)
-      pathsToLatest.set(version, joinPaths(pathToSuccessor, successorToLatest));
+    const chainFromNext = next && (stages.get(next) === 'retired' ? chainsToSuccessor.get(next) : chainEndingAt(next));
+    const chainToSuccessor = next && chainFromNext && prependStep(version, next, chainFromNext);
+    if (chainToSuccessor) chainsToSuccessor.set(version, chainToSuccessor);
+    const chainFromSuccessorToLatest = chainToSuccessor && chainsToLatest.get(chainToSuccessor.end);
+    if (version === latest) chainsToLatest.set(version, chainEndingAt(version));
+    else if (chainToSuccessor && chainFromSuccessorToLatest)
+      chainsToLatest.set(version, joinChains(chainToSuccessor, chainFromSuccessorToLatest));
     const stage = stages.get(version) ?? 'active';
     if (stage !== 'active' || version.ends.length > 0)
       announcements.set(
@@ -55,9 +55,9 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
         announcementOf(
           version,
           stage,
-          pathToSuccessor,
-          successorToLatest,
-          guidePath(version, pathToSuccessor?.end, snapshot),
+          chainToSuccessor,
+          chainFromSuccessorToLatest,
+          guidePath(version, chainToSuccessor?.end, snapshot),
         ),
       );
   }
@@ -67,8 +67,8 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
 function announcementOf(
   version: Version,
   stage: Stage,
-  toSuccessor: SuccessorPath | undefined,
-  toLatest: SuccessorPath | undefined,
+  chainToSuccessor: VersionChain | undefined,
+  chainToLatest: VersionChain | undefined,
   guide: string | undefined,
 ): Announcement {
   return {
@@ -77,8 +77,8 @@ function announcementOf(
     sunset: version.sunset === undefined ? undefined : httpDate(version.sunset),
     page: version.info ?? guide,
     documentationLinks: pageLinks(version.info ?? guide, version),
-    toSuccessor,
-    fromSuccessorToLatest: toLatest?.end === toSuccessor?.end ? undefined : toLatest,
+    chainToSuccessor,
+    chainFromSuccessorToLatest: chainToLatest?.end === chainToSuccessor?.end ? undefined : chainToLatest,
   };
 }
 
@@ -98,16 +98,22 @@ export function pageLinks(
  */
 export function linksFor(
   path: string,
-  { toSuccessor, fromSuccessorToLatest: toLatest, documentationLinks }: Announcement,
+  { chainToSuccessor, chainFromSuccessorToLatest: chainToLatest, documentationLinks }: Announcement,
   basePath: string,
 ): readonly string[] {
-  const pathInSuccessor = toSuccessor && followPath(toSuccessor, path);
-  if (toSuccessor === undefined || pathInSuccessor === undefined || isRefused(pathInSuccessor, toSuccessor.end))
+  const pathInSuccessor = chainToSuccessor && pathThroughChain(chainToSuccessor, path);
+  if (
+    chainToSuccessor === undefined ||
+    pathInSuccessor === undefined ||
+    isRefused(pathInSuccessor, chainToSuccessor.end)
+  )
     return documentationLinks;
-  const links = [`<${basePath}/${toSuccessor.end.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`];
-  const pathInLatest = toLatest && followPath(toLatest, pathInSuccessor);
-  if (toLatest && pathInLatest !== undefined && !isRefused(pathInLatest, toLatest.end)) {
-    links.push(`<${basePath}/${toLatest.end.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`);
+  const links = [
+    `<${basePath}/${chainToSuccessor.end.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`,
+  ];
+  const pathInLatest = chainToLatest && pathThroughChain(chainToLatest, pathInSuccessor);
+  if (chainToLatest && pathInLatest !== undefined && !isRefused(pathInLatest, chainToLatest.end)) {
+    links.push(`<${basePath}/${chainToLatest.end.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`);
   }
   return documentationLinks.length === 0 ? links : links.concat(documentationLinks);
 }

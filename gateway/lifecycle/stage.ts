@@ -103,10 +103,10 @@ export function counterpart(path: string, version: Version, next: Version): stri
   return nextPath;
 }
 
-/** The majors from one version to another. Retired ones are included, because their `moved` still applies. */
-export interface SuccessorPath {
+/** The versions from one version to another, as successors. Retired ones are included, because their `moved` still applies. */
+export interface VersionChain {
   readonly end: Version;
-  /** The first of the steps in which a path may change or have no counterpart. Other steps are left out to save time. */
+  /** The first of the steps in which the path of a request may change or have no counterpart. Other steps are left out to save time. */
   readonly firstStep: Step | undefined;
 }
 
@@ -116,27 +116,27 @@ interface Step {
   readonly next: Step | undefined;
 }
 
-/** A successor path that consists of one version. */
-export function pathEndingAt(end: Version): SuccessorPath {
+/** A chain that consists of one version. */
+export function chainEndingAt(end: Version): VersionChain {
   return { end, firstStep: undefined };
 }
 
 /** The step `from` → `to`, followed by `rest`. */
-export function prependStep(from: Version, to: Version, rest: SuccessorPath): SuccessorPath {
+export function prependStep(from: Version, to: Version, rest: VersionChain): VersionChain {
   const mayChangePath = from.moved.size > 0 || (from.contract !== undefined && to.contract !== undefined);
   return { end: rest.end, firstStep: mayChangePath ? { from, to, next: rest.firstStep } : rest.firstStep };
 }
 
-export function joinPaths(first: SuccessorPath, second: SuccessorPath): SuccessorPath {
-  const withSecondPath = (step: Step | undefined): Step | undefined =>
-    step ? { ...step, next: withSecondPath(step.next) } : second.firstStep;
-  return { end: second.end, firstStep: withSecondPath(first.firstStep) };
+export function joinChains(first: VersionChain, second: VersionChain): VersionChain {
+  const withSecondChain = (step: Step | undefined): Step | undefined =>
+    step ? { ...step, next: withSecondChain(step.next) } : second.firstStep;
+  return { end: second.end, firstStep: withSecondChain(first.firstStep) };
 }
 
-/** The path of the resource `path` in the last version; undefined if a step has no counterpart for it. */
-export function followPath(successorPath: SuccessorPath, path: string): string | undefined {
+/** The path of the resource `path` in the last version of the chain; undefined if a step has no counterpart for it. */
+export function pathThroughChain(versionChain: VersionChain, path: string): string | undefined {
   let currentPath: string | undefined = path;
-  for (let step = successorPath.firstStep; step && currentPath !== undefined; step = step.next)
+  for (let step = versionChain.firstStep; step && currentPath !== undefined; step = step.next)
     currentPath = counterpart(currentPath, step.from, step.to);
   return currentPath;
 }

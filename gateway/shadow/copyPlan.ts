@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { nextVersion, pathEndingAt, prependStep, type SuccessorPath } from '../lifecycle/stage.ts';
+import { chainEndingAt, nextVersion, prependStep, type VersionChain } from '../lifecycle/stage.ts';
 import { redactPath, redactQuery, type SecretNames, secretNamesIn } from '../observability/redact.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { FairShare } from './fairShare.ts';
@@ -13,7 +13,7 @@ export interface CopyPlan {
   readonly key: string;
   readonly to: Version;
   /** From the version to `to`. */
-  readonly successorPath: SuccessorPath;
+  readonly versionChain: VersionChain;
   /** Whether responses of `to` are compared after the version's adapter has changed them. */
   readonly isAdapted: boolean;
   /** Path template of `deny` → its methods, separated by spaces. */
@@ -61,7 +61,7 @@ export function copyPlanOf(
     isAdapted: version.adapter?.mode === 'shadow' && version.adapter.from === to.name,
     key,
     to,
-    successorPath: pathBetween(version, to, snapshot),
+    versionChain: chainBetween(version, to, snapshot),
     denied,
     identifying,
     secrets,
@@ -70,15 +70,15 @@ export function copyPlanOf(
 }
 
 /** How paths of `version` become paths of `to`: through `moved` if `to` is a successor. Otherwise the paths stay the same. */
-export function pathBetween(version: Version, to: Version, snapshot: Snapshot): SuccessorPath {
-  const pathFrom = (from: Version): SuccessorPath | undefined => {
-    if (from === to) return pathEndingAt(to);
+export function chainBetween(version: Version, to: Version, snapshot: Snapshot): VersionChain {
+  const chainFrom = (from: Version): VersionChain | undefined => {
+    if (from === to) return chainEndingAt(to);
     const next = nextVersion(from, snapshot);
     // A successor is a higher major, so the recursion ends.
-    const pathFromNext = next && next.major <= to.major ? pathFrom(next) : undefined;
-    return next && pathFromNext && prependStep(from, next, pathFromNext);
+    const chainFromNext = next && next.major <= to.major ? chainFrom(next) : undefined;
+    return next && chainFromNext && prependStep(from, next, chainFromNext);
   };
-  return pathFrom(version) ?? pathEndingAt(to);
+  return chainFrom(version) ?? chainEndingAt(to);
 }
 
 /** Whether `deny` lists the route. A GET in `deny` includes HEAD. */

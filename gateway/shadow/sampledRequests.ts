@@ -1,10 +1,10 @@
 import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { followPath } from '../lifecycle/stage.ts';
+import { pathThroughChain } from '../lifecycle/stage.ts';
 import { type SecretNames, secretNamesIn } from '../observability/redact.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { parameterValuesOf } from '../shared/pathTable.ts';
-import { containsSecret, pathBetween, shadowKey } from './copyPlan.ts';
+import { chainBetween, containsSecret, shadowKey } from './copyPlan.ts';
 import { looksLikeName } from './paths.ts';
 import {
   fieldFault,
@@ -119,9 +119,9 @@ export class SampledRequests {
     const version = snapshot.versions.get(name);
     const to = kept && snapshot.versions.get(kept.settings.to);
     if (kept === undefined || version === undefined || to === undefined) return undefined;
-    const successorPath = pathBetween(version, to, snapshot);
+    const versionChain = chainBetween(version, to, snapshot);
     const requests = [...kept.routes.values()].flatMap(({ method, template, requests: keptRequests }) => {
-      const counterpart = followPath(successorPath, template) ?? null;
+      const counterpart = pathThroughChain(versionChain, template) ?? null;
       // Without their values, several requests may be equal.
       const merged = new Map<string, WrittenRequest & { readonly count: number }>();
       for (const { path, query, headers, count } of keptRequests.values()) {

@@ -2,7 +2,7 @@ import type { DriftSettings } from '../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { ResponseObserver } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
-import { followPath } from '../lifecycle/stage.ts';
+import { pathThroughChain } from '../lifecycle/stage.ts';
 import type { Target } from '../upstream/target.ts';
 import { foldPath } from '../usage/counting/routeNames.ts';
 import {
@@ -201,7 +201,7 @@ export class Sampler {
     if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passed)) return 'excluded';
     const query = originForm.slice(pathEnd + 1);
     if (overridesMethod(fields.passed, query)) return 'excluded';
-    const path = followPath(plan.successorPath, resource);
+    const path = pathThroughChain(plan.versionChain, resource);
     // An adapter has paths of its own.
     if (path === undefined && !plan.isAdapted) return 'no-counterpart';
     return hasForbiddenSecret(plan, resource, query) ? 'secret' : { path };
@@ -275,7 +275,7 @@ export class Sampler {
     const isSame =
       current.key === plan.key &&
       current.isAdapted === plan.isAdapted &&
-      followPath(current.successorPath, resource) === path &&
+      pathThroughChain(current.versionChain, resource) === path &&
       this.#templateOf(current.version, resource) === template;
     return isSame ? current : undefined;
   }

@@ -7,8 +7,8 @@ import { UnreadableFileError } from '../../config/fault.ts';
 import { decodeUtf8 } from '../../config/location.ts';
 import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import { followPath } from '../../lifecycle/stage.ts';
-import { pathBetween } from '../../shadow/copyPlan.ts';
+import { pathThroughChain } from '../../lifecycle/stage.ts';
+import { chainBetween } from '../../shadow/copyPlan.ts';
 import { type ReplayOptions, type ReplaySide, replay, type SilentSide } from '../../shadow/replay.ts';
 import { type ReplayReport, replayAsSarif, replayReport } from '../../shadow/replayReport.ts';
 import { type HeaderField, ReplayedContract, type ReplayedVersions } from '../../shadow/replayRequests.ts';
@@ -153,11 +153,11 @@ async function versionsFor(
     else if (typeof digest === 'string' && digest !== digestOf(documents.root.place.file.text ?? ''))
       notes.push(`The contract of /${name} is not the one that the requests were exported with.`);
   }
-  const successorPath = snapshot && oldVersion && newVersion && pathBetween(oldVersion, newVersion, snapshot);
+  const versionChain = snapshot && oldVersion && newVersion && chainBetween(oldVersion, newVersion, snapshot);
   return {
     old: new ReplayedContract(oldContract, version),
     new: new ReplayedContract(newContract, to),
-    toNewPath: (path) => (successorPath ? followPath(successorPath, path) : path),
+    toNewPath: (path) => (versionChain ? pathThroughChain(versionChain, path) : path),
     notes,
   };
 }
