@@ -143,6 +143,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
       if (usage === undefined) return undefined;
       await operations.flush?.();
       const question = fleet?.newCountsQuestion();
+      // A quiet period of 0 leaves out the remarks on gateways that are gone.
       const facts = question && fleet?.facts(version, 0, { report: await operations.report(), ...question });
       const remarks = facts ? [...facts.gaps, ...facts.notes] : [];
       return usage.query('brownouts', source.current, { version, window, now: clock.now(), remarks });

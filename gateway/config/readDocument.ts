@@ -44,7 +44,7 @@ function walk(walker: Walker, node: Node | null, path: Path, key?: Node | null):
   if (isMap(target)) return walkMap(walker, pairsOf(target), path);
   if (!isScalar(target)) return null;
   if (typeof target.value !== 'string') return target.value;
-  const scalar = expandScalar(target.value, target.type === 'PLAIN', source.env);
+  const scalar = expandScalar(target.value, { isUnquoted: target.type === 'PLAIN' }, source.env);
   for (const { message, remedy } of scalar.problems) faults.push(faultAt(source, path, message, remedy));
   // `$$` is a dollar sign.
   const hasVariable = target.value.replaceAll('$$', '').includes('$');
@@ -142,7 +142,7 @@ export function readObject(document: unknown, folder: string, env: NodeJS.Proces
 
   const copy = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') {
-      const scalar = expandScalar(value, true, env);
+      const scalar = expandScalar(value, { isUnquoted: true }, env);
       faults.push(...scalar.problems.map(({ message, remedy }) => faultAt(source, path, message, remedy)));
       return scalar.value;
     }
@@ -192,7 +192,7 @@ function protoFault(source: Source, path: Path): Fault {
 }
 
 /** Expands the variables of a scalar. The result of unquoted text is read as YAML again, so that `${N:-2}` is a number. */
-function expandScalar(text: string, isUnquoted: boolean, env: NodeJS.ProcessEnv) {
+function expandScalar(text: string, { isUnquoted }: { readonly isUnquoted: boolean }, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =
     expansion.hasDollar && isUnquoted

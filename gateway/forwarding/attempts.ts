@@ -79,7 +79,7 @@ export class Attempts {
   }
 
   #send(connection: Connection): void {
-    const { wholeBody, target, head, hasBody, method, timeouts, stats, span } = this.#outbound;
+    const { wholeBody, head, hasBody, method, timeouts, stats, span } = this.#outbound;
     this.#count += 1;
     this.connection = connection;
     stats.sentAt = performance.now();

@@ -135,7 +135,8 @@ export class Forwarding implements ResponseHandler {
     if (this.#ended) return;
     const classified = failureOf(failure, this.#awaited);
     this.#attempts.onFailure(failure, classified.fault);
-    if (this.#response.started || !this.#attempts.retry(failure.kind, this.#body !== undefined)) this.#fail(classified);
+    const bodyStarted = this.#body !== undefined;
+    if (this.#response.started || !this.#attempts.retry(failure.kind, bodyStarted)) this.#fail(classified);
   }
 
   onDrain(): void {
@@ -150,7 +151,8 @@ export class Forwarding implements ResponseHandler {
   }
 
   #beginResponse(head: ResponseHead): void {
-    this.#response.start(head, this.#body?.done === false);
+    const bodyUnread = this.#body?.done === false;
+    this.#response.start(head, bodyUnread);
     this.#waitFor('target', this.#response.idleTimeout);
   }
 

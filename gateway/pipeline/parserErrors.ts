@@ -50,7 +50,7 @@ function answerAndClose(socket: Socket, problem: Problem | undefined, context: G
 
 function rawAnswer(problem: Problem, hsts: boolean): string {
   const status = statusOf(problem);
-  const body = problemBody(problem, undefined);
+  const body = problemBody(problem);
   const fields = problemFields(problem, Buffer.byteLength(body));
   fields.push('Date', currentHttpDate(), 'Connection', 'close');
   if (hsts) fields.push('Strict-Transport-Security', transportSecurity);

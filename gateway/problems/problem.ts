@@ -19,7 +19,7 @@ export function statusOf(problem: Problem): number {
 }
 
 /** The body, as application/problem+json (RFC 9457 §3). */
-export function problemBody(problem: Problem, requestId: string | undefined): string {
+export function problemBody(problem: Problem, requestId?: string): string {
   const kind: ProblemKind = catalogue[problem.code];
   return JSON.stringify({
     type: typeUriOf(problem.code),
@@ -52,7 +52,7 @@ export function typeUriOf(code: ProblemCode): string {
 /** Answers a page or an admin call with a problem. Keeps header fields that are set already. */
 export function sendProblem(res: ServerResponse, code: ProblemCode, detail: string, members = {}): void {
   const problem = { code, detail, members };
-  const body = problemBody(problem, undefined);
+  const body = problemBody(problem);
   const fields = problemFields(problem, Buffer.byteLength(body));
   res.statusCode = statusOf(problem);
   for (let at = 0; at < fields.length; at += 2) res.setHeader(fields[at] as string, fields[at + 1] as string);

@@ -180,20 +180,21 @@ export class FreezeWatch {
       await this.#sendKnownClients();
       this.#options.notice(freezeInWords(statusOf(freeze)));
     }
-    this.#reportNewClients(freeze, found.newClients, !wasActive);
+    this.#reportNewClients(freeze, found.newClients, { isFirst: !wasActive });
   }
 
   async #findNewClients(freeze: WatchedFreeze): Promise<void> {
     freeze.nextReadAt = this.#options.now() + newClientsIntervalMs;
-    const found = await this.#findClients(freeze, true);
-    if (found.kind === 'found' && this.#isWatched(freeze)) this.#reportNewClients(freeze, found.newClients, false);
+    const found = await this.#findClients(freeze, { onlyNewClients: true });
+    if (found.kind === 'found' && this.#isWatched(freeze))
+      this.#reportNewClients(freeze, found.newClients, { isFirst: false });
   }
 
   /** `isFirst`: one line for all new clients, because an earlier run of the gateway may have reported them already. */
   #reportNewClients(
     { version, settings, reported }: WatchedFreeze,
     newClients: readonly NewClient[],
-    isFirst: boolean,
+    { isFirst }: { readonly isFirst: boolean },
   ): void {
     const unreported = newClients.filter(({ client }) => !reported.has(client));
     for (const { client } of unreported) reported.add(client);
@@ -210,7 +211,10 @@ export class FreezeWatch {
     if (unlistedCount > 0) notice(`/${version} has ${plural(unlistedCount, 'more new client')} in the last seconds`);
   }
 
-  async #findClients({ version, settings }: WatchedFreeze, onlyNewClients = false): Promise<FreezeClients> {
+  async #findClients(
+    { version, settings }: WatchedFreeze,
+    { onlyNewClients } = { onlyNewClients: false },
+  ): Promise<FreezeClients> {
     const { findClients } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;

@@ -34,13 +34,14 @@ export function compareParameters(
     if (kept) {
       const comparison = compareParameter(parameter.located, kept.located, caller, contracts);
       addPart(into, { kind: 'parameter', in: kept.in, name: kept.name }, comparison);
-    } else if (parameter.in !== 'path') addParameter('removed', parameter, caller, into, parameter.located, undefined);
+    } else if (parameter.in !== 'path')
+      addParameter('removed', parameter, caller, into, { old: parameter.located, new: undefined });
   }
   for (const [key, parameter] of after) {
     // The old path has the same parameters. If `before` lacks one, the old contract did not describe it.
     if (before.has(key) || parameter.in === 'path') continue;
     const effect = isRequiredParameter(parameter.located) ? 'added_required' : 'added';
-    addParameter(effect, parameter, caller, into, undefined, parameter.located);
+    addParameter(effect, parameter, caller, into, { old: undefined, new: parameter.located });
   }
 }
 
@@ -64,13 +65,12 @@ function addParameter(
   parameter: Parameter,
   caller: Caller,
   into: Comparison,
-  old: Located | undefined,
-  now: Located | undefined,
+  places: { readonly old: Located | undefined; readonly new: Located | undefined },
 ): void {
   const { name } = parameter;
   const detail = { is: 'parameter', in: parameter.in } as const;
-  if (caller === 'client') addChange(into, { kind: 'parameter', effect, name, detail, old, new: now });
-  else addChange(into, { kind: 'field', effect, direction: 'response', name, detail, old, new: now });
+  if (caller === 'client') addChange(into, { kind: 'parameter', effect, name, detail, ...places });
+  else addChange(into, { kind: 'field', effect, direction: 'response', name, detail, ...places });
 }
 
 // OpenAPI ignores parameters with these names: other keywords describe these headers.

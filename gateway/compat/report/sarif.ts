@@ -93,7 +93,7 @@ const maxListedRoutes = 100;
 /** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
 export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
   const results = report.pairs.flatMap((pair) => [
-    ...findingsDecidingResult(pair).map((finding) => resultOf(finding, pair, options, undefined)),
+    ...findingsDecidingResult(pair).map((finding) => resultOf(finding, pair, options)),
     ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
   ]);
   const describedRules = rules.map(({ id, level, basis, direction, policy }) => ({
@@ -137,7 +137,7 @@ function resultOf(
   finding: PlacedFinding,
   pair: PairReport,
   workingTree: WorkingTree,
-  exemption: Exemption | undefined,
+  exemption?: Exemption,
 ): SarifResult {
   const { rule, level, sentence, routes, old, oldAt, renamedTo, fingerprint, calls } = finding;
   const related = isPresent(old)

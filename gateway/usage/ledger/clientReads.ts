@@ -100,7 +100,7 @@ export class ClientReads {
    */
   async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
     const { inListSql } = this.#database;
-    const versions = await this.#reads.idsOf(undefined);
+    const versions = await this.#reads.idsOf();
     const spans = await this.daysAndHours(since);
     const [acceptedClient] = await this.#database.all<{ id: number }>(
       `SELECT client AS id FROM version_client WHERE version ${inListSql} AND accepted > 0

@@ -190,7 +190,7 @@ export class SqlReads {
   }
 
   /** The ids of this version, or of all versions. */
-  async idsOf(version: string | undefined): Promise<number[]> {
+  async idsOf(version?: string): Promise<number[]> {
     const rows = await this.#database.all<{ id: number; name: string }>('SELECT id, name FROM versions', []);
     return rows.filter(({ name }) => version === undefined || name === version).map(({ id }) => id);
   }
