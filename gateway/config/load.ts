@@ -10,7 +10,7 @@ import { placeKey } from './source.ts';
 import { type ConfigResult, validate } from './validate.ts';
 
 /**
- * Reads a routes.yaml. `forwards`: see `ParseOptions`.
+ * Reads a routes.yaml. `forwards`: false for an application that answers the requests itself, so that versions need no upstream.
  * @throws ConfigError with every fault of the file
  * @throws UnreadableFileError if the file is missing or cannot be read
  */
@@ -20,7 +20,7 @@ export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env,
 
 /**
  * Checks an object with the structure of a routes.yaml. Relative paths are resolved from `folder`, by default the working
- * directory. Variables in strings are expanded. Faults have no line. `forwards`: see `ParseOptions`.
+ * directory. Variables in strings are expanded. Faults have no line. `forwards`: false if versions need no upstream.
  * @throws ConfigError with every fault of the object
  */
 export function snapshotFrom(

@@ -14,7 +14,7 @@ export interface Overview {
   readonly versions: readonly VersionOverview[];
   readonly latest: Version | undefined;
   /** The URL at which a client sees its own calls; undefined: self-service is off. */
-  readonly me: string | undefined;
+  readonly ownUsageUrl: string | undefined;
 }
 
 export interface VersionOverview {
@@ -71,8 +71,8 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
     };
   });
   const { basePath, selfService } = snapshot.gateway;
-  const me = selfService === 'on' ? `${origin}${basePath}/versions/me` : undefined;
-  return { now, origin, versions, latest: latestVersion(snapshot, now), me };
+  const ownUsageUrl = selfService === 'on' ? `${origin}${basePath}/versions/me` : undefined;
+  return { now, origin, versions, latest: latestVersion(snapshot, now), ownUsageUrl };
 }
 
 function adaptationOf(
@@ -99,7 +99,7 @@ function adaptationOf(
 const clientMethods = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** The JSON form of the index. Keys without a value are omitted. */
-export function overviewJson({ versions, latest, origin, me, now }: Overview): object {
+export function overviewJson({ versions, latest, origin, ownUsageUrl, now }: Overview): object {
   return {
     latest: latest?.name,
     versions: versions.map(({ version, brownouts, stage, url, successor, contract, guide, grease, adaptation }) => ({
@@ -118,7 +118,7 @@ export function overviewJson({ versions, latest, origin, me, now }: Overview): o
       unavailable: adaptation && adaptation.unavailable.length > 0 ? adaptation.unavailable : undefined,
     })),
     catalog: origin + catalogPath,
-    me,
+    me: ownUsageUrl,
   };
 }
 

@@ -38,7 +38,7 @@ ${axis && timelineLegend()}
 <p>Responses of a version that is or will be deprecated have the headers <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code>. All times are UTC.</p>
 <p>Subscribe to the dates as a <a href="${calendarPath(snapshot)}">calendar</a> or as a <a href="${feedPath(snapshot)}">feed</a>.</p>
 <p>For programs: ${jsonCommand} returns this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
-${overview.me && html`<p>Send the API key of your client to <code>${overview.me}</code> to see which of its calls will end.</p>`}
+${overview.ownUsageUrl && html`<p>Send the API key of your client to <code>${overview.ownUsageUrl}</code> to see which of its calls will end.</p>`}
 </footer>
 </div>
 </body>

@@ -112,7 +112,7 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
     out.push(name, value);
   }
   if (lifecycle) mergeLifecycleFields(out, lifecycle);
-  if (cacheVariation) addVariation(out, cacheVariation);
+  if (cacheVariation) addCacheVariation(out, cacheVariation);
   if (hsts) out.push('Strict-Transport-Security', transportSecurity);
   out.push('Via', `1.${head.minor} ${plan.pseudonym}`);
   return out;
@@ -155,7 +155,7 @@ export function addLifecycleFields(out: string[], lifecycle: LifecycleFields, ba
 }
 
 /** Adds to Vary and Cache-Control in one line each: some caches read only one line of a field. */
-export function addVariation(fields: string[], { vary, isPrivate }: CacheVariation): void {
+export function addCacheVariation(fields: string[], { vary, isPrivate }: CacheVariation): void {
   const listed = takeField(fields, 'vary');
   const listedNames = listOfTokens(listed);
   const missing = listedNames.includes('*') ? [] : vary.filter((name) => !listedNames.includes(name.toLowerCase()));

@@ -36,7 +36,7 @@ export class NodeTable {
   /** The index is the id of the node. */
   readonly #alternatives: (readonly Alternative[])[] = [];
   readonly #nodes: MutableNode[] = [];
-  /** The index is the id of a node. The value is as `prunedIndexOf` returns it. */
+  /** The index is the id of a node. The value is its index in `prunedNodes`; -1: nothing changes at the node or below it. */
   #prunedIndexes: readonly number[] = [];
 
   constructor(named: NamedSchemas) {

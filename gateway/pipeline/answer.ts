@@ -1,8 +1,8 @@
 import { lingerAfter } from '../forwarding/lingering.ts';
 import type { ExchangeStats, IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
 import {
+  addCacheVariation,
   addLifecycleFields,
-  addVariation,
   exposedNames,
   greasedVariation,
   type LifecycleFields,
@@ -82,7 +82,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   }
   if (lifecycle) addLifecycleFields(fields, lifecycle);
   // With `grease`, the responses of a version depend on `Prefer`, so `Vary` lists it.
-  if (exchange.activeVersion?.version.grease !== undefined) addVariation(fields, greasedVariation());
+  if (exchange.activeVersion?.version.grease !== undefined) addCacheVariation(fields, greasedVariation());
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
   if (closesConnection || unread) fields.push('Connection', 'close');

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { addVariation, mergeLifecycleFields } from '../forwarding/responseFields.ts';
+import { addCacheVariation, mergeLifecycleFields } from '../forwarding/responseFields.ts';
 import { parseRequestTarget } from '../routing/requestTarget.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { answerEmpty, answerProblem } from './answer.ts';
@@ -113,5 +113,6 @@ function onHead(exchange: Exchange, fields: string[]): void {
     (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
   );
   if (lifecycle) mergeLifecycleFields(fields, lifecycle);
-  if (activeVersion?.restrictions) addVariation(fields, activeVersion.restrictions);
+  // Another client may get another response.
+  if (activeVersion?.restrictions) addCacheVariation(fields, activeVersion.restrictions);
 }

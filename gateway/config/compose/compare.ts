@@ -53,7 +53,7 @@ export interface ComparedFile {
   /** Epoch ms. */
   readonly now: number;
   readonly isRetired: (version: Version) => boolean;
-  /** See `ValidationOptions`. */
+  /** False for an application that answers the requests itself: versions need no upstream. */
   readonly forwards?: boolean;
 }
 
