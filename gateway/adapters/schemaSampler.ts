@@ -211,7 +211,8 @@ export class SchemaSampler {
     const scale = 10 ** decimals;
     const scaledStep = Math.round(step * scale);
     // Until the last line, limits and results are numbers of steps: 3 stands for 3 times `step`.
-    const limitOf = (key: string, exclusiveKey: string, isLower: boolean): number | undefined => {
+    const limitOf = (key: 'minimum' | 'maximum', exclusiveKey: string): number | undefined => {
+      const isLower = key === 'minimum';
       const [inclusive, exclusive] = [branch[key], branch[exclusiveKey]];
       if (typeof inclusive !== 'number' && typeof exclusive !== 'number') return undefined;
       const value = typeof inclusive === 'number' ? inclusive : Number(exclusive);
@@ -223,8 +224,8 @@ export class SchemaSampler {
     };
     const largestOfFormat = largestValueOf[String(branch['format'])];
     const range = Math.floor(((this.#extreme ? (largestOfFormat ?? largeNumber) : 1000) * scale) / scaledStep);
-    const low = limitOf('minimum', 'exclusiveMinimum', true);
-    const high = limitOf('maximum', 'exclusiveMaximum', false);
+    const low = limitOf('minimum', 'exclusiveMinimum');
+    const high = limitOf('maximum', 'exclusiveMaximum');
     const lowest = low ?? (high ?? 0) - range;
     const steps = this.#between(lowest, Math.max(lowest, high ?? Math.max(0, lowest) + range));
     return Number(((steps * scaledStep) / scale).toFixed(decimals));

@@ -110,7 +110,7 @@ export class FleetMember {
 
   /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
   async announce(snapshot: Snapshot, now: number): Promise<void> {
-    this.#sendState(snapshot, { versions: [], workers: [] }, now, false);
+    this.#sendState(snapshot, { versions: [], workers: [] }, { at: now, ready: false });
     // The timer keeps the process alive: nothing else does before the gateway listens.
     const limit = new AbortController();
     const late = sleep(answerMs, undefined, { signal: limit.signal }).catch(() => {});
@@ -257,12 +257,12 @@ export class FleetMember {
     if (report === undefined) return false;
     const snapshot = gateway.source.current;
     const isReady = gateway.ready() && this.refusal === undefined;
-    this.#sendState(snapshot, report, at, isReady);
+    this.#sendState(snapshot, report, { at, ready: isReady });
     return true;
   }
 
   /** `at`: the time of the report, epoch ms. */
-  #sendState(snapshot: Snapshot, report: ServingReport, at: number, ready: boolean): void {
+  #sendState(snapshot: Snapshot, report: ServingReport, { at, ready }: { at: number; ready: boolean }): void {
     const { settings, release, send } = this.#options;
     const { instance, epoch } = this.#ownOutbox;
     const { name, silentAfter } = settings;

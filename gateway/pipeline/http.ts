@@ -60,7 +60,8 @@ export function handleUpgrade(req: IncomingMessage, socket: Socket, head: Buffer
     res.assignSocket(socket);
     res.on('finish', () => socket.destroySoon());
     pendingUpgrade.start();
-    runExchange(new Exchange(req, res, context, false, pendingUpgrade));
+    const expectsContinue = false;
+    runExchange(new Exchange(req, res, context, expectsContinue, pendingUpgrade));
   });
 }
 

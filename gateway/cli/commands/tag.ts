@@ -66,17 +66,20 @@ const reasonsByKind: Readonly<Record<Identifier['by'], string>> = {
   address: 'it is not an IP address',
 };
 
+/** For an entry other than `address`, which does not use the address of the client. */
+const noAddress = '';
+
 function clientWith(value: string, entry: Identifier, salt: string): string {
   const identification = new ClientIdentification([entry], salt);
   switch (entry.by) {
     case 'address':
       return identification.clientOf([], value);
     case 'jwt':
-      return identification.clientOf(['authorization', /^bearer /i.test(value) ? value : `Bearer ${value}`], '');
+      return identification.clientOf(['authorization', /^bearer /i.test(value) ? value : `Bearer ${value}`], noAddress);
     case 'user-agent':
-      return identification.clientOf(['user-agent', value], '');
+      return identification.clientOf(['user-agent', value], noAddress);
     case 'header':
-      return identification.clientOf([entry.name, value], '');
+      return identification.clientOf([entry.name, value], noAddress);
   }
 }
 

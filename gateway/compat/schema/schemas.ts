@@ -41,7 +41,7 @@ export class Schemas implements SchemaLookup {
 
   allOf(located: readonly Located[]): Schema {
     const collected: CollectedParts = { parts: new Map(), partsWithNullAlternative: new Set() };
-    for (const one of located) this.#collect(one, collected, false);
+    for (const one of located) this.#collect(one, collected);
     const parts = [...collected.parts.values()];
     const [first, ...others] = parts;
     // Without parts there is no key to look up.
@@ -117,7 +117,7 @@ export class Schemas implements SchemaLookup {
   }
 
   /** Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one. */
-  #collect(located: Located, into: CollectedParts, isBesideNull: boolean): void {
+  #collect(located: Located, into: CollectedParts, isBesideNull = false): void {
     let at = located;
     if (refOf(at.value) !== undefined) {
       const target = this.#documents.resolve(located);

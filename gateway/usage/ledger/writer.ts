@@ -155,7 +155,9 @@ function tablesOf(database: DatabaseSync, subject: Subject): SubjectTables {
   };
 }
 
-/** The sum of one version in one hour, or of one of its clients or routes. `item`: '' for the version. */
+const wholeVersion = '';
+
+/** The sum of one version in one hour, or of one of its clients or routes. `item`: the name of the client or route, or `wholeVersion`. */
 interface ItemSum extends Counts {
   readonly version: string;
   readonly item: string;
@@ -171,7 +173,7 @@ function sumsOf(batch: UsageBatch) {
   ];
   const pairs = new Map<string, UsageRow>();
   for (const row of batch) {
-    addToSum(versions, row, '');
+    addToSum(versions, row, wholeVersion);
     addToSum(clients, row, row.client);
     addToSum(routes, row, row.route);
     const key = `${row.hour}\0${row.version}\0${row.route}\0${row.client}`;

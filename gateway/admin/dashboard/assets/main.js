@@ -26,6 +26,8 @@ const brownoutWindows = new BrownoutWindows();
 const connection = byId('connection');
 /** The data that each part shows, as JSON, by the id of the part. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
+/** The data of a part that is drawn once and then updates itself. */
+const drawnOnce = '';
 /** Usage is polled, because the event stream does not contain it. */
 const pollIntervalMs = 30_000;
 const statusRequest = new LatestRequest();
@@ -108,20 +110,20 @@ function show(status) {
     ],
     () => [lifecycle(versions, status.brownouts ?? [], now)],
   );
-  draw('backends', '', () => [backendTable.root]);
+  draw('backends', drawnOnce, () => [backendTable.root]);
   backendTable.fill(versions, now);
   draw('attention', attentionFacts(status, now), () => attention(status));
-  draw('rates', '', () => [ratesTable.root]);
+  draw('rates', drawnOnce, () => [ratesTable.root]);
   ratesTable.fill(status.traffic);
   gatewayFilter.setFleet(status.fleet);
   byId('fleet-section').hidden = !status.fleet;
-  draw('fleet', '', () => [gatewayTable.root]);
+  draw('fleet', drawnOnce, () => [gatewayTable.root]);
   if (status.fleet) gatewayTable.fill(status.fleet);
   byId('windows-section').hidden = !status.brownouts?.length;
-  draw('windows', '', () => [brownoutWindows.root]);
+  draw('windows', drawnOnce, () => [brownoutWindows.root]);
   brownoutWindows.fill(status.brownouts ?? []);
   byId('notify-section').hidden = !status.notify;
-  draw('notify', '', () => [notificationsTable.root]);
+  draw('notify', drawnOnce, () => [notificationsTable.root]);
   if (status.notify) notificationsTable.fill(status.notify, now);
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (lastGeneration !== 0 && lastGeneration !== config.generation) refresh();
@@ -131,7 +133,7 @@ function show(status) {
 
 /**
  * @param {string} id
- * @param {unknown} data the data that the part shows; '' for a part that is drawn once and updates itself
+ * @param {unknown} data the data that the part shows
  * @param {() => readonly Node[]} make
  */
 function draw(id, data, make) {
