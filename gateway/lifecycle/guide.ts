@@ -35,11 +35,14 @@ export function problemMembersAboutEnd(
   };
 }
 
-/** The `moved` tables from one version to another, major by major. */
+/** The `moved` tables from one version to another, major by major. None if the successors do not lead to `to`. */
 export function movedTables(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
   const tables: PathTable<string | null>[] = [];
-  for (let version: Version | undefined = from; version && version !== to; version = nextVersion(version, snapshot)) {
+  for (let version = from; version !== to; ) {
+    const next = nextVersion(version, snapshot);
+    if (next === undefined || next.major > to.major) return [];
     tables.push(version.moved);
+    version = next;
   }
   return tables;
 }

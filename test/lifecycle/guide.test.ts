@@ -27,6 +27,13 @@ it('follows moves only up to the given version', () => {
   expect(movedTo('/drinks/{id}', movedTables(v1, v2, snapshot))).toBe('/cocktails/{id}');
 });
 
+it('follows no moves to a version that the successors pass by', () => {
+  const skipping = snapshotOf({ '/v1': { successor: '/v3', moved: { '/drinks': '/menu' } }, '/v2': {}, '/v3': {} });
+  const [from, passed, to] = ['v1', 'v2', 'v3'].map((name) => versionOf(skipping, name)) as [never, never, never];
+  expect(movedTo('/drinks', movedTables(from, passed, skipping))).toBe('/drinks');
+  expect(movedTo('/drinks', movedTables(from, to, skipping))).toBe('/menu');
+});
+
 const open = { contract: 'v1.json' };
 const hidden = { contract: { file: 'v2.json', publish: false } };
 const gone = { deprecation: '1970-01-01', sunset: '1970-01-02', after_sunset: 'gone', contract: 'v2.json' };
