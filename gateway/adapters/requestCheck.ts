@@ -11,8 +11,9 @@ import { type NamedSchemas, propertiesOf, requiredOf } from './branches.ts';
 import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, type ParameterPlace, parameterFormsOf, parameterObject, parametersOfPath } from './parameters.ts';
-import { isNoSegment, meaningOf, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
+import { isNoSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
 import { contentOf, type RequestParts } from './passages.ts';
+import { headerSampleFault, isValidText } from './sampledCheck.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import type { SchemaValidator } from './validator.ts';
 
@@ -169,9 +170,12 @@ function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
  * Generates parameters, writes them as a client does, and adapts them. Returns a message about the first result that the other
  * version would not accept.
  */
-export function parameterSampleFault(request: RequestToCheck, where: ParameterPlace): string | undefined {
+export function parameterSampleFault(
+  request: RequestToCheck,
+  where: ParameterPlace | 'header' | 'cookie',
+): string | undefined {
+  if (where === 'header' || where === 'cookie') return headerSampleFault(request, where);
   const { route, own, other, validators, sampleCount } = request;
-  if (route.request[where].length === 0) return undefined;
   const schema = parameterObject(own, where, route.path);
   const forms = parameterFormsOf(route, own, other);
   const compiled = new CompiledRoute(route, forms);
@@ -228,16 +232,6 @@ function reasonForRefusal(
     return `the parameter ${name} of the ${where} gets a value that the contract of ${request.names.other} does not allow`;
   }
   return undefined;
-}
-
-/** Whether a text is valid as a text, as a number or as a boolean: a text may be a value of several types. */
-function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
-  const readings = (['text', 'number', 'boolean'] as const).map((type) => {
-    const items = [value].flat().map((one) => (typeof one === 'string' ? meaningOf(one, { type }) : one));
-    return Array.isArray(value) ? items : (items[0] ?? null);
-  });
-  // A number whose text is kept is an object (`JSON.rawJSON`). Writing it as JSON and parsing the JSON makes it a number.
-  return readings.some((reading) => validator.isValid(schema, JSON.parse(JSON.stringify(reading))));
 }
 
 /** Writes the values as the path or the query of a client. Undefined: clients cannot send them. */

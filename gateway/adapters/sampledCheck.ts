@@ -1,5 +1,8 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
 import type { NamedSchemas } from './branches.ts';
+import type { PlainPart, PlainSchema } from './bundle.ts';
+import type { ParameterParts } from './parameters.ts';
+import { meaningOf } from './parameterTexts.ts';
 import type { Passage } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import { AdaptationError, compileOperations } from './transform.ts';
@@ -40,4 +43,51 @@ export function sampleFault(
 
 function hasConversion(operations: readonly Operation[]): boolean {
   return operations.some((one) => one.kind === 'convert' || (one.kind === 'each' && hasConversion(one.operations)));
+}
+
+interface HeadersToCheck {
+  readonly own: ParameterParts;
+  readonly other: ParameterParts;
+  /** `/v2` */
+  readonly names: { readonly other: string };
+  readonly validators: { readonly own: SchemaValidator; readonly other: SchemaValidator };
+  /** The number of generated values. */
+  readonly sampleCount: number;
+}
+
+/**
+ * Generates values of the headers or cookies of a request. Operations do not change them. Returns a message about the first value
+ * that the other version would not accept. Lists and objects are not generated.
+ */
+export function headerSampleFault(
+  { own, other, names, validators, sampleCount }: HeadersToCheck,
+  where: 'header' | 'cookie',
+): string | undefined {
+  const [parts, otherParts] = [own, other].map(({ parameters }) =>
+    [...parameters.values()].filter((part) => part['in'] === where),
+  );
+  const keyOf = ({ name }: PlainPart): string => (where === 'header' ? String(name).toLowerCase() : String(name));
+  for (const part of parts ?? []) {
+    const counterpart = otherParts?.find((one) => keyOf(one) === keyOf(part));
+    const [schema, expected] = [part['schema'], counterpart?.['schema']] as (PlainSchema | undefined)[];
+    if (schema === undefined || expected === undefined) continue;
+    const sampler = new SchemaSampler(own.named, { direction: 'request', seed: 1 });
+    for (let count = 0; count < sampleCount; count += 1) {
+      const value = sampler.next(schema, (['least', 'most'] as const)[count]);
+      if (value === undefined || typeof value === 'object' || !validators.own.isValid(schema, value)) continue;
+      if (!isValidText(expected, String(value), validators.other))
+        return `The ${where} ${part['name']} may have a value that the contract of ${names.other} does not allow.`;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a text is valid as a text, as a number or as a boolean: a text may be a value of several types. */
+export function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
+  const readings = (['text', 'number', 'boolean'] as const).map((type) => {
+    const items = [value].flat().map((one) => (typeof one === 'string' ? meaningOf(one, { type }) : one));
+    return Array.isArray(value) ? items : (items[0] ?? null);
+  });
+  // A number whose text is kept is an object (`JSON.rawJSON`). Writing it as JSON and parsing the JSON makes it a number.
+  return readings.some((reading) => validator.isValid(schema, JSON.parse(JSON.stringify(reading))));
 }

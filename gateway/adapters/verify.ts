@@ -226,7 +226,7 @@ export class RouteCheck {
     };
     for (const { place, message, remedy } of requestFaults(requestToCheck)) this.#fault(place, message, remedy);
     if (this.#hasFaults) return;
-    for (const where of ['path', 'query'] as const) {
+    for (const where of ['path', 'query', 'header', 'cookie'] as const) {
       const message = parameterSampleFault(requestToCheck, where);
       if (message !== undefined)
         this.#sampleFaults.push({ place: [...at, 'request', where], direction: 'request', message });

@@ -31,6 +31,8 @@ const inPath = (name: string, schema: object = text, more: object = {}): Paramet
   schema,
   ...more,
 });
+const inHeader = (name: string, pattern: string): Parameter => ({ name, in: 'header', schema: { ...text, pattern } });
+const inCookie = (name: string, pattern: string): Parameter => ({ ...inHeader(name, pattern), in: 'cookie' });
 const oneOf = (...values: unknown[]): object => ({ type: 'string', enum: values });
 const list = (items: object = text, more: object = {}): object => ({ type: 'array', items, ...more });
 const joined = { explode: false };
@@ -206,6 +208,14 @@ const accepted: [what: string, pair: Pair, requests: Readonly<Record<string, str
       templates: ['/drinks/{a}/{b}/{c}', '/cocktails/{a}/{b}/{c}'],
     },
     { '/drinks/1%2F1/2%3f/3+3;x=1': '/cocktails/2%3f/3+3;x=1/1%2F1' },
+  ],
+  [
+    'wider patterns without operations',
+    {
+      v1: [inQuery('x', { ...text, pattern: '^a$' }), inHeader('X-Id', '^a$'), inCookie('id', '^a$')],
+      v2: [inQuery('x', { ...text, pattern: '^[ab]$' }), inHeader('x-id', '^[ab]$'), inCookie('id', '^[ab]$')],
+    },
+    { '?x=a': '?x=a' },
   ],
 ];
 
@@ -384,6 +394,30 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
       query: [{ each: { x: [] } }],
     },
     'now has a maxItems of `2`',
+  ],
+  [
+    'another pattern of a query parameter without operations',
+    { v1: [inQuery('x', { ...text, pattern: '^a$' })], v2: [inQuery('x', { ...text, pattern: '^b$' })] },
+    'gets a value that the contract of /v2 does not allow',
+  ],
+  [
+    'another divisor of a path parameter without operations',
+    {
+      v1: [inPath('id', { ...integer, multipleOf: 2 })],
+      v2: [inPath('id', { ...integer, multipleOf: 3 })],
+      templates: ['/drinks/{id}', '/cocktails/{id}'],
+    },
+    'gets a value that the contract of /v2 does not allow',
+  ],
+  [
+    'another pattern of a header',
+    { v1: [inHeader('X-Id', '^a$')], v2: [inHeader('x-id', '^b$')] },
+    'The header X-Id may have a value that the contract of /v2 does not allow',
+  ],
+  [
+    'another pattern of a cookie',
+    { v1: [inCookie('id', '^a$')], v2: [inCookie('id', '^b$')] },
+    'The cookie id may have a value that the contract of /v2 does not allow',
   ],
 ];
 
