@@ -28,8 +28,8 @@ export class Freeze implements Restriction {
   }
 
   rulingOn({ client, now, state }: RestrictedRequest): Refused | undefined {
-    // A user agent or an address cannot be new, because many clients share it.
     const knownClients = now < this.#from ? undefined : state.known.get(this.#key);
+    // A user agent or an address cannot be new, because many clients share it.
     if (knownClients === undefined || knownClients.has(client) || this.#allowed.has(client) || !canBeNew(client))
       return undefined;
     const members = {

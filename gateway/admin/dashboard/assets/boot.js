@@ -22,7 +22,8 @@ addEventListener(
     sessionStorage.setItem(failedLoadsKey, String(failedLoads + 1));
     setTimeout(() => location.reload(), Math.min(60_000, 1_000 * 2 ** failedLoads));
   },
-  true,
+  // The error of an element does not bubble.
+  { capture: true },
 );
 addEventListener('load', () => {
   if (!isWaiting) sessionStorage.removeItem(failedLoadsKey);
