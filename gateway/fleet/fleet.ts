@@ -128,6 +128,11 @@ export class Fleet {
     this.#unsent.add(batch, since);
   }
 
+  /** Called after the ledger got new settings. */
+  configure(): void {
+    this.#send({ kind: 'configure', ledger: this.#ledger.settings });
+  }
+
   /** Writes the counts to the ledger, and then waits at most a second until the store has them. */
   async flush(): Promise<void> {
     if (!this.isStoreUp) return;

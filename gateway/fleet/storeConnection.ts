@@ -7,8 +7,8 @@ import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
 export interface StoreContext {
   /** The salt of this gateway's ledger. It becomes the salt of the fleet if the store has none. */
   readonly salt: () => string;
-  /** Undefined: clients are not identified. */
-  readonly identify?: readonly Identifier[] | undefined;
+  /** How clients are identified now. Undefined: they are not identified. */
+  readonly identify: () => readonly Identifier[] | undefined;
   /** Whether `salt` is derived from `usage.tag_key`. It then replaces the salt of the fleet. */
   readonly isSaltFromTagKey?: boolean;
   /** Called after each connect, with the salt of the fleet. `isReplaced`: the store had another salt before. */
@@ -44,6 +44,11 @@ export class StoreConnection implements Sql, Transactions {
     return this.#use((postgres) => postgres.transaction(work));
   }
 
+  /** Called after a reload: clients may have other names now. @throws StoreError */
+  async noteClientNaming(): Promise<void> {
+    await this.#use((postgres) => this.#storeClientNamingId(postgres, this.#context.salt()));
+  }
+
   async close(): Promise<void> {
     const contact = this.#contact;
     this.#contact = undefined;
@@ -76,15 +81,20 @@ export class StoreConnection implements Sql, Transactions {
     const postgres = await Postgres.open(this.#settings, this.#options);
     try {
       await migrate(postgres);
-      const { identify, isSaltFromTagKey = false } = this.#context;
+      const { isSaltFromTagKey = false } = this.#context;
       const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isSaltFromTagKey);
       this.#context.onSalt(salt, isReplaced);
-      if (identify) await storeClientNamingId(postgres, clientNamingIdOf(identify, salt));
+      await this.#storeClientNamingId(postgres, salt);
       return postgres;
     } catch (error) {
       void postgres.close();
       throw error;
     }
+  }
+
+  async #storeClientNamingId(postgres: Postgres, salt: string): Promise<void> {
+    const identify = this.#context.identify();
+    if (identify) await storeClientNamingId(postgres, clientNamingIdOf(identify, salt));
   }
 
   #noteProblem(problem: string | undefined): void {

@@ -17,13 +17,14 @@ const leastTimeoutMs = 5_000;
 // The time limit of one statement. In a large fleet, it takes minutes to move the clients above the limit to `other clients`.
 const maintenanceStatementTimeoutMs = 600_000;
 
-const { settings, ledger, salt } = workerData as FleetWorkerData;
+const { settings, ledger: ledgerAtStart, salt } = workerData as FleetWorkerData;
+let ledger = ledgerAtStart;
 let ownSalt = salt;
 const store = new StoreConnection(
   settings,
   {
     salt: () => ownSalt,
-    identify: ledger.identify,
+    identify: () => ledger.identify,
     isSaltFromTagKey: ledger.tagKey !== undefined,
     onSalt: (fleetSalt, isReplaced) => {
       ownSalt = fleetSalt;
@@ -59,6 +60,10 @@ parentPort?.on('message', (command: FleetCommand) => {
   if (command.kind === 'outbox') {
     outbox = command.outbox;
     shipper.onOutbox(outbox?.oldest);
+  } else if (command.kind === 'configure') {
+    ledger = command.ledger;
+    // If the store does not answer, the naming is stored at the next connect.
+    store.noteClientNaming().catch(() => {});
   } else if (command.kind === 'stop') void stop(command);
   else heartbeats.onCommand(command);
 });

@@ -19,6 +19,8 @@ export interface FleetWorkerData {
 /** A message to the thread that talks to the shared store. */
 export type FleetCommand =
   | MembershipCommand
+  /** The settings of the ledger after a reload. */
+  | { readonly kind: 'configure'; readonly ledger: LedgerSettings }
   /** What waits in the ledger for the store; undefined: the ledger could not be opened yet. */
   | { readonly kind: 'outbox'; readonly outbox: OutboxState | undefined }
   /** The thread ends once it has sent what waits, or after `ms`. `unwrittenRows`: rows that the ledger could not write. */

@@ -137,6 +137,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       await configureNotify();
       await configureShadow();
       ledger?.configure(next.usage);
+      options.fleet?.configure();
       member?.accept(next);
       onAccepted(next);
       void freezes.apply(next);

@@ -327,3 +327,25 @@ it('an edit of a mounted ConfigMap becomes active in all gateways, and until the
   });
   expect(unreported).toBe(0);
 });
+
+it('notes in the store that a reload changes the names of clients', { timeout: slow }, async () => {
+  const store = await server.database();
+  const gateway = await startAccepted(store, served);
+  const naming = async () => {
+    const rows = await query<{ key: string; value: string }>(
+      store,
+      `SELECT key, value FROM version_gateway.meta WHERE key IN ('naming', 'named_since')`,
+    );
+    return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+  };
+  const before = await naming();
+  expect(before).toEqual({ naming: expect.any(String) });
+  const usage = { store: `${gateway.folder}/usage.db`, identify: ['header:x-tenant-id'] };
+  writeMountedRoutes(gateway.folder, { store, name: 'gw-1', routes: served, settings: { usage } });
+  await outcomeOfEdit(gateway);
+  await eventually(async () => {
+    const after = await naming();
+    expect(after['naming']).not.toBe(before['naming']);
+    expect(Number(after['named_since'])).toBeGreaterThan(Date.now() - slow);
+  }, 10_000);
+});
