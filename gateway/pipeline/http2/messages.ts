@@ -20,6 +20,8 @@ export class Http2Request implements IncomingRequest {
   readonly rawHeaders: readonly string[];
   readonly socket: Socket;
   readonly #stream: ServerHttp2Stream;
+  /** A listener for `end` that was added after the stream had emitted it, until it is called. */
+  #lateEndListener: Listener | undefined;
 
   constructor(stream: ServerHttp2Stream, { method, target, fields }: TranslatedHead, socket: Socket) {
     this.#stream = stream;
@@ -34,11 +36,16 @@ export class Http2Request implements IncomingRequest {
   }
 
   on(event: 'data' | 'end', listener: Listener): this {
-    this.#stream.on(event, listener);
+    // A stream with an empty body emits `end` as soon as END_STREAM arrives, although nothing has read the stream.
+    if (event === 'end' && this.#stream.readableEnded) {
+      this.#lateEndListener = listener;
+      process.nextTick(() => this.#lateEndListener?.());
+    } else this.#stream.on(event, listener);
     return this;
   }
 
   off(event: 'data' | 'end', listener: Listener): this {
+    if (this.#lateEndListener === listener) this.#lateEndListener = undefined;
     this.#stream.off(event, listener);
     return this;
   }

@@ -14,7 +14,7 @@ import { answerOn, askHttp2, connectHttp2 } from '../../support/http2Client.ts';
 import { connectFrames, endHeaders, headers, pseudo, types } from '../../support/http2Frames.ts';
 import { ask, get } from '../../support/rawClient.ts';
 import { singleValueOf, valuesOf } from '../../support/response.ts';
-import { inFlightAt, startWire, type Wire, type WireSettings } from '../../support/wire.ts';
+import { inFlightAt, startWire, type Wire, type WireSettings, waitingAt } from '../../support/wire.ts';
 
 interface Http2Wire extends Wire {
   readonly session: ClientHttp2Session;
@@ -51,6 +51,29 @@ describe('a request over HTTP/2', () => {
     const { session, backend } = await startHttp2();
     await askHttp2(session, '/v1/x', { cookie: ['a=1', 'b=2; c=3', 'd=4'] });
     expect(singleValueOf(backend.request, 'cookie')).toBe('a=1; b=2; c=3; d=4');
+  });
+
+  it.each([
+    ['the first request to its backend', 0],
+    ['a request on a connection that is reused', 1],
+  ])('may have an empty body whose end comes in a DATA frame: %s', async (_case, requestsBefore) => {
+    const { session, backend } = await startHttp2();
+    for (let count = 0; count < requestsBefore; count += 1) await askHttp2(session, '/v1/x');
+    expect(await askHttp2(session, '/v1/x', post, '')).toMatchObject({ status: 200, body: 'ok', code: 0 });
+    expect(backend.requests.at(-1)).toMatchObject({ method: 'POST', body: '' });
+  });
+
+  it('may have an empty body that ends while the request waits in the queue', async () => {
+    const released = Promise.withResolvers<void>();
+    const { session, adminPort } = await startHttp2([{ wait: released.promise }, { write: answer(200, 'ok') }], {
+      version: { limits: { in_flight: 1, queue: '60s' } },
+    });
+    const answers = [askHttp2(session, '/v1/x', post, '')];
+    await eventually(async () => expect(await inFlightAt(adminPort)).toBe(1));
+    answers.push(askHttp2(session, '/v1/x', post, ''));
+    await eventually(async () => expect(await waitingAt(adminPort)).toBe(1));
+    released.resolve();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
   });
 
   it('keeps bytes above 127 in fields', async () => {
