@@ -1,7 +1,7 @@
 import type { GatewaySettings, Snapshot, Version } from '../config/snapshot.ts';
 import { stageOf } from './stage.ts';
 
-/** Lines about the versions and the `gateway` settings that differ, and about each setting that needs a restart. */
+/** Lines about changed versions, about changed settings of `gateway` and `brownout`, and about each setting that needs a restart. */
 export function changesBetween(before: Snapshot, after: Snapshot, now: number): string[] {
   const changes: string[] = [];
   for (const version of before.byMajor) {
@@ -35,6 +35,8 @@ function describeSettings(before: Snapshot, after: Snapshot): string[] {
   const isHeadRaised = after.gateway.limits.head > before.gateway.limits.head;
   return [
     ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
+    // They decide which clients a brownout refuses, and with which status.
+    ...(differ(before.brownout, after.brownout) ? ['brownout: settings changed'] : []),
     ...notApplied.map(([key]) => `${key}: applied at the next start`),
     ...(isHeadRaised ? ['gateway.limits.head: a higher limit is applied in full at the next start'] : []),
   ];

@@ -88,6 +88,9 @@ it.each<[string, object, object, string[]]>([
     { gateway: { limits: { head: '64KiB' } } },
     ['gateway: settings changed', 'gateway.limits.head: a higher limit is applied in full at the next start'],
   ],
+  ['the status of brownouts', {}, { brownout: { status: 410 } }, ['brownout: settings changed']],
+  ['a spared client', { brownout: { spare: ['acme'] } }, {}, ['brownout: settings changed']],
+  ['a rule of the contract check', {}, { compat: { rules: { 'docs-only': 'off' } } }, []],
   ['a lower gateway.limits.head', {}, { gateway: { limits: { head: '9KiB' } } }, ['gateway: settings changed']],
 ])('%s', (_name, before, after, expected) => {
   const routes = { '/v1': a };
