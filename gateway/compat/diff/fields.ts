@@ -109,8 +109,7 @@ export function compareItems(pair: SchemaPair): void {
     const [before, after] = [itemAt(old, index), itemAt(now, index)];
     comparePresence(pair, index, before, after);
     if (before && after) pair.compareSubschemas({ kind: 'items', index }, before, after);
-    else if (before || after)
-      pair.addChange('limit', after ? 'narrower' : 'wider', 'prefixItems', before?.at, after?.at);
+    else if (before || after) addItemLimit(pair, before, after);
   }
   const [before, after] = [old.items, now.items];
   if (before && after) pair.compareSubschemas({ kind: 'items' }, before, after);
@@ -120,6 +119,13 @@ export function compareItems(pair: SchemaPair): void {
     const kind = acceptsAnyType(items.schema.view) ? 'limit' : 'type';
     pair.addChange(kind, effect, 'items', before?.at, after?.at);
   }
+}
+
+/** Adds a change for an item of `prefixItems` that only one schema has, unless it may have any value. */
+function addItemLimit(pair: SchemaPair, before?: SubschemaRef, after?: SubschemaRef): void {
+  const item = after ?? before;
+  if (item && !acceptsAnyValue(item.schema.view))
+    pair.addChange('limit', after ? 'narrower' : 'wider', 'prefixItems', before?.at, after?.at);
 }
 
 /** Adds a change if `minItems` guaranteed that a response has this item, and no longer guarantees it. */

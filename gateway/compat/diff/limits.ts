@@ -4,9 +4,10 @@ import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimu
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
-/** Compares `enum`, `const` and `default`. */
+/** Compares `enum`, `const` and `default`. If one schema accepts only null, the comparison of types includes the change. */
 export function compareValues(pair: SchemaPair): void {
   const { old, new: now } = pair;
+  const isNullOnly = [old, now].some(({ types }) => types?.size === 0);
   if (old.values && now.values) {
     const keyOf = isSentAsText(pair.use) ? withoutQuotes : (json: string): string => json;
     const [oldKeys, newKeys] = [old.values, now.values].map((values) => new Set([...values.keys()].map(keyOf)));
@@ -15,12 +16,12 @@ export function compareValues(pair: SchemaPair): void {
     const places = [enumOf(old), enumOf(now)] as const;
     if (removed.length > 0) pair.addChange('value', 'removed', noName, ...places, { is: 'values', values: removed });
     if (added.length > 0) pair.addChange('value', 'added', noName, ...places, { is: 'values', values: added });
-  } else if (now.values && !includesAllOf(now.values, old.types)) {
+  } else if (now.values && !isNullOnly && !includesAllOf(now.values, old.types)) {
     pair.addChange('values', 'listed', noName, undefined, enumOf(now), {
       is: 'values',
       values: [...now.values.keys()],
     });
-  } else if (old.values && !includesAllOf(old.values, now.types)) {
+  } else if (old.values && !isNullOnly && !includesAllOf(old.values, now.types)) {
     pair.addChange('values', 'unlisted', noName, enumOf(old), undefined, {
       is: 'values',
       values: [...old.values.keys()],
@@ -44,9 +45,8 @@ function jsonOf(value: unknown): string {
   return value === undefined ? '' : canonicalJson(value);
 }
 
-/** `enum: [true, false]` does not limit a boolean, and `enum: [null]` does not limit null. */
+/** `enum: [true, false]` does not limit a boolean. */
 function includesAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<string> | undefined): boolean {
-  if (types?.size === 0) return true;
   return types?.size === 1 && types.has('boolean') && values.has('true') && values.has('false');
 }
 

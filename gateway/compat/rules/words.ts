@@ -223,6 +223,8 @@ function typeInWords(value: unknown): string {
   if (typeof ref === 'string') return quoted(ref.replace(/^.*\//s, ''));
   if (value['type'] !== undefined) return typeInWords(value['type']);
   if (value['oneOf'] !== undefined || value['anyOf'] !== undefined) return 'one of several';
+  const values = isList(value['enum']) ? value['enum'] : value['const'] === undefined ? [] : [value['const']];
+  if (values.length > 0) return unionInWords(values.map(typeNameOf));
   if (value['properties'] !== undefined) return 'an object';
   return value['items'] === undefined ? 'any value' : 'an array';
 }
@@ -233,7 +235,14 @@ function unionInWords(types: readonly unknown[]): string {
   return [...words.slice(0, mostTypes), ...more].join(' or ') || 'null';
 }
 
+function typeNameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (isList(value)) return 'array';
+  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
+}
+
 function withArticle(type: string): string {
+  if (type === 'null') return type;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 

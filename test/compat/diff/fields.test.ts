@@ -152,8 +152,20 @@ describe('keywords of a type that only one of the schemas accepts', () => {
     expect(levels('response', single, both)).toEqual(['error response-type-changed']);
   });
 
+  it('are not compared with a schema that accepts only null', () => {
+    const [nothing, listed] = [{ type: 'null' }, { enum: [null, 3] }];
+    expect(levels('request', nothing, listed)).toEqual(['info param-relaxed']);
+    expect(levels('request', { type: ['string', 'null'] }, { enum: [null] })).toEqual(['error request-type-changed']);
+    expect(levels('response', listed, nothing)).toEqual(['info response-strengthened']);
+  });
+
   it('are compared if a type may be a mistake', () => {
     const [old, now] = [{ type: 'string', properties: { id: text } }, { type: 'string' }];
     expect(levels('response', old, now)).toEqual(['error response-field-removed']);
   });
+});
+
+it('an item of prefixItems that may have any value is no limit', () => {
+  const [old, now] = [[text], [text, {}]].map((prefixItems) => contractOf('request', { type: 'array', prefixItems }));
+  expect(findingsBetween(old, now)).toEqual([]);
 });

@@ -138,3 +138,8 @@ it('a divisor that is much smaller is wider', () => {
   expect(errorsOf('request', large, small)).toEqual([]);
   expect(errorsOf('request', small, large)).toEqual(['request-constraint-tightened']);
 });
+
+it('names the types of listed values', () => {
+  const [finding] = findingsBetween(contractOf('response', { enum: [1, 2] }), contractOf('response', { const: 'a' }));
+  expect(finding?.sentence).toBe('GET /drinks: response 200 was an integer and is now a string');
+});
