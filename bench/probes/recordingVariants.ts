@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
+import { usageSinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
@@ -27,7 +27,7 @@ const snapshot = snapshotFrom({
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
 // A ledger on disk that is written every few seconds, as in production.
 const usage = (name: string) =>
-  sinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
+  usageSinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
 const telemetry = (options: Partial<ConstructorParameters<typeof Telemetry>[1]>): Telemetry =>
   new Telemetry(
     { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, '') },

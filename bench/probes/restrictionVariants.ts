@@ -8,7 +8,7 @@ import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { brownoutKey } from '../../gateway/lifecycle/brownouts.ts';
 import { freezeKey } from '../../gateway/restrictions/knownClients.ts';
-import { sinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
+import { usageSinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification, clientNamingIdOf } from '../../gateway/usage/counting/identification.ts';
@@ -42,7 +42,7 @@ function variant(name: string, v1: object, v2: object = {}): Variant {
     usage: { store: join(folder, `${name}.db`), identify: ['header:x-client-id'] },
     brownout: { spare },
   });
-  const usage = sinkOf(Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice }));
+  const usage = usageSinkOf(Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice }));
   const identification = new ClientIdentification(snapshot.usage.identify, '');
   const options = { clock: systemClock, notice, usage, logs: false };
   return { name, snapshot, recorder: new Telemetry({ current: snapshot, identification }, options).recorder };

@@ -15,7 +15,7 @@ import { limitsLength, sampleTextsFor } from './patternTexts.ts';
 import { mapKey, mapsOnlyNull } from './transform.ts';
 
 /** Reports a problem. Returns `true`, the schema of any value. */
-export type Report = (message: string, remedy: string, options?: { readonly isWarning: boolean }) => true;
+export type ReportProblem = (message: string, remedy: string, options?: { readonly isWarning: boolean }) => true;
 
 type Conversion = Extract<Operation, { kind: 'convert' }>;
 
@@ -29,7 +29,7 @@ const dateFormats: ReadonlySet<unknown> = new Set(['date', 'date-time']);
  * The schema of the values of a branch after a conversion. A branch is one alternative of a schema. `branch` does not allow
  * null.
  */
-export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
+export function convertedSchema(branch: PlainSchema, conversion: Conversion, report: ReportProblem): SubSchema {
   const { to } = conversion;
   const types = typesOf(branch);
   if (types === undefined)
@@ -56,18 +56,18 @@ export function convertedSchema(branch: PlainSchema, conversion: Conversion, rep
     : convertedNumber(branch, type, conversion, report);
 }
 
-function convertedValues(values: readonly unknown[], { to, digits }: Conversion, report: Report): SubSchema {
+function convertedValues(values: readonly unknown[], { to, digits }: Conversion, report: ReportProblem): SubSchema {
   const results = values.map((value) => conversionOf[to](value as JsonValue, digits));
   const index = results.indexOf(undefined);
   if (index === -1) return valuesSchema(results);
   return report(`The value ${JSON.stringify(values[index])} of the contract cannot be converted to ${to}.`, 'Use map.');
 }
 
-function unconvertible(what: string, to: string, report: Report): true {
+function unconvertible(what: string, to: string, report: ReportProblem): true {
   return report(`${what} cannot be converted to ${to}.`, 'Correct the conversion, or use map.');
 }
 
-function convertedNumber(branch: PlainSchema, type: string, conversion: Conversion, report: Report): SubSchema {
+function convertedNumber(branch: PlainSchema, type: string, conversion: Conversion, report: ReportProblem): SubSchema {
   const { to, digits } = conversion;
   const limits = Object.fromEntries(
     numberKeywords.flatMap((key) => (branch[key] === undefined ? [] : [[key, branch[key]]])),
@@ -141,7 +141,7 @@ function decimalTextSchema(digits: number): PlainSchema {
   return { type: 'string', pattern: `^-?(0|[1-9][0-9]*)${digits === 0 ? '' : `\\.[0-9]{${digits}}`}$` };
 }
 
-function convertedText(branch: PlainSchema, conversion: Conversion, report: Report): SubSchema {
+function convertedText(branch: PlainSchema, conversion: Conversion, report: ReportProblem): SubSchema {
   const { to, digits } = conversion;
   const { format, pattern } = branch;
   if (to === 'string') return branch;
@@ -191,7 +191,7 @@ export function firstItemSchema(
   branch: PlainSchema,
   { at }: Operation,
   isNeverEmpty: boolean,
-  report: Report,
+  report: ReportProblem,
 ): SubSchema {
   if (typesOf(branch)?.join() !== 'array')
     return report(`head needs an array, and this is ${kindInWords([branch])}.`, 'Remove head, or name another field.');
@@ -205,7 +205,7 @@ export function firstItemSchema(
 export function eachSchema(
   branch: PlainSchema,
   changeItem: (schema: SubSchema) => SubSchema,
-  report: Report,
+  report: ReportProblem,
 ): SubSchema {
   const [type, ...otherTypes] = typesOf(branch) ?? [];
   if (type === 'array' && otherTypes.length === 0) {
@@ -242,7 +242,7 @@ export function eachSchema(
 export function mappedSchema(
   branch: PlainSchema,
   operation: Extract<Operation, { kind: 'map' }>,
-  report: Report,
+  report: ReportProblem,
 ): SubSchema {
   if (mapsOnlyNull(operation)) return branch;
   const { values } = operation;

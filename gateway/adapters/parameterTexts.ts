@@ -62,7 +62,7 @@ function receivedIn(
   for (const [name, pairs] of Map.groupBy(queryPairs(query), (pair) => pair.name)) {
     const form = forms.get(`query ${name}`);
     const texts = pairs.flatMap(({ rawValue }) => itemsOf(rawValue, form, formDecoded, rawByText));
-    const values = texts.map((text) => meaningOf(text, form));
+    const values = texts.map((text) => typedValueOf(text, form));
     // Some clients repeat a parameter that the contract describes as a single value. It is then a list, too.
     const isList = form?.separator !== undefined || pairs.length > 1;
     const value = isList ? values : (values[0] ?? null);
@@ -106,7 +106,7 @@ export function valuesInPath(
 ): [name: string, value: JsonValue][] {
   return parameterValuesOf(path, template).map(([name, raw]) => {
     const form = forms.get(`path ${name}`);
-    const values = itemsOf(raw, form, decoded, rawByText).map((text) => meaningOf(text, form));
+    const values = itemsOf(raw, form, decoded, rawByText).map((text) => typedValueOf(text, form));
     return [name, form?.separator === undefined ? (values[0] ?? null) : values];
   });
 }
@@ -153,7 +153,7 @@ function itemsOf(
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** The value of a text, by the type of its parameter. A text that does not fit the type stays a text. */
-export function meaningOf(text: string, form: Pick<ParameterForm, 'type'> | undefined): JsonValue {
+export function typedValueOf(text: string, form: Pick<ParameterForm, 'type'> | undefined): JsonValue {
   if (form?.type === 'number' && jsonNumber.test(text)) return numberOf(text) ?? text;
   return form?.type === 'boolean' && /^(?:true|false)$/.test(text) ? text === 'true' : text;
 }

@@ -5,7 +5,7 @@ import type { Path } from '../config/fault.ts';
 import type { SubSchema } from './branches.ts';
 import { Bundle, fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type ParameterParts, parameterObject, parametersIn } from './parameters.ts';
-import { SchemaValidator, usedBy } from './validator.ts';
+import { SchemaValidator, schemasUsedBy } from './validator.ts';
 
 type Direction = 'request' | 'response';
 
@@ -39,7 +39,7 @@ export class AdapterSide {
   /** A contract for a comparison. It has one OpenAPI operation and the schemas that this operation uses. */
   withOperation(direction: Direction, { name, method, path }: ComparedOperation, operation: PlainPart): Documents {
     const components = {
-      schemas: usedBy(operation, this.bundles[direction].namedSchemas),
+      schemas: schemasUsedBy(operation, this.bundles[direction].namedSchemas),
       securitySchemes: this.root.components?.securitySchemes ?? {},
     };
     const paths = { [path]: { [method.toLowerCase()]: operation } };

@@ -2,7 +2,7 @@ import type { JsonValue, Operation } from '../config/adapterSettings.ts';
 import type { NamedSchemas } from './branches.ts';
 import type { PlainPart, PlainSchema } from './bundle.ts';
 import type { ParameterParts } from './parameters.ts';
-import { meaningOf } from './parameterTexts.ts';
+import { typedValueOf } from './parameterTexts.ts';
 import type { Passage } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import { AdaptationError, compileOperations } from './transform.ts';
@@ -85,7 +85,7 @@ export function headerSampleFault(
 /** Whether a text is valid as a text, as a number or as a boolean: a text may be a value of several types. */
 export function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
   const readings = (['text', 'number', 'boolean'] as const).map((type) => {
-    const items = [value].flat().map((one) => (typeof one === 'string' ? meaningOf(one, { type }) : one));
+    const items = [value].flat().map((one) => (typeof one === 'string' ? typedValueOf(one, { type }) : one));
     return Array.isArray(value) ? items : (items[0] ?? null);
   });
   // A number whose text is kept is an object (`JSON.rawJSON`). Writing it as JSON and parsing the JSON makes it a number.

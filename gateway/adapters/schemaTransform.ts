@@ -24,7 +24,7 @@ import {
   withRenamedField,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
-import { convertedSchema, eachSchema, firstItemSchema, mappedSchema, type Report } from './conversionSchema.ts';
+import { convertedSchema, eachSchema, firstItemSchema, mappedSchema, type ReportProblem } from './conversionSchema.ts';
 import { markedAsConverted } from './formats.ts';
 
 /** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
@@ -273,7 +273,7 @@ export class SchemaTransform {
   }
 
   #changeOf(operation: Operation): SchemaChange {
-    const report: Report = (message, remedy, { isWarning } = { isWarning: false }) => {
+    const report: ReportProblem = (message, remedy, { isWarning } = { isWarning: false }) => {
       this.problems.push({ operation, message, remedy, isWarning });
       return true;
     };

@@ -81,7 +81,7 @@ function withBundle(schema: unknown): unknown {
  * The named schemas that a part of a contract refers to, directly or indirectly. To compare all schemas of a large contract would
  * take long.
  */
-export function usedBy(part: unknown, named: NamedSchemas): NamedSchemas {
+export function schemasUsedBy(part: unknown, named: NamedSchemas): NamedSchemas {
   const used: Record<string, SubSchema> = {};
   const waiting: unknown[] = [part];
   while (waiting.length > 0) {

@@ -1,6 +1,6 @@
 import type { NameLimits } from '../usage/ledger/nameLimits.ts';
 import { dayMs, hoursKeptMs, msPerSpan, type SpanLength, spanAt } from '../usage/ledger/spans.ts';
-import { type LedgerSettings, limitsOf } from '../usage/ledger/writableLedger.ts';
+import { type LedgerSettings, nameLimitsOf } from '../usage/ledger/writableLedger.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
 import { deleteFormerGateways } from './membership.ts';
@@ -29,7 +29,7 @@ export async function maintainStore(store: Transactions, now: number, settings: 
   const createPartitions = `SELECT ${schemaName}.create_partitions($1, $2)`;
   const stepResults = [
     await asMaintainer(store, (sql) => sql.query(createPartitions, [now - dayMs, now + aheadMs])),
-    await asMaintainer(store, (sql) => foldExcess(sql, now, limitsOf(settings))),
+    await asMaintainer(store, (sql) => foldExcess(sql, now, nameLimitsOf(settings))),
     await asMaintainer(store, (sql) => deleteFormerGateways(sql, settings.retention)),
     await falseIfLocked(asMaintainer(store, (sql) => deleteOld(sql, now, settings.retention))),
     await sortPartitions(store, now),

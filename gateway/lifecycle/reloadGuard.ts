@@ -1,5 +1,5 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
-import { forcePlaceholder, shapeOf } from '../config/rules/lifecycle.ts';
+import { forcePlaceholder, routeShapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
 import { ago, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages, sparedMessages } from './brownouts.ts';
@@ -235,7 +235,7 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
   const ofRoutes = (version.ends ?? []).flatMap((end) => {
     // The names of path parameters may differ.
-    const oldRouteEnd = old.ends?.find((one) => shapeOf(one) === shapeOf(end));
+    const oldRouteEnd = old.ends?.find((one) => routeShapeOf(one) === routeShapeOf(end));
     // A route without a sunset of its own ends with its version.
     return sunsetMessage(
       `${end.method} /${old.name}${end.path}`,

@@ -99,7 +99,7 @@ export function freezeKey(version: string, { from }: Pick<FreezeQuery, 'from'>):
 const sliceSize = 500;
 
 /** Builds the sets in slices, so that requests do not wait. */
-export async function knownSets({
+export async function knownClientSets({
   clientLinesByFreeze,
 }: KnownClients): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const sets = new Map<string, ReadonlySet<string>>();

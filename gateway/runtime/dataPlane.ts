@@ -8,7 +8,7 @@ import { type ActiveSnapshot, activate } from '../pipeline/activeVersion.ts';
 import { Draining } from '../pipeline/draining.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
 import type { VersionRequests } from '../pipeline/inFlight.ts';
-import { type KnownClients, knownSets } from '../restrictions/knownClients.ts';
+import { type KnownClients, knownClientSets } from '../restrictions/knownClients.ts';
 import { noRestrictionState, type RestrictionUpdate } from '../restrictions/restriction.ts';
 import { type AskOwnUsage, SelfService } from '../selfService/selfService.ts';
 import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
@@ -111,7 +111,7 @@ export class DataPlane {
     this.context.restrictionState = { ...this.context.restrictionState, ...update };
     if (known === undefined) return;
     this.#known = known;
-    const knownByVersion = await knownSets(known);
+    const knownByVersion = await knownClientSets(known);
     // In the meantime, newer known clients have arrived, or the identification of clients has changed.
     if (known !== this.#known) return;
     // If this process names clients in another way than `known` does, every client would look new.

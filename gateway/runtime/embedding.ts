@@ -14,7 +14,7 @@ import { systemClock as clock } from '../shared/clock.ts';
 import { saltFrom } from '../usage/counting/identification.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import { DataPlane } from './dataPlane.ts';
-import { maintainLedger, sinkOf } from './ledgerMaintenance.ts';
+import { maintainLedger, usageSinkOf } from './ledgerMaintenance.ts';
 import { outcomeLines, Reloader, versionUsage } from './reload.ts';
 import { Telemetry } from './telemetry.ts';
 
@@ -124,7 +124,7 @@ class EmbeddedLedger {
       dataPlane.resalt(ledger.salt);
       const telemetry = new Telemetry(
         dataPlane,
-        { clock, notice, usage: sinkOf(ledger), logs: false },
+        { clock, notice, usage: usageSinkOf(ledger), logs: false },
         requestsByVersion,
       );
       context.recorder = telemetry.recorder;

@@ -19,7 +19,7 @@ import { loadedOnDemand } from '../shared/onDemand.ts';
 import { clientNamingIdOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { maintainLedger, shareBrownouts, sinkOf } from './ledgerMaintenance.ts';
+import { maintainLedger, shareBrownouts, usageSinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 
@@ -62,7 +62,7 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const { onAccepted = () => {} } = options;
-  const usageSink = ledger && sinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
+  const usageSink = ledger && usageSinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
   const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
   let exporter: OtlpExporter | undefined;
   const configureExport = async (next: Snapshot): Promise<void> => {

@@ -32,7 +32,7 @@ export function ledgerSettingsOf({ usage, fleet }: Snapshot): LedgerSettings {
 }
 
 /** Writes usage counts to the ledger. The salt is the current one of the ledger. `onTake`: called for each batch. */
-export function sinkOf(
+export function usageSinkOf(
   ledger: WritableLedger,
   onTake: (batch: UsageBatch, since: number) => void = () => {},
 ): UsageSink {

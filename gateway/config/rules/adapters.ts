@@ -3,7 +3,7 @@ import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
-import { isRoute, shapeOf, splitRoute } from './lifecycle.ts';
+import { isRoute, routeShapeOf, splitRoute } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 
 /** The section `adapter` of a version in routes.yaml. The rules have not checked it yet. */
@@ -121,7 +121,7 @@ export const adapterRoutes: ConfigRule = ({ source, entries, contracts }) =>
     return rows.flatMap(([name, row]): Fault[] => {
       const route = splitRoute(name);
       if (!isRoute(route)) return [faultAtKey(source, [...at, name], ...notARoute(name))];
-      const shape = shapeOf(route);
+      const shape = routeShapeOf(route);
       const first = nameByShape.get(shape);
       nameByShape.set(shape, name);
       if (first !== undefined) {
@@ -197,7 +197,8 @@ function problemOfUnknownRoute(
   const contractRoutes = contract.paths
     .entries()
     .flatMap(([template, methods]) => methods.split(' ').map((verb) => `${verb} ${template}`));
-  if (contractRoutes.some((route) => shapeOf(splitRoute(route)) === shapeOf({ method, path }))) return undefined;
+  if (contractRoutes.some((route) => routeShapeOf(splitRoute(route)) === routeShapeOf({ method, path })))
+    return undefined;
   const best = nearest(name, contractRoutes);
   const remedy = best === undefined ? `Write a route of that contract, without ${version}.` : `Did you mean ${best}?`;
   return [`The contract of ${version} has no route ${name}.`, remedy];

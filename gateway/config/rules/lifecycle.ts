@@ -109,8 +109,8 @@ function endsOfContract(
   contract: Contract | UnusableContract | undefined,
 ): readonly ContractEnd[] {
   if (contract === undefined || isUnusable(contract)) return [];
-  const replacedShapes = new Set(Object.keys(route.ends ?? {}).map((key) => shapeOf(splitRoute(key))));
-  return contract.ends.filter((end) => !replacedShapes.has(shapeOf(end)));
+  const replacedShapes = new Set(Object.keys(route.ends ?? {}).map((key) => routeShapeOf(splitRoute(key))));
+  return contract.ends.filter((end) => !replacedShapes.has(routeShapeOf(end)));
 }
 
 /** Splits `GET /drinks/{id}` into method and path. */
@@ -120,7 +120,7 @@ export function splitRoute(key: string): Pick<RouteEnd, 'method' | 'path'> {
 }
 
 /** Routes with the same shape match the same requests. */
-export function shapeOf({ method, path }: Pick<RouteEnd, 'method' | 'path'>): string {
+export function routeShapeOf({ method, path }: Pick<RouteEnd, 'method' | 'path'>): string {
   return `${method} ${path.replace(/\{[^{}]*\}/g, '{}')}`;
 }
 
@@ -143,7 +143,7 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
         const remedy = 'Write a method in capitals and a path below the version, such as "GET /legacy-search".';
         return [faultAtKey(source, at, `${name} is not a route.`, remedy)];
       }
-      const shape = shapeOf({ method, path });
+      const shape = routeShapeOf({ method, path });
       const first = nameByShape.get(shape);
       nameByShape.set(shape, name);
       if (first !== undefined)

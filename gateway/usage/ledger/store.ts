@@ -7,7 +7,7 @@ import { addEvidenceRows } from './evidence.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
-import { type LedgerSettings, limitsOf } from './writableLedger.ts';
+import { type LedgerSettings, nameLimitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
 type Stats = BigIntStats | undefined;
@@ -132,7 +132,7 @@ export class SqliteStore {
 
   /** Adds a batch. `batchMark` identifies it, so that a new writing thread does not add it again. Within `transaction`. */
   add(batch: UsageBatch, settings: LedgerSettings, batchMark?: string): void {
-    this.#writer.add(batch, limitsOf(settings), batchMark);
+    this.#writer.add(batch, nameLimitsOf(settings), batchMark);
     if (this.#hasLeftFleet && batch.length > 0) this.#database.exec(`INSERT OR REPLACE INTO meta VALUES ('alone', 1)`);
     this.#added = { rows: batch, spool: settings.spool ?? Number.POSITIVE_INFINITY };
   }
@@ -182,7 +182,7 @@ export class SqliteStore {
 
   /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */
   maintain(now: number, settings: LedgerSettings): void {
-    this.#writer.applyLimits(now, limitsOf(settings));
+    this.#writer.applyLimits(now, nameLimitsOf(settings));
     deleteOld(this.#database, now, settings.retention);
     this.#writer.clearCaches();
   }

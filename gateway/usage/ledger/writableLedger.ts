@@ -56,7 +56,7 @@ export interface WritableLedger extends LedgerState {
 }
 
 /** The limits of names in the settings. Without a setting, the number of names is not limited. */
-export function limitsOf({
+export function nameLimitsOf({
   maxClients = Number.MAX_SAFE_INTEGER,
   maxRoutes = Number.MAX_SAFE_INTEGER,
 }: LedgerSettings): NameLimits {
