@@ -36,7 +36,7 @@ interface MountedRequest extends IncomingMessage {
  * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function versionLifecycle(config: string | object, options: VersionLifecycleOptions = {}): VersionLifecycle {
-  const { context, close } = embed(config, { ...options, discovery: undefined, forwards: false });
+  const { context, close } = embed(config, { ...options, discovery: undefined, forwardsRequests: false });
   const middleware = (req: MountedRequest, res: ServerResponse, next: (error?: unknown) => void): void =>
     interceptRequest(req, res, req.originalUrl ?? req.url ?? '', context, next);
   const upgrade =

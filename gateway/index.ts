@@ -50,7 +50,7 @@ export function createVersionGateway(config: string | object, options: VersionGa
   const discovery: Discovery | undefined = options.discovery
     ? (source, clock) => createDiscovery(source, clock, notice)
     : undefined;
-  const { context, close } = embed(config, { ...options, discovery, forwards: true });
+  const { context, close } = embed(config, { ...options, discovery, forwardsRequests: true });
   const gateway = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     // Without `next`, no other handler would answer.
     if (next && !isGatewayPath(req.url ?? '', context)) next();

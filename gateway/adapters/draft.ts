@@ -94,7 +94,7 @@ async function checkDraft(
     `    contract: ${textOf(served.file)}`,
   ];
   const text = [...linesBefore, ...lines.map((line) => `    ${line}`), ''].join('\n');
-  const loaded = parseConfig(text, 'draft.yaml', { env: {}, forwards: false });
+  const loaded = parseConfig(text, 'draft.yaml', { env: {}, needsUpstreams: false });
   const { faults, warnings } = loaded.snapshot ? await verifyAdapters(loaded) : loaded;
   const [checkedFaults, checkedWarnings] = [faults, warnings].map((list) =>
     // The lines of faults are counted from 1.

@@ -44,7 +44,7 @@ export function configOption(cwd: string): Option {
  * file may be that of a `versionLifecycle`. @throws UsageError with its faults, UnreadableFileError
  */
 export function snapshotOf(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>): Snapshot {
-  const { snapshot, faults } = parseConfig(readRoutes(file, cwd), file, { env, cwd, forwards: false });
+  const { snapshot, faults } = parseConfig(readRoutes(file, cwd), file, { env, cwd, needsUpstreams: false });
   if (snapshot) return snapshot;
   throw new UsageError(
     [...faults.map(formatFault), `${file} has faults and cannot be used: see version-gateway check.`].join('\n'),

@@ -15,8 +15,8 @@ import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 // 1% of the traces is enough to show where time is spent, at a hundredth of the cost of all traces.
 const defaultSample = 0.01;
 
-/** Builds the snapshot of a document without faults. `revised`: see `Snapshot`. */
-export function buildSnapshot(context: RuleContext, revised: number): Snapshot {
+/** Builds the snapshot of a document without faults. `filesChangedAt`: when routes.yaml or a file that it names last changed, epoch ms. */
+export function buildSnapshot(context: RuleContext, filesChangedAt: number): Snapshot {
   const { draft, source, entries, files } = context;
   const clientsOf = clientFinder(context);
   const byMajor = entries.map((entry) => versionOf(entry, context, clientsOf));
@@ -60,7 +60,7 @@ export function buildSnapshot(context: RuleContext, revised: number): Snapshot {
   };
   return deepFreeze({
     ...values,
-    revised,
+    filesChangedAt,
     versions: new Map(byMajor.map((version) => [version.name, version])),
     fingerprint: fingerprintOf(values, files.digests()),
   });
@@ -100,6 +100,7 @@ function versionOf(
     shadow: shadowOf(route),
     drift: driftOf(route),
     contract: isUnusable(contract) ? undefined : contract,
+    // `withGreasePlans` adds the plan to a copy of the snapshot.
     grease: route.grease === 'request' ? { plan: undefined } : undefined,
     adapter: adapterOf({ key, route }),
     timeouts: {

@@ -10,26 +10,26 @@ import { placeKey } from './source.ts';
 import { type ConfigResult, validate } from './validate.ts';
 
 /**
- * Reads a routes.yaml. `forwards`: false for an application that answers the requests itself, so that versions need no upstream.
+ * Reads a routes.yaml. `needsUpstreams`: false for an application that answers the requests itself, so that versions need no upstream.
  * @throws ConfigError with every fault of the file
  * @throws UnreadableFileError if the file is missing or cannot be read
  */
-export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env, forwards = true): Snapshot {
-  return orThrow(parseConfig(readRoutes(file), file, { env, forwards }));
+export function loadSnapshot(file: string, env: NodeJS.ProcessEnv = process.env, needsUpstreams = true): Snapshot {
+  return orThrow(parseConfig(readRoutes(file), file, { env, needsUpstreams }));
 }
 
 /**
  * Checks an object with the structure of a routes.yaml. Relative paths are resolved from `folder`, by default the working
- * directory. Variables in strings are expanded. Faults have no line. `forwards`: false if versions need no upstream.
+ * directory. Variables in strings are expanded. Faults have no line. `needsUpstreams`: false if versions need no upstream.
  * @throws ConfigError with every fault of the object
  */
 export function snapshotFrom(
   document: unknown,
   folder = '.',
   env: NodeJS.ProcessEnv = process.env,
-  forwards = true,
+  needsUpstreams = true,
 ): Snapshot {
-  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now(), { forwards }));
+  return orThrow(validate(readObject(document, resolve(folder), env), systemClock.now(), { needsUpstreams }));
 }
 
 export interface ParseOptions {
@@ -38,20 +38,20 @@ export interface ParseOptions {
   /** The folder that a relative `file` is resolved from; by default the working directory. */
   readonly cwd?: string;
   readonly overrides?: Overrides;
-  /** False for an application that answers the requests itself: versions need no upstream. */
-  readonly forwards?: boolean;
+  /** False if versions may be without an upstream, such as in an application that answers the requests itself. */
+  readonly needsUpstreams?: boolean;
   /** Contracts that were parsed before; new ones are added. */
   readonly parsed?: ParsedContracts;
 }
 
 /** Checks the text of a routes.yaml. `file` names it in faults; relative paths are resolved from its folder. */
 export function parseConfig(text: string | Uint8Array, file: string, options: ParseOptions = {}): ConfigResult {
-  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, forwards, parsed } = options;
+  const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, needsUpstreams, parsed } = options;
   const path = realPathOf(resolve(cwd, file));
   const decoded = decodeUtf8(text);
   if (decoded !== undefined) {
     const reading = applyOverrides(readYaml(decoded, file, dirname(path), env), overrides);
-    return validate(reading, clock.now(), { forwards, parsed, file: path });
+    return validate(reading, clock.now(), { needsUpstreams, parsed, file: path });
   }
   return { snapshot: undefined, faults: [wholeFileFault(file, 'encoding')], warnings: [] };
 }

@@ -15,7 +15,7 @@ export interface LoadThreadOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly overrides?: Overrides;
   /** False for an application that answers the requests itself: versions need no upstream. Default: true. */
-  readonly forwards?: boolean;
+  readonly needsUpstreams?: boolean;
   /** True for an embedded gateway: its adapters and `grease` are neither checked nor prepared. */
   readonly ignoresAdapters?: boolean;
 }
@@ -137,9 +137,9 @@ export class LoadThread {
     }
     const parsed: string[] = [];
     const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
-    // `revised`, the time of the last change, must not decrease, even if the link now leads to an older file.
-    const revised = Math.max(plain?.revised ?? 0, this.#before.revised);
-    const snapshot = plain && (await fromPlainInSlices({ ...plain, revised }, this.#before));
+    // The time of the last change must not decrease, even if the link now leads to an older file.
+    const filesChangedAt = Math.max(plain?.filesChangedAt ?? 0, this.#before.filesChangedAt);
+    const snapshot = plain && (await fromPlainInSlices({ ...plain, filesChangedAt }, this.#before));
     if (!isPreview) {
       this.lastRead = digest;
       this.#before = snapshot ?? this.#before;

@@ -9,7 +9,7 @@ export interface Snapshot {
   /** Equal for two files with the same settings, even if their comments, order or notation differ. */
   readonly fingerprint: string;
   /** When routes.yaml or a file that it names was last changed; without files, when it was loaded. Epoch ms, not in the future. */
-  readonly revised: number;
+  readonly filesChangedAt: number;
   /** Path segment (`v1`) → the version. */
   readonly versions: ReadonlyMap<string, Version>;
   /** The same versions, lowest major first. */

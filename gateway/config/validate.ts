@@ -29,20 +29,20 @@ export interface ConfigResult {
 
 export interface ValidationOptions {
   /** False if a version may be without an upstream. */
-  readonly forwards?: boolean | undefined;
+  readonly needsUpstreams?: boolean | undefined;
   /** Contracts that were parsed before; new ones are added. */
   readonly parsed?: ParsedContracts | undefined;
   /** The file that the document comes from, absolute. */
   readonly file?: string;
 }
 
-/** Checks a document, and builds the snapshot if it has no fault. `now`: epoch ms, for the rules and for `revised`. */
+/** Checks a document, and builds the snapshot if it has no fault. `now`: epoch ms, for the rules and as the latest `filesChangedAt`. */
 export function validate(
   { source, faults, isBroken }: Reading,
   now: number,
   options: ValidationOptions = {},
 ): ConfigResult {
-  const { forwards = true, parsed, file } = options;
+  const { needsUpstreams = true, parsed, file } = options;
   if (isBroken) return refusal(faults);
   if (!isMap(source.tree)) {
     return refusal(
@@ -51,7 +51,7 @@ export function validate(
   }
   const typeCheck = checkTypes(source);
   const context = contextOf(source, typeCheck, parsed);
-  const applicableRules = Object.entries(rules).filter(([name]) => forwards || name !== 'no-target');
+  const applicableRules = Object.entries(rules).filter(([name]) => needsUpstreams || name !== 'no-target');
   const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context, now));
   // An unset variable or a misspelt key is one fault. The value that is missing because of it is not reported again.
   const reportedPaths = new Set([
@@ -64,8 +64,8 @@ export function validate(
   const referencedFiles = context.files.digests().map(([name]) => name);
   const changeTimes =
     file === undefined ? [] : [file, ...referencedFiles].map(lastChangeOf).filter((at) => at !== undefined);
-  const revised = changeTimes.length === 0 ? now : Math.min(now, Math.max(...changeTimes));
-  const snapshot = buildSnapshot(context, revised);
+  const filesChangedAt = changeTimes.length === 0 ? now : Math.min(now, Math.max(...changeTimes));
+  const snapshot = buildSnapshot(context, filesChangedAt);
   return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 

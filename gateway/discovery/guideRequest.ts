@@ -12,7 +12,7 @@ export interface GuideRequest {
   readonly to: VersionContract;
   /** The entries of the `moved` table of each version on the way to `to`, starting with that of `from`. `value`: the new path; null: the route has none. */
   readonly moved: readonly (readonly (readonly [template: string, value: string | null])[])[];
-  readonly end: VersionEnd;
+  readonly versionEnd: VersionEnd;
 }
 
 interface VersionContract {
@@ -53,7 +53,7 @@ export function guideRequest(
     from: contractOf(from),
     to: contractOf(to),
     moved: movedTables(from, to, snapshot).map((table) => table.entries()),
-    end: {
+    versionEnd: {
       deprecation: from.deprecation,
       sunset: from.sunset,
       isGoneAfterSunset: from.afterSunset === 'gone',

@@ -9,7 +9,7 @@ import { guidePage } from './guidePage.ts';
 import type { GuideRequest, GuideThreadData, WrittenGuide } from './guideRequest.ts';
 
 /** Reads and compares the two contracts. @throws CompareError */
-export async function loadGuide({ from, to, moved, end }: GuideRequest, cwd: string): Promise<Guide> {
+export async function loadGuide({ from, to, moved, versionEnd }: GuideRequest, cwd: string): Promise<Guide> {
   // Remote `$ref`s are not followed, because a request for a page must not cause requests to other hosts.
   const options = { cwd, stdin: () => '', allowRemote: false };
   const [oldContract, newContract] = [await openContract(from.file, options), await openContract(to.file, options)];
@@ -20,7 +20,7 @@ export async function loadGuide({ from, to, moved, end }: GuideRequest, cwd: str
     from: from.name,
     to: to.name,
     moved: (path) => movedTo(path, tables),
-    end,
+    versionEnd,
   });
 }
 

@@ -67,7 +67,7 @@ function eventsOfVersion({ version, brownouts, successor, guide }: VersionOvervi
 
 /** When the event was changed last, epoch ms. */
 function revisedAt({ cancelled = 0 }: LifecycleEvent, snapshot: Snapshot): number {
-  return Math.max(snapshot.revised, cancelled);
+  return Math.max(snapshot.filesChangedAt, cancelled);
 }
 
 /** `GET /v1/legacy-search` */
@@ -185,7 +185,7 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf('feed')}</id>
 <title>${titleOf(overview)}</title>
-<updated>${rfc3339(Math.max(snapshot.revised, ...events.map((event) => revisedAt(event, snapshot))))}</updated>
+<updated>${rfc3339(Math.max(snapshot.filesChangedAt, ...events.map((event) => revisedAt(event, snapshot))))}</updated>
 <author><name>${origin === '' ? 'API' : new URL(origin).host}</name></author>
 <link rel="self" type="application/atom+xml" href="${origin}${feedPath(snapshot)}"/>
 <link rel="alternate" type="text/html" href="${origin}${indexPath(snapshot)}"/>

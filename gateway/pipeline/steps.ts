@@ -111,14 +111,14 @@ function activeAdapter(activeVersion: ActiveVersion, { activeSnapshot }: Exchang
 function greaseResponse(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion } = exchange;
   if (activeVersion?.version.grease === undefined) return undefined;
+  // Where a response may have unknown members, according to the contract.
   const { plan } = activeVersion.version.grease;
   if (plan === undefined) return undefined;
   if (activeVersion.grease === undefined) {
     if (Grease === undefined) return { kind: 'loadModules', load: loadGrease };
     activeVersion.grease = new Grease(plan);
   }
-  // The steps may run twice. `adaptRequest` has just set the adaptation of an adapted version. For other versions, the adaptation
-  // may be left from the first run, and is replaced.
+  // Without an adapter, `exchange.adaptation` may be that of an earlier run of the steps. It is replaced.
   const adapted = activeVersion.source === undefined ? undefined : exchange.adaptation;
   exchange.adaptation = activeVersion.grease.begin(exchange, adapted) ?? adapted;
   return undefined;

@@ -30,7 +30,7 @@ export interface DataPlaneOptions {
   /** Answers `GET /versions/me`; undefined: the path is not answered. */
   readonly ownUsage?: AskOwnUsage | undefined;
   /** Whether requests are forwarded. If not, targets are neither called nor probed. */
-  readonly forwards?: boolean;
+  readonly forwardsRequests?: boolean;
 }
 
 /**
@@ -45,17 +45,17 @@ export class DataPlane {
   readonly #registry = new Registry();
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
-  readonly #forwards: boolean;
+  readonly #forwardsRequests: boolean;
   readonly #startedAt: number;
   readonly #timer: NodeJS.Timeout;
   /** The known clients that the operating side sent last. */
   #known: KnownClients | undefined;
 
   constructor(snapshot: Snapshot, options: DataPlaneOptions = {}) {
-    const { clock = systemClock, discovery, forwards = true, salt = '', restrictions = {}, ownUsage } = options;
+    const { clock = systemClock, discovery, forwardsRequests = true, salt = '', restrictions = {}, ownUsage } = options;
     this.#clock = clock;
     this.#clockWatch = new ClockWatch(clock);
-    this.#forwards = forwards;
+    this.#forwardsRequests = forwardsRequests;
     this.#startedAt = clock.now();
     this.context = {
       activeSnapshot: this.#activate(snapshot, new ClientIdentification(snapshot.usage.identify, salt)),
@@ -143,7 +143,7 @@ export class DataPlane {
   }
 
   #poolsFor(snapshot: Snapshot): ReadonlyMap<string, Pool> {
-    return this.#forwards ? this.#registry.poolsFor(snapshot) : new Map();
+    return this.#forwardsRequests ? this.#registry.poolsFor(snapshot) : new Map();
   }
 
   #checkClockAndStages(): void {

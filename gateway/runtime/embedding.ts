@@ -37,7 +37,7 @@ export interface EmbeddingOptions {
 export interface EmbeddingSettings extends EmbeddingOptions {
   readonly discovery: Discovery | undefined;
   /** False for an application that answers the requests itself: versions need no upstream. */
-  readonly forwards: boolean;
+  readonly forwardsRequests: boolean;
 }
 
 export interface Embedding {
@@ -51,18 +51,20 @@ export interface Embedding {
  * @throws ConfigError with every fault of the file; UnreadableFileError if it cannot be read
  */
 export function embed(config: string | object, settings: EmbeddingSettings): Embedding {
-  const { discovery, forwards, reload = false, notice = () => {} } = settings;
+  const { discovery, forwardsRequests, reload = false, notice = () => {} } = settings;
   const { env } = process;
   const path = typeof config === 'string' ? resolve(config) : undefined;
   if (reload && path === undefined) throw new TypeError('reload: true needs the path of a routes.yaml.');
   // Taken before the file is loaded, so that an edit in between is noticed.
   const digest = reload && path ? digestOf(readRoutes(path)) : undefined;
   const loaded =
-    typeof config === 'string' ? loadSnapshot(config, env, forwards) : snapshotFrom(config, '.', env, forwards);
+    typeof config === 'string'
+      ? loadSnapshot(config, env, forwardsRequests)
+      : snapshotFrom(config, '.', env, forwardsRequests);
   const reportedLines = new Set<string>();
   // Checks a loaded snapshot, reports the sections that an embedded gateway ignores, and removes them.
   const prepare = (snapshot: Snapshot) => {
-    if (forwards) requireUpstreams(snapshot, typeof config === 'string' ? config : undefined);
+    if (forwardsRequests) requireUpstreams(snapshot, typeof config === 'string' ? config : undefined);
     for (const line of ignoredSections(snapshot, settings.ledger === true)) {
       // If the caller takes no notices, Node prints the line as a warning.
       if (!reportedLines.has(line)) (settings.notice ?? process.emitWarning)(line);
@@ -73,12 +75,12 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
   const firstSnapshot = prepare(loaded);
   const { tagKey } = firstSnapshot.usage;
   const salt = tagKey === undefined ? undefined : saltFrom(tagKey);
-  const dataPlane = new DataPlane(firstSnapshot, { clock, discovery, forwards, salt });
+  const dataPlane = new DataPlane(firstSnapshot, { clock, discovery, forwardsRequests, salt });
   const ledger = settings.ledger ? new EmbeddedLedger(dataPlane, notice) : undefined;
   const loadThread =
     reload && typeof config === 'string' && path
       ? new LoadThread(
-          { file: config, path, cwd: process.cwd(), env, forwards, ignoresAdapters: true },
+          { file: config, path, cwd: process.cwd(), env, needsUpstreams: forwardsRequests, ignoresAdapters: true },
           { snapshot: firstSnapshot, digest },
         )
       : undefined;

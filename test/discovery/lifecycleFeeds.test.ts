@@ -223,7 +223,7 @@ describe('ids and times of change', () => {
     }
     // The clock of the file system may be ahead of the gateway's.
     const early = parseConfig(readFileSync(file), file, { clock: { now: () => changed - 60_000 } }).snapshot;
-    expect(early?.revised).toBe(changed - 60_000);
+    expect(early?.filesChangedAt).toBe(changed - 60_000);
   });
 
   it('the time of change is that of a contract which was replaced later by an older file', async () => {
@@ -234,10 +234,10 @@ describe('ids and times of change', () => {
       JSON.stringify({ routes: { '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'v1.yaml' } } }),
     );
     utimesSync(join(folder, 'older.yaml'), 0, 0);
-    const before = loadSnapshot(file).revised;
+    const before = loadSnapshot(file).filesChangedAt;
     await vi.waitUntil(() => systemClock.now() > before + 10);
     renameSync(join(folder, 'older.yaml'), join(folder, 'v1.yaml'));
-    expect(loadSnapshot(file).revised).toBeGreaterThan(before);
+    expect(loadSnapshot(file).filesChangedAt).toBeGreaterThan(before);
   });
 
   it('differ between two APIs, and between two base paths', async () => {
@@ -285,7 +285,7 @@ describe('the text', () => {
     expect(calendar.getAllSubcomponents().map(({ name }) => name)).toEqual(['vtimezone']);
     const feed = feedIn(await served('/lifecycle.atom', server));
     expect(feed.entries ?? []).toEqual([]);
-    expect(Date.parse(feed.updated ?? '')).toBe(Math.floor(snapshot.revised / 1000) * 1000);
+    expect(Date.parse(feed.updated ?? '')).toBe(Math.floor(snapshot.filesChangedAt / 1000) * 1000);
   });
 
   it('has absolute links with a public URL, and relative ones without', async () => {

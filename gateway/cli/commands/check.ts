@@ -85,7 +85,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     : undefined;
   const parsed =
     compose?.result ??
-    parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, forwards: options.upstreams });
+    parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, needsUpstreams: options.upstreams });
   const checked = await prepareAdaptersAndGrease(parsed, options.adapters ? adapterSamples : undefined);
   const linkWarning = replacedLink(config, resolve(io.cwd, config));
   const result = linkWarning ? { ...checked, warnings: [linkWarning, ...checked.warnings] } : checked;
@@ -155,7 +155,7 @@ export async function checkWithCompose(
   io: Io,
   now: number,
 ): Promise<ComposeCheck> {
-  const { config, compose, composeService, upstreams: forwards } = options;
+  const { config, compose, composeService, upstreams: needsUpstreams } = options;
   const project = readProject(compose, io.env, io.cwd);
   const text = decodeUtf8(bytes);
   const running = project.faults.length > 0 ? undefined : await runningServices(project.name, io.cwd, io.env);
@@ -164,7 +164,7 @@ export async function checkWithCompose(
   if (text === undefined) return { result: parseConfig(bytes, config), facts, texts };
   const routes = {
     text,
-    forwards,
+    needsUpstreams,
     file: config,
     path: realPathOf(resolve(io.cwd, config)),
     now,

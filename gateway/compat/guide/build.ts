@@ -27,11 +27,11 @@ export interface GuideInput {
   readonly to: string;
   /** Maps a path of the older major to its path in the newer one; null if it was removed. */
   readonly moved: (path: string) => string | null;
-  readonly end: VersionEnd;
+  readonly versionEnd: VersionEnd;
 }
 
 /** Compares two majors and describes the changes for clients. @throws CompareError for a broken `$ref` */
-export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput): Guide {
+export function buildGuide({ old, new: now, from, to, moved, versionEnd }: GuideInput): Guide {
   const comparison = compareContracts(old, now, levelOf, { old: from, new: to, moved });
   const context: RouteContext = {
     contracts: { old: new ContractExamples(old), new: new ContractExamples(now) },
@@ -40,7 +40,7 @@ export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput):
     ),
     newNames: renamesIn(comparison),
     anchors: new Set(),
-    baseUrls: { old: end.oldBase, new: end.newBase },
+    baseUrls: { old: versionEnd.oldBase, new: versionEnd.newBase },
   };
   const changes = collectChanges(comparison).filter(({ change }) => {
     return change.kind !== 'route' && !unlistedRules.has(ruleFor(change).id);
@@ -57,7 +57,7 @@ export function buildGuide({ old, new: now, from, to, moved, end }: GuideInput):
     from,
     to,
     title: stringOrEmpty(below(below(old.root, 'info'), 'title').value),
-    end,
+    versionEnd,
     routes: routes.sort((a, b) => workRank(a) - workRank(b)),
     shared: topics.filter(({ isShared }) => isShared).map(({ topic }) => topic),
   };

@@ -12,7 +12,7 @@ export interface Guide {
   readonly to: string;
   /** The title of the older contract, or empty. */
   readonly title: string;
-  readonly end: VersionEnd;
+  readonly versionEnd: VersionEnd;
   /** The routes that need most work come first. */
   readonly routes: readonly GuideRoute[];
   /** Changes that several routes share, each listed once. */
@@ -168,16 +168,16 @@ export function firstItems<Item>(
 }
 
 /** What every client has to do, in order. */
-export function instructionsOf({ from, to, end, routes }: Guide): string[] {
+export function instructionsOf({ from, to, versionEnd, routes }: Guide): string[] {
   return [
-    `Call ${inBackticks(end.newBase)} instead of ${inBackticks(end.oldBase)}.`,
-    ...datesInWords(from, end),
-    ...brownoutsInWords(from, end),
+    `Call ${inBackticks(versionEnd.newBase)} instead of ${inBackticks(versionEnd.oldBase)}.`,
+    ...datesInWords(from, versionEnd),
+    ...brownoutsInWords(from, versionEnd),
     routesInWords(from, routes),
     `Ignore unknown fields in the responses of ${to}. Additions are listed at the end.`,
-    ...(end.grease === undefined
+    ...(versionEnd.grease === undefined
       ? []
-      : [`To test this, use ${inBackticks(end.grease)}: its responses contain unknown fields.`]),
+      : [`To test this, use ${inBackticks(versionEnd.grease)}: its responses contain unknown fields.`]),
   ];
 }
 

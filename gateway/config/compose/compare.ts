@@ -54,7 +54,7 @@ export interface ComparedFile {
   readonly now: number;
   readonly isRetired: (version: Version) => boolean;
   /** False for an application that answers the requests itself: versions need no upstream. */
-  readonly forwards?: boolean;
+  readonly needsUpstreams?: boolean;
 }
 
 export interface ComposeResult {
@@ -102,7 +102,7 @@ function findingsBetween(
   const gateway = gatewayOrFault;
   const env = Object.fromEntries([...gateway.environment].map(([name, { text }]) => [name, text]));
   const reading = readYaml(routes.text, routes.file, dirname(routes.path), env);
-  const result = validate(reading, routes.now, { forwards: routes.forwards });
+  const result = validate(reading, routes.now, { needsUpstreams: routes.needsUpstreams });
   const { snapshot } = result;
   if (!snapshot) return { result, gateway: gateway.name, notes: [] };
   const targets = targetsOf(snapshot, reading.source, routes.text);

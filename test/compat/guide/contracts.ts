@@ -26,7 +26,7 @@ export function guideBetween(
     from: 'v1',
     to: 'v2',
     moved: (path) => (Object.hasOwn(moved, path) ? (moved[path] ?? null) : path),
-    end,
+    versionEnd: end,
   });
 }
 

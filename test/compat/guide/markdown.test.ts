@@ -107,7 +107,7 @@ it.each([
     'Expect that requests to v1 are refused in brownouts: 2027-03-02T14:00:00Z to 2027-03-02T15:00:00Z.',
   ],
 ])('describes the dates of routes.yaml: %o', (difference, expected) => {
-  expect(guideAsMarkdown({ ...guideBetween(old, now), end: { ...end, ...difference } })).toContain(expected);
+  expect(guideAsMarkdown({ ...guideBetween(old, now), versionEnd: { ...end, ...difference } })).toContain(expected);
 });
 
 it('states that nothing else is required without breaking changes', () => {
