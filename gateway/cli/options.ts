@@ -171,7 +171,7 @@ export function listenArgument(text: string): string {
 export function versionArgument(text: string): string {
   const segment = text.replace(/^\//, '');
   // The segment becomes part of a URL, so nothing but a version may pass.
-  if (!/^v\d{1,15}$/.test(segment)) throw new InvalidArgumentError('Write a version such as /v1.');
+  if (!/^v\d{1,16}$/.test(segment)) throw new InvalidArgumentError('Write a version such as /v1.');
   return segment;
 }
 
@@ -183,9 +183,9 @@ export interface NamedSubject {
 
 /** `/v1` or `GET /v1/drinks/{id}`. @throws InvalidArgumentError */
 export function subjectArgument(text: string): NamedSubject {
-  if (/^\/?v\d{1,15}$/.test(text)) return { version: versionArgument(text) };
+  if (/^\/?v\d{1,16}$/.test(text)) return { version: versionArgument(text) };
   const route = parseRoute(text);
-  const [, version, path] = /^\/(v\d{1,15})(\/.*)?$/.exec(route?.path ?? '') ?? [];
+  const [, version, path] = /^\/(v\d{1,16})(\/.*)?$/.exec(route?.path ?? '') ?? [];
   if (route === undefined || version === undefined)
     throw new InvalidArgumentError('Write a version such as /v1, or a route such as "GET /v1/drinks/{id}".');
   return { version, route: { method: route.method, path: path ?? '/' } };

@@ -37,7 +37,7 @@ export interface AcceptedConfigFile {
 }
 
 const recordFormat = 1;
-const versionName = z.string().regex(/^v\d{1,15}$/);
+const versionName = z.string().regex(/^v\d{1,16}$/);
 const optionalInstant = z.int().optional();
 
 const brownoutSchema = z.object({

@@ -57,3 +57,11 @@ it.each([
   expect(stderr).not.toContain('has no upstream');
   expect(stdout).not.toBe('');
 });
+
+it.each(['/v9007199254740991', 'GET /v9007199254740991/a'])(
+  '%s, with the highest major, is a subject',
+  async (subject) => {
+    const { stderr } = await runIn(temporaryFolder(), ['can-retire', subject, '--admin', '127.0.0.1:1']);
+    expect(stderr).toContain('does not answer');
+  },
+);

@@ -126,6 +126,14 @@ it('is read as it was written, in a folder that did not exist', () => {
   expect(config?.guard.force).toEqual(new Map([['v1', 'the backend has burnt down']]));
 });
 
+it('can have the highest major that a routes.yaml may have', () => {
+  const folder = temporaryFolder();
+  const store = join(folder, 'usage.db');
+  const snapshot = snapshotFrom({ routes: { '/v9007199254740991': 'http://127.0.0.1:3001' }, usage: { store } });
+  expect(writeAccepted(snapshot)).toBeUndefined();
+  expect([...(readAccepted(store).config?.versions.keys() ?? [])]).toEqual(['v9007199254740991']);
+});
+
 it('is readable by its owner only, and has no secret and no URL', () => {
   const folder = temporaryFolder();
   writeAccepted(snapshotIn(folder));
