@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { adaptedVersions, runningWaivers, stageOf } from '../lifecycle/stage.ts';
+import { adaptedVersions, runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -115,15 +115,29 @@ function versionList(
   ];
 }
 
-/** Why the backend of a version may not be stopped once the version has ended. Undefined: nothing but its own requests. */
+/**
+ * Why the backend of a version may not be stopped once the version has ended, or once an adapter serves it. Undefined: nothing but its
+ * own requests.
+ */
 function stopBlockers(
   name: string,
   snapshot: Snapshot,
   now: number,
   fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): string[] | undefined {
-  const blockers = adaptedVersions(name, snapshot, now).map((version) => `used by the adapter of /${version.name}`);
+  const version = snapshot.versions.get(name);
+  if (version !== undefined && isServedByAdapter(version, now)) {
+    const urls = new Set(version.targets.map(({ url }) => url));
+    const others = snapshot.byMajor.filter((one) => one.name !== name && stageWithWaivers(one, now) !== 'retired');
+    const users = others.filter((one) => !isServedByAdapter(one, now) && one.targets.some(({ url }) => urls.has(url)));
+    return users.length > 0 ? users.map((one) => `used by /${one.name}`) : undefined;
+  }
+  const blockers = adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`);
   return fleet ? [...blockers, ...fleet.stopBlockers(name)] : blockers.length > 0 ? blockers : undefined;
+}
+
+function isServedByAdapter(version: Version, now: number): boolean {
+  return version.adapter?.mode === 'serve' && stageWithWaivers(version, now) !== 'retired';
 }
 
 function versionStatus(
@@ -139,7 +153,7 @@ function versionStatus(
   const waiting = report?.waiting ?? 0;
   const waivers = version ? runningWaivers(version, now) : [];
   const isEnded = stage === 'removed' || (stage === 'retired' && waivers.length === 0);
-  const blockedBy = isEnded ? blockers : undefined;
+  const blockedBy = isEnded || (version && isServedByAdapter(version, now)) ? blockers : undefined;
   return {
     version: name,
     stage,

@@ -12,7 +12,7 @@ import { startServed } from '../adapters/servedVersion.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
-import { answer, startBackend } from '../support/backend.ts';
+import { answer, okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { ask, get } from '../support/rawClient.ts';
@@ -96,6 +96,20 @@ it('a retired version is not safe to stop while an adapter serves another versio
     stderr: expect.stringContaining('/v2: still used by the adapter of /v1 after 1s'),
   });
   expect(await waitFor(source)).toMatchObject({ statuses: [410, 410], code: 0 });
+});
+
+it('the own backend of an adapted version is not safe to stop if it also serves another version', async () => {
+  const wait = async (version: Readonly<Record<string, unknown>>) => {
+    const { adminPort } = await startServed(okAnswer, { version });
+    return runIn('/', ['status', '--wait', 'v1', '--timeout', '1s', '--admin', `127.0.0.1:${adminPort}`]);
+  };
+  // Both versions have the same upstream.
+  expect(await wait({})).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('/v1: still used by /v2'),
+  });
+  expect(await wait({ upstream: 'http://127.0.0.1:1' })).toMatchObject({ code: 0 });
 });
 
 it('reports a ledger that cannot be written, and its recovery', async () => {
