@@ -45,7 +45,7 @@ interface ObjectPlan {
   readonly fields: Map<string, FieldPlan>;
   /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
   readonly originalNames: Map<string, string>;
-  /** Key: a name that a rename gives. Value: what is done with a field that already has this name before the pass. */
+  /** Key: the new name of a renamed field. Value: what is done with another field that has this name already before the pass. */
   readonly aliases: Map<string, Alias>;
   /** Fields that are set after the pass. Key: the name of the field. */
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
@@ -54,7 +54,7 @@ interface ObjectPlan {
 interface Alias {
   /** The plan of the renamed field. */
   readonly field: FieldPlan;
-  /** The index of the first step of `field` after the rename. */
+  /** The index of the first step of `field` after the rename. Only these steps apply to the field that has the name already. */
   readonly firstStep: number;
   /** The earlier names of the renamed field. If the object has one of them, the renamed field replaces the field of the alias. */
   readonly earlierNames: readonly string[];

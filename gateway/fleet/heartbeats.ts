@@ -84,7 +84,7 @@ export class Heartbeats {
   }
 
   async #writeHeartbeat({ identity, state }: HeartbeatCommand): Promise<void> {
-    if (this.#membership === undefined || !this.#membership.isOf(identity)) {
+    if (this.#membership === undefined || !this.#membership.hasIdentity(identity)) {
       // While its ledger could not be opened, the gateway had a temporary id.
       await this.#membership?.leave();
       this.#membership = new Membership(this.#store, identity);

@@ -131,7 +131,7 @@ export class Membership {
   }
 
   /** Whether this object was created for the gateway and the run of this identity. */
-  isOf({ instance, epoch }: GatewayIdentity): boolean {
+  hasIdentity({ instance, epoch }: GatewayIdentity): boolean {
     return this.#givenIdentity.instance === instance && this.#givenIdentity.epoch === epoch;
   }
 

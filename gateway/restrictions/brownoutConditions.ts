@@ -44,7 +44,7 @@ export async function estimateBrownout(
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const refusedByClient = clients.map(({ client, requests }) => {
-    // It is not known which clients these are. `window.clients` is the share of them that is probably refused.
+    // `other clients` are unknown clients. `window.clients` is the share of these clients that is probably refused.
     if (client === otherClients) return requests * window.clients;
     return scope.includesClient(client) ? requests : 0;
   });

@@ -140,7 +140,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     .get(version, day)?.['sum'];
   const begin = day * dayMs;
   const block = spanAt('block', begin);
-  // This comes first, because it reads the rows of the day, and the statements below change these rows.
+  // `foldBlock` comes first, because it reads the rows of the day, and the statements below change these rows.
   foldBlock(run, subject, version, day, into);
   const spans = [
     ['hour', begin / hourMs, begin / hourMs + 23],
