@@ -76,12 +76,17 @@ export class AdapterState {
 
   /** The adapter for a snapshot. Returns the current one if neither the settings nor the contracts have changed. */
   adapterFor(scope: AdapterScope): VersionAdapter {
-    if (this.#adapter?.compiled.hash !== scope.hash) {
-      this.#adapter = new VersionAdapter(scope);
-      this.#failures.clear();
-      this.notAdapted = 0;
-    }
+    this.forgetOther(scope.hash);
+    this.#adapter ??= new VersionAdapter(scope);
     return this.#adapter;
+  }
+
+  /** Forgets an adapter that does not have this hash, and its failures. */
+  forgetOther(hash: string): void {
+    if (this.#adapter?.compiled.hash === hash) return;
+    this.#adapter = undefined;
+    this.#failures.clear();
+    this.notAdapted = 0;
   }
 
   /** Whether there is memory for one more body of a route. If no body is in memory, a body of any size is admitted. */

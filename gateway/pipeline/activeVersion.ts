@@ -40,6 +40,9 @@ export function activate(
     const requests = requestsByVersion.get(name) ?? new VersionRequests();
     requestsByVersion.set(name, requests);
     requests.maxInFlight = version.limits.inFlight;
+    // The status shows no failures of a former adapter, also before the first request.
+    const adapterHash = version.adapter?.prepared?.hash;
+    if (adapterHash !== undefined) requests.adapterState?.forgetOther(adapterHash);
     const pool = pools.get(backend) ?? new Pool([], version.balance);
     for (const target of pool.targets)
       requestsByTarget.set(target, [...(requestsByTarget.get(target) ?? []), requests]);
