@@ -32,7 +32,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
         onRequest,
       )
     : http.createServer(optionsFor(settings), onRequest);
-  // No limit: the default of 2,000 drops fields silently. `checkMessage` counts them.
+  // No limit: the default of 2,000 drops fields silently. The step `checkMessage` counts the fields.
   server.maxHeadersCount = 0;
   server.timeout = longestWriteIdleMs(context.activeSnapshot.snapshot);
   allowParserPause(server);
