@@ -117,7 +117,7 @@ export const metricTable = {
   version_gateway_brownouts: {
     type: 'gauge',
     labels: ['version', 'state'],
-    help: 'Brownouts of the configuration by state: planned, approved, running, ended, skipped, stopped or missed (no gateway was running).',
+    help: 'Brownouts of the configuration by state: planned, approved (it begins within 30 seconds), running, ended, skipped, stopped or missed (no gateway was running).',
   },
   version_gateway_target_up: {
     type: 'gauge',
