@@ -29,18 +29,22 @@ function eventsOf(overview: Overview, snapshot: Snapshot): LifecycleEvent[] {
   return overview.versions.flatMap((one) => eventsOfVersion(one, index)).sort((a, b) => a.at - b.at);
 }
 
-function eventsOfVersion({ version, brownouts, successor, guide }: VersionOverview, index: string): LifecycleEvent[] {
+function eventsOfVersion(
+  { version, brownouts, isWaived, successor, guide }: VersionOverview,
+  index: string,
+): LifecycleEvent[] {
   const { name, deprecation, sunset, retired, afterSunset, info, contract } = version;
+  const waivedNote = isWaived ? ', except requests of single clients, each until its own date' : '';
   const page = info ?? guide ?? index;
   const moveNote = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
-  const retiredNote = retired ? ` /${name} is retired: every request is answered 410 Gone.` : '';
+  const retiredNote = retired ? ` /${name} is retired: every request is answered 410 Gone${waivedNote}.` : '';
   const event = (kind: string, at: number | undefined, title: string, text: string): LifecycleEvent[] =>
     at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${retiredNote}${moveNote}`, page }];
   return [
     ...event('deprecation', deprecation, `/${name} is deprecated`, `/${name} is no longer recommended.`),
     ...event('sunset', sunset, `Sunset of /${name}`, `/${name} may stop at any time from now on.`),
     ...(afterSunset === 'gone'
-      ? event('retired', sunset, `/${name} is retired`, `Every request to /${name} is answered 410 Gone.`)
+      ? event('retired', sunset, `/${name} is retired`, `Every request to /${name} is answered 410 Gone${waivedNote}.`)
       : []),
     // The routes of an unpublished contract are not public.
     ...(contract?.publish === false ? [] : version.ends).flatMap((end) => {

@@ -121,6 +121,17 @@ describe('the dates', () => {
     expect(entries.filter(({ title }) => title?.value === 'Brownout of /v1')).toHaveLength(2);
   });
 
+  it.each([
+    ['retired', { sunset: '2028-01-01', retired: true }],
+    ['past its sunset', { sunset: '2026-08-01', after_sunset: 'gone' }],
+  ])('mention, as the index does, that a version that is %s still serves single clients', async (_what, end) => {
+    const waivers = [{ client: 'acme', until: '2028-06-01', reason: 'a contract' }];
+    const version = { upstream: 'http://127.0.0.1:3001', deprecation: '2026-07-01', ...end, waivers };
+    const server = await serveDiscovery(withVersion(version));
+    const text = 'answered 410 Gone, except requests of single clients, each until its own date.';
+    expect(await served('/lifecycle.atom', server)).toContain(text);
+  });
+
   it('leave out brownouts of a retired version, as its guide does, because they refuse nothing', async () => {
     const brownouts = [{ at: '2027-03-02T14:00Z', for: '1h' }];
     const server = await serveDiscovery(withVersion({ deprecation: '2026-07-01', retired: true, brownouts }));
