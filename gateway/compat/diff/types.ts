@@ -46,10 +46,18 @@ function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' |
   const isText = isSentAsText(use);
   // `compareValues` compares the values.
   if (isText && isScalarEnum(old) && isScalarEnum(now)) return 'same';
+  if (hasOnlyStatedType(old, now)) return 'same';
   const isWithinOld = isWithin(now.types, old.types) || (isText && acceptsTextOf(old, now));
   const includesOld = isWithin(old.types, now.types) || (isText && acceptsTextOf(now, old));
   if (isWithinOld && includesOld) return 'same';
   return isWithinOld ? 'narrower' : includesOld ? 'wider' : 'changed';
+}
+
+/** Whether both schemas list values, and only one of them also states a type, which fits the values of the other one. */
+function hasOnlyStatedType(old: View, now: View): boolean {
+  if (!old.values || !now.values) return false;
+  const [statesOld, statesNew] = [old.at('type') !== undefined, now.at('type') !== undefined];
+  return statesOld !== statesNew && (statesNew ? isWithin(old.types, now.types) : isWithin(now.types, old.types));
 }
 
 /** Whether `wide` accepts any text, and values of `narrow` are written as a text. */

@@ -17,6 +17,7 @@ import {
   type Conditions,
   type Schema,
   type SchemaLookup,
+  type SchemaPart,
   SubschemaRef,
   type View,
 } from './schema.ts';
@@ -39,7 +40,8 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   );
   return {
     types: typesOf(keywords, values),
-    nullable: isNullable(schema, lookup) && !excludesNull(allKeywords),
+    nullable:
+      isNullable(schema, lookup) && !(allKeywords.has('not') && excludesNull(keywordsOf(partsDecidingNull(schema)))),
     isNullUnlisted: isNullUnlisted(schema),
     rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
     values,
@@ -75,13 +77,18 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
   return undefined;
 }
 
+/** The parts that decide whether null is valid. */
+function partsDecidingNull({ parts, partsWithNullAlternative }: Schema): readonly SchemaPart[] {
+  return parts.filter(({ map }) => !partsWithNullAlternative.has(map));
+}
+
 /**
  * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. Since 3.1, an `enum` must
  * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `isNullUnlisted`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
-  const decidingParts = schema.parts.filter(({ map }) => !schema.partsWithNullAlternative.has(map));
-  const answers = decidingParts.map(({ map, located }) => {
+  const parts = partsDecidingNull(schema);
+  const answers = parts.map(({ map, located }) => {
     const { type, enum: values, nullable } = map as { type?: unknown; enum?: unknown; nullable?: unknown };
     if (nullable === true) return 'yes';
     if (includesNull(type)) return omitsNull(map) ? 'no' : 'yes';
@@ -91,8 +98,7 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
   // OpenAPI 3.0 makes a reference nullable by `nullable` beside an `allOf` of one `$ref`.
-  const isFirstPartComposed =
-    decidingParts[0]?.map['allOf'] !== undefined || decidingParts[0]?.map['$ref'] !== undefined;
+  const isFirstPartComposed = parts[0]?.map['allOf'] !== undefined || parts[0]?.map['$ref'] !== undefined;
   return (isFirstPartComposed && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
 }
 

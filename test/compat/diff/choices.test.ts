@@ -110,6 +110,11 @@ describe('an alternative that rejects every value', () => {
     expect(errors(inResponse?.(old) ?? {}, inResponse?.({}) ?? {})).toEqual(['response-type-changed']);
   });
 
+  it('does not reject null for the other alternatives', () => {
+    const now = { oneOf: [{ ...whole, not: { const: null } }, nothing] };
+    expect(errors(inResponse?.(whole) ?? {}, inResponse?.(now) ?? {})).toEqual(['response-field-weakened']);
+  });
+
   it('does not hide that a response may now be null', () => {
     const [old, now] = [{ anyOf: [text, false] }, { anyOf: [text, nothing] }];
     expect(errors(inResponse?.(old) ?? {}, inResponse?.(now) ?? {})).toEqual(['response-field-weakened']);

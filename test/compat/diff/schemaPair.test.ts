@@ -20,6 +20,7 @@ const same: readonly (readonly [what: string, one: unknown, other: unknown])[] =
     { oneOf: [hot, { ...cold, type: ['object', 'null'] }] },
   ],
   ['what may be anything, null included', {}, { nullable: true }],
+  ['listed integers with the type number', { enum: [1, 2] }, { ...amount, enum: [1, 2] }],
   ['null, by its type and as a value', nothing, { enum: [null] }],
   ['an open object', object({}), { type: 'object', additionalProperties: {} }],
   ['a schema that is true', object({ a: true }), object({ a: {} })],
