@@ -127,7 +127,7 @@ export class ClientResponse {
   #destroyUnlessRead(): void {
     const { res, timeouts } = this.#outbound;
     if (res.writableFinished || (res.socket?.writableLength ?? 0) === 0) return;
-    if (res.limitUnsent) res.limitUnsent(timeouts.writeIdle);
+    if (res.setUnsentTimeout) res.setUnsentTimeout(timeouts.writeIdle);
     else destroyAfter(res, timeouts.writeIdle);
   }
 }

@@ -22,7 +22,7 @@ export class Forwarding implements ResponseHandler {
   #awaited: AwaitedParty = 'target';
   #ended = false;
   #tunnel: Tunnel | undefined;
-  #goingAway = false;
+  #isToEnd = false;
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
@@ -54,9 +54,9 @@ export class Forwarding implements ResponseHandler {
   }
 
   /** Call this when its version, its target or the gateway stops: ends an endless stream cleanly. Safe to call twice. */
-  goAway(): void {
-    this.#goingAway = true;
-    this.#tunnel?.goAway();
+  endIfEndless(): void {
+    this.#isToEnd = true;
+    this.#tunnel?.endIfEndless();
     if (!this.#response.endless || this.#ended) return;
     this.#response.end([]);
     this.abort();
@@ -115,7 +115,7 @@ export class Forwarding implements ResponseHandler {
     else if (!this.#outbound.upgrade?.accepts(head))
       this.onFailure({ kind: 'malformed', cause: 'a 101 that does not match the request' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
-    if (this.#goingAway) this.goAway();
+    if (this.#isToEnd) this.endIfEndless();
   }
 
   onData(chunk: Buffer): boolean {

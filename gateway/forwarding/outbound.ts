@@ -76,7 +76,7 @@ export interface OutgoingResponse {
   /** How many written bytes the kernel has not accepted. */
   readonly writableLength: number;
   /** After `end`: destroys the response unless the kernel accepts the rest within `ms`. Absent: the caller watches this. */
-  limitUnsent?(ms: number): void;
+  setUnsentTimeout?(ms: number): void;
   addTrailers(trailers: [name: string, value: string][]): void;
   end(text?: string, encoding?: BufferEncoding): unknown;
   /** Closes the connection; in HTTP/2, resets the stream. */

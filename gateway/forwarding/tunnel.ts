@@ -129,11 +129,11 @@ export class Tunnel implements ResponseHandler {
   }
 
   /** Sends both sides a Close, each as soon as the current frame of its direction is complete. Safe to call twice. */
-  goAway(): void {
+  endIfEndless(): void {
     if (this.#phase !== 'open') return;
     this.#phase = 'leaving';
-    this.#toClient.goAway();
-    this.#toTarget.goAway();
+    this.#toClient.endIfEndless();
+    this.#toTarget.endIfEndless();
     this.#continueClosing();
   }
 
@@ -202,7 +202,7 @@ class TunnelDirection {
   }
 
   /** Ends at the next frame boundary, with a Close of status 1001. A tunnel without WebSocket ends at once. */
-  goAway(): void {
+  endIfEndless(): void {
     if (this.ended) return;
     this.#isGoingAway = true;
     this.#endBetweenFrames();

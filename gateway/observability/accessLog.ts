@@ -1,7 +1,7 @@
 import type { LogSettings } from '../config/snapshot.ts';
 import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type DroppedLines, LineBuffer, type LogDestination } from './lineBuffer.ts';
-import { type LogLevel, logLine, prettyLine, type ShownSettings, shownBy } from './logLine.ts';
+import { type LogLevel, logLine, prettyLine, type ShownParts, shownPartsOf } from './logLine.ts';
 
 // Long enough not to load a failing disk, short enough to recover soon.
 const defaultRetryMs = 5000;
@@ -17,7 +17,7 @@ export class AccessLog implements Recorder {
   readonly #retryMs: number;
   readonly #dropped: DroppedLines = { lines: 0 };
   #settings: LogSettings;
-  #shown: ShownSettings;
+  #shown: ShownParts;
   #output: Output | undefined;
 
   /** `notice` gets a line when writing fails; a failure never throws. `retryMs`: the time between two attempts to open the file. */
@@ -25,7 +25,7 @@ export class AccessLog implements Recorder {
     this.#notice = notice;
     this.#retryMs = retryMs;
     this.#settings = settings;
-    this.#shown = shownBy(settings);
+    this.#shown = shownPartsOf(settings);
     this.#output = this.#open();
   }
 
@@ -51,7 +51,7 @@ export class AccessLog implements Recorder {
   async apply(settings: LogSettings): Promise<void> {
     const before = JSON.stringify([this.#settings.access, this.#settings.format]);
     this.#settings = settings;
-    this.#shown = shownBy(settings);
+    this.#shown = shownPartsOf(settings);
     if (JSON.stringify([settings.access, settings.format]) === before) return;
     const oldOutput = this.#output;
     this.#output = this.#open();

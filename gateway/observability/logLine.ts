@@ -4,12 +4,12 @@ import type { ExchangeRecord } from './exchangeRecord.ts';
 import { redactPath, redactQuery, type SecretNames, secretNamesIn } from './redact.ts';
 
 /** The settings that decide what a line shows of an exchange. */
-export interface ShownSettings extends Pick<LogSettings, 'address' | 'query'> {
+export interface ShownParts extends Pick<LogSettings, 'address' | 'query'> {
   readonly secretNames: SecretNames;
 }
 export type LogLevel = 'info' | 'warn' | 'error';
 
-export function shownBy({ address, query, redact }: LogSettings): ShownSettings {
+export function shownPartsOf({ address, query, redact }: LogSettings): ShownParts {
   return { address, query, secretNames: secretNamesIn(redact) };
 }
 
@@ -18,7 +18,7 @@ export function shownBy({ address, query, redact }: LogSettings): ShownSettings 
  * is known which values may need escaping. Undefined fields are left out. The line is joined from parts that `keepLast` keeps. A
  * part may begin and end within a field, so that it is the same for as many requests as possible.
  */
-export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: ShownSettings, client?: string): string {
+export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: ShownParts, client?: string): string {
   const { at, id, traceId, path, query, upstreamMs, fault, cause } = exchange;
   const { secretNames } = settings;
   const second = Math.floor(at / 1000);

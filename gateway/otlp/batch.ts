@@ -1,6 +1,6 @@
 import type { TelemetrySettings } from '../config/snapshot.ts';
 import type { ExchangeRecord, SpanRecord } from '../observability/exchangeRecord.ts';
-import type { ShownSettings } from '../observability/logLine.ts';
+import type { ShownParts } from '../observability/logLine.ts';
 import type { DurationRow } from './durations.ts';
 
 // The messages from serving processes to the exporter, and from the exporter to its thread. They are plain data, so that they can
@@ -46,7 +46,7 @@ export type OtlpSink = (batch: OtlpBatch) => Promise<void> | void;
 
 export interface ExportSettings extends TelemetrySettings {
   /** Secrets and addresses are hidden as in the access log. */
-  readonly shown: ShownSettings;
+  readonly shown: ShownParts;
 }
 
 /** The `workerData` of the thread. */

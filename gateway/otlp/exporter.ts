@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type MetricValues, unlabelled } from '../observability/exposition.ts';
-import { shownBy } from '../observability/logLine.ts';
+import { shownPartsOf } from '../observability/logLine.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { ExportCommand, ExportReport, ExportSettings, ExportStart, OtlpBatch, SpanRow } from './batch.ts';
@@ -42,7 +42,7 @@ export class OtlpExporter {
 
   /** Applies the settings of a snapshot. Without `telemetry` the thread ends. */
   async configure({ telemetry, log }: Snapshot): Promise<void> {
-    this.#settings = telemetry && { ...telemetry, shown: shownBy(log) };
+    this.#settings = telemetry && { ...telemetry, shown: shownPartsOf(log) };
     this.#isUnusable = false;
     this.#url = telemetry?.otlp ?? this.#url;
     if (this.#settings === undefined) await this.close();

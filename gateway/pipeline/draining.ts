@@ -65,7 +65,7 @@ export class Draining implements Timed {
     this.#deadlines.set(exchange, performance.now() + drain);
     this.deadline = 0;
     watchDeadline(this);
-    exchange.goAway();
+    exchange.endIfEndless();
   }
 }
 

@@ -290,8 +290,8 @@ export class Exchange implements Outbound, InFlight {
     };
   }
 
-  goAway(): void {
-    this.forwarding?.goAway();
+  endIfEndless(): void {
+    this.forwarding?.endIfEndless();
   }
 
   cut(): void {

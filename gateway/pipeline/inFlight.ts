@@ -23,7 +23,7 @@ export interface InFlight {
   /** Whether its client has a waiver that has not ended. `now`: epoch ms. */
   isWaived(restrictions: Waivers, now: number): boolean;
   /** Call this when its version, its target or the gateway stops. Ends endless streams cleanly. Safe to call twice. */
-  goAway(): void;
+  endIfEndless(): void;
   /** Call this when its time to finish is over. Ends it at once. */
   cut(): void;
 }

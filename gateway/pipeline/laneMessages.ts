@@ -192,7 +192,7 @@ export class LaneResponse implements OutgoingResponse {
     return this.socket?.writableLength ?? 0;
   }
 
-  limitUnsent(ms: number): void {
+  setUnsentTimeout(ms: number): void {
     this.#owner.onEndWaits(ms);
   }
 

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LogSettings } from '../../gateway/config/snapshot.ts';
 import { AccessLog } from '../../gateway/observability/accessLog.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
-import { logLine, prettyLine, shownBy } from '../../gateway/observability/logLine.ts';
+import { logLine, prettyLine, shownPartsOf } from '../../gateway/observability/logLine.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
@@ -16,7 +16,7 @@ import { startRecorded, successfulExchange } from './recorded.ts';
 const shown = { access: 'stdout', format: 'auto', sample: 1, address: 'full', query: true, redact: [] } as const;
 
 function lineOf(facts: Partial<ExchangeRecord>, settings: Partial<LogSettings> = {}, client?: string): string {
-  return logLine({ ...successfulExchange, ...facts }, 'info', shownBy({ ...shown, ...settings }), client);
+  return logLine({ ...successfulExchange, ...facts }, 'info', shownPartsOf({ ...shown, ...settings }), client);
 }
 
 async function temporaryFile(): Promise<string> {
@@ -168,7 +168,7 @@ describe('a line for a terminal', () => {
     ['warn', 33],
     ['error', 31],
   ] as const)('has level %s in colour %i, if colours are wanted', (level, colour) => {
-    const json = logLine(successfulExchange, level, shownBy(shown));
+    const json = logLine(successfulExchange, level, shownPartsOf(shown));
     const message =
       'GET /v1/drinks/7 → 200 in 12.346 ms  v1 (active)  client 192.0.2.7  http://127.0.0.1:3001  id id-1';
     const name = level.toUpperCase();

@@ -12,7 +12,7 @@ function exchanges(count: number): InFlight[] {
       throw new Error('not counted here');
     },
     isWaived: () => false,
-    goAway: () => {},
+    endIfEndless: () => {},
     cut: () => {},
   }));
 }

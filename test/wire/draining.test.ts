@@ -64,8 +64,8 @@ async function switched(protocol = 'websocket') {
   expect((await client.response()).status).toBe(101);
   await eventually(() => expect(taken).toHaveLength(1));
   const [target] = taken as [{ socket: Socket; said: string }];
-  const goAway = () => running.each((one) => one.goAway());
-  return { backend, client, target, goAway, ...running };
+  const endIfEndless = () => running.each((one) => one.endIfEndless());
+  return { backend, client, target, endIfEndless, ...running };
 }
 
 /** The payload of a masked frame. */
@@ -106,7 +106,7 @@ describe('WebSockets', () => {
   it.each([1, 100])('%i at once: both sides get 1001', async (count) => {
     const { clients, backendCodes, requests, each } = await startChats(count);
     const closes = clients.map((client) => once(client, 'close'));
-    await each((one) => one.goAway(), count);
+    await each((one) => one.endIfEndless(), count);
     for (const [code, reason] of await Promise.all(closes)) {
       expect([code, String(reason)]).toEqual([1001, 'going away']);
     }
@@ -130,7 +130,7 @@ describe('WebSockets', () => {
     }
     await eventually(() => expect(Math.min(received.client.length, received.peer.length)).toBeGreaterThan(0));
     const codes = Promise.all([once(client, 'close'), once(peer, 'close')]);
-    await each((one) => one.goAway());
+    await each((one) => one.endIfEndless());
     expect((await codes).map(([code]) => code)).toEqual([1001, 1001]);
     expect(errors).toEqual([]);
     expect(new Set([...received.client, ...received.peer])).toEqual(new Set([300_000]));
@@ -139,11 +139,11 @@ describe('WebSockets', () => {
 
 describe('a WebSocket frame in progress is completed before the Close', () => {
   it('a large frame to the client; later frames are discarded', async () => {
-    const { client, target, goAway, requests, backend } = await switched();
+    const { client, target, endIfEndless, requests, backend } = await switched();
     const big = frame(2, 1_000_000);
     target.socket.write(big.subarray(0, 400_000));
     await eventually(() => expect(client.pending).toHaveLength(400_000), 5_000);
-    await goAway();
+    await endIfEndless();
     await eventually(() => expectGoingAway(target.said));
     expect(client.pending).toHaveLength(400_000);
     target.socket.write(Buffer.concat([big.subarray(400_000), frame(1, 5)]));
@@ -156,11 +156,11 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
   });
 
   it('a large frame to the target; later frames are discarded', async () => {
-    const { client, target, goAway } = await switched();
+    const { client, target, endIfEndless } = await switched();
     const big = frame(2, 1_000_000, { masked: true });
     client.send(big.subarray(0, 400_000));
     await eventually(() => expect(target.said).toHaveLength(400_000), 5_000);
-    await goAway();
+    await endIfEndless();
     expect(await client.bytes(goodbye.length)).toBe(goodbye);
     client.send(Buffer.concat([big.subarray(400_000), frame(1, 5, { masked: true })]));
     await eventually(() => expect(target.said.length).toBeGreaterThanOrEqual(big.length + 18), 5_000);
@@ -169,14 +169,14 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
   });
 
   it('a frame whose header arrives byte by byte', async () => {
-    const { client, target, goAway } = await switched();
+    const { client, target, endIfEndless } = await switched();
     const bytes = frame(2, 70_000);
     for (const byte of bytes.subarray(0, 6)) {
       const before = client.pending.length;
       target.socket.write(Buffer.of(byte));
       await eventually(() => expect(client.pending).toHaveLength(before + 1));
     }
-    await goAway();
+    await endIfEndless();
     for (const byte of bytes.subarray(6, 10)) {
       const before = client.pending.length;
       target.socket.write(Buffer.of(byte));
@@ -195,25 +195,25 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     client.send(toWebSocket);
     await client.response();
     await eventually(() => expect(client.pending).toHaveLength(7));
-    await each((one) => one.goAway());
+    await each((one) => one.endIfEndless());
     expect((await client.closed()).leftover).toBe(bytes + goodbye);
   });
 
   it('a Close may come between two fragments of a message', async () => {
-    const { client, target, goAway } = await switched();
+    const { client, target, endIfEndless } = await switched();
     const first = frame(1, 5, { final: false });
     target.socket.write(first);
     await eventually(() => expect(client.pending).toHaveLength(first.length));
-    await goAway();
+    await endIfEndless();
     expect((await client.closed()).leftover).toBe(first.toString('latin1') + goodbye);
   });
 
   it('a frame that never ends is cut off', async () => {
-    const { client, target, goAway, requests, each } = await switched();
+    const { client, target, endIfEndless, requests, each } = await switched();
     target.socket.write(frame(1, 100).subarray(0, 50));
     await eventually(() => expect(client.pending).toHaveLength(50));
-    await goAway();
-    await goAway();
+    await endIfEndless();
+    await endIfEndless();
     await eventually(() => expectGoingAway(target.said));
     await each((one) => one.cut());
     expect((await client.closed()).leftover).toHaveLength(50);
@@ -223,22 +223,22 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
 
 describe('the end of a WebSocket', () => {
   it('neither side gets a second Close', async () => {
-    const { client, target, goAway } = await switched();
+    const { client, target, endIfEndless } = await switched();
     const own = Buffer.from('\x88\x02\x0f\xa1', 'latin1');
     target.socket.write(own);
     expect(await client.bytes(4)).toBe(own.toString('latin1'));
     const reply = frame(8, 2, { masked: true });
     client.send(reply);
     await eventually(() => expect(target.said).toBe(reply.toString('latin1')));
-    await goAway();
+    await endIfEndless();
     expect((await client.closed()).leftover).toBe('');
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
     expect(target.said).toBe(reply.toString('latin1'));
   });
 
   it('what is sent afterwards is discarded, and no side is reset', async () => {
-    const { client, target, goAway } = await switched();
-    await goAway();
+    const { client, target, endIfEndless } = await switched();
+    await endIfEndless();
     client.send(frame(1, 100_000, { masked: true }));
     target.socket.write(frame(1, 100_000));
     const { by, leftover } = await client.closed();
@@ -248,17 +248,17 @@ describe('the end of a WebSocket', () => {
   });
 
   it('peers that do not close are disconnected', async () => {
-    const { client, goAway, requests, backend } = await switched();
-    await goAway();
+    const { client, endIfEndless, requests, backend } = await switched();
+    await endIfEndless();
     await client.closed();
     await expectNothingLeft(requests, backend);
   });
 
   it('a client that has already disconnected causes no error', async () => {
-    const { client, target, goAway, requests } = await switched();
+    const { client, target, endIfEndless, requests } = await switched();
     client.end();
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
-    await goAway();
+    await endIfEndless();
     expect((await client.closed()).leftover).toBe(goodbye);
     target.socket.end();
     await eventually(() => expect(requests.inFlightCount).toBe(0));
@@ -271,7 +271,7 @@ describe('a client that reads too slowly', () => {
     ['a WebSocket', 'websocket', goodbye],
     ['another protocol', 'chat/2', ''],
   ])('gets all bytes written to it, and then the end: %s', async (_name, protocol, last) => {
-    const { client, target, goAway } = await switched(protocol);
+    const { client, target, endIfEndless } = await switched(protocol);
     const one = frame(2, 20_000);
     client.socket.pause();
     // More than all buffers hold, so that the rest waits at the target.
@@ -283,7 +283,7 @@ describe('a client that reads too slowly', () => {
       before = rest();
       expect(lagging).toBe(true);
     });
-    await goAway();
+    await endIfEndless();
     client.socket.resume();
     const { by, leftover } = await client.closed();
     expect(by).toBe('end');
@@ -296,13 +296,13 @@ describe('a client that reads too slowly', () => {
 
 describe('another protocol', () => {
   it('ends both ways, after the bytes that were written', async () => {
-    const { client, target, goAway, requests, backend } = await switched('chat/2');
+    const { client, target, endIfEndless, requests, backend } = await switched('chat/2');
     const much = 'x'.repeat(2_000_000);
     target.socket.write(much);
     client.send('last words');
     await eventually(() => expect(target.said).toBe('last words'));
     await eventually(() => expect(client.pending).toHaveLength(much.length), 5_000);
-    await goAway();
+    await endIfEndless();
     const { by, leftover } = await client.closed();
     expect([by, leftover.length]).toEqual(['end', much.length]);
     await eventually(() => expect(target.socket.readableEnded).toBe(true));
@@ -330,8 +330,8 @@ describe('a response', () => {
   it('that is a stream of events ends cleanly, and so does its connection to the target', async () => {
     const { backend, client, requests, each } = await begun([{ write: `${events}9\r\ndata: 1\n\n\r\n` }], 'data: 1');
     await each((one) => {
-      one.goAway();
-      one.goAway();
+      one.endIfEndless();
+      one.endIfEndless();
     });
     const response = await client.response();
     expect([response.framing, response.body]).toEqual(['chunked', 'data: 1\n\n']);
@@ -343,7 +343,7 @@ describe('a response', () => {
     for (const type of ['text/plain', 'text/event-stream']) {
       const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: 8\r\n\r\n`;
       const { client, each } = await begun([{ write: `${head}half` }, { wait: 100 }, { write: 'half' }], 'half');
-      await each((one) => one.goAway());
+      await each((one) => one.endIfEndless());
       expect((await client.response()).body).toBe('halfhalf');
     }
   });
@@ -374,7 +374,7 @@ describe('a response', () => {
     const client = await connectTo(port);
     client.send(request);
     await eventually(() => expect(backend.requests).toHaveLength(1));
-    await each((one) => one.goAway());
+    await each((one) => one.endIfEndless());
     const response = await client.response();
     expect([response.status, response.body]).toEqual([status, '']);
     if (status === 101) expect((await client.closed()).leftover).toBe(goodbye);

@@ -202,7 +202,7 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
  * Without a key, all tags change with a new ledger. Waivers then no longer name the clients, a freeze treats the clients as new,
  * and brownouts no longer spare them.
  */
-export const rulesNeedTagKey: WarningRule = (context, now) => {
+export const restrictionsNeedTagKey: WarningRule = (context, now) => {
   const { source, draft, entries } = context;
   if (draft.usage.tag_key !== undefined) return [];
   const spared = [...draft.brownout.spare, ...draft.retire.ignore_clients].flatMap(clientFinder(context));
@@ -220,7 +220,7 @@ export const rulesNeedTagKey: WarningRule = (context, now) => {
 };
 
 /** A waiver by a tag needs the secret of the client. Any other name is a word that anybody can send. */
-export const waiversAreNotClaimable: WarningRule = (context) => {
+export const waivedClientsAreProven: WarningRule = (context) => {
   const { source, draft, entries } = context;
   if (!entries.some(({ route }) => route.waivers.length > 0)) return [];
   const clientsOf = clientFinder(context);
