@@ -26,6 +26,8 @@ export class PendingUpgrade {
     this.#socket = socket;
     this.#chunks = [first];
     this.#size = first.length;
+    // A stream of HTTP/2 that the client ends before it sends anything has emitted `end` already.
+    this.#clientEnded = socket.readableEnded;
     socket.on('data', this.#onData).on('end', this.#onEnd);
   }
 

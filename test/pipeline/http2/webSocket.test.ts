@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { answerOn, connectHttp2 } from '../../support/http2Client.ts';
 import { valuesOf } from '../../support/response.ts';
 import { frame } from '../../support/webSocketFrame.ts';
-import { startWire } from '../../support/wire.ts';
+import { inFlightAt, startWire } from '../../support/wire.ts';
 
 const handshake = {
   ':method': 'CONNECT',
@@ -85,6 +85,20 @@ describe('a WebSocket over HTTP/2', () => {
     const closed = once(socket as NonNullable<typeof socket>, 'close');
     stream.on('error', () => {}).close(8);
     expect((await closed)[0]).toBe(1006);
+  });
+
+  it.each([
+    ['with its head', async () => {}],
+    ['once it is open', (stream: ClientHttp2Stream) => once(stream, 'response')],
+  ])('ends on both sides when the client ends its side %s', async (_when, waited) => {
+    const { server, session, gateway } = await startChat();
+    const stream = await open(session);
+    stream.on('error', () => {}).resume();
+    await waited(stream);
+    stream.end();
+    await eventually(() => expect(stream.closed).toBe(true));
+    await eventually(async () => expect(await inFlightAt(gateway.adminPort)).toBe(0));
+    expect(server.clients.size).toBe(0);
   });
 
   it('ends on both sides when the backend disconnects', async () => {
