@@ -10,6 +10,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { type Running, run } from '../support/process.ts';
+import { ask, message } from '../support/rawClient.ts';
 
 const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
 const upstream = 'http://127.0.0.1:1';
@@ -147,18 +148,18 @@ describe('check --against-running', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('A reload of the running gateway would change nothing');
 
-    const preview = (text: string) =>
-      fetch(`http://${admin}/api/reload/preview`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ routes_yaml: text }),
-      });
+    const [, adminPort] = admin.split(':');
+    const preview = (text: string) => {
+      const body = JSON.stringify({ routes_yaml: text });
+      const fields = [`Host: ${admin}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+      return ask(Number(adminPort), message('POST /api/reload/preview HTTP/1.1', ...fields) + body);
+    };
     const [larger, muchLarger] = [
       await preview('x'.repeat(largestFileBytes + 1)),
       await preview('"'.repeat(largestFileBytes * 2)),
     ];
     expect([larger.status, muchLarger.status]).toEqual([413, 413]);
-    expect(await larger.json()).toMatchObject({
+    expect(JSON.parse(larger.body)).toMatchObject({
       code: 'BODY_TOO_LARGE',
       detail: expect.stringContaining('routes_yaml'),
     });

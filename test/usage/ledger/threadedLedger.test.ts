@@ -107,7 +107,7 @@ it('reports that the disk hangs, and loses nothing if it recovers', async () => 
   const comesBack = hang(folder);
   for (let turn = 0; turn < 8; turn += 1) ledger.add(newNames(100, `turn-${turn}`));
   await ledger.flush();
-  expect(ledger.problem).toMatch(/cannot be written: the disk has not answered for \d+ s/);
+  await eventually(() => expect(ledger.problem).toMatch(/cannot be written: the disk has not answered for \d+ s/));
   // Also those that the thread has received.
   expect(ledger.unwrittenRows).toBe(800);
   comesBack();
