@@ -79,11 +79,25 @@ function momentOf(value: JsonValue): Date | undefined {
   const seconds = numberText(value);
   const isText = typeof value === 'string' && (dateTimeText.test(value) || dateText.test(value));
   if (!isText && seconds === undefined) return undefined;
-  const moment = new Date(isText ? value : Number(seconds) * 1000);
-  const year = moment.getUTCFullYear();
-  if (Number.isNaN(year) || year < 0 || year > 9999) return undefined;
-  // Date accepts 2026-02-30 as a day of March.
-  return isText && dateText.test(value) && moment.toISOString().slice(0, 10) !== value ? undefined : moment;
+  const moment = isText ? momentOfText(value) : new Date(Number(seconds) * 1000);
+  const year = moment?.getUTCFullYear() ?? Number.NaN;
+  return Number.isNaN(year) || year < 0 || year > 9999 ? undefined : moment;
+}
+
+/** Undefined: there is no such day or time. A leap second, 23:59:60 in UTC, has the moment of the second before it. */
+function momentOfText(text: string): Date | undefined {
+  // Date accepts 2026-02-30 as a day of March, and 24:00 as the next day.
+  if (!isDay(text.slice(0, 10)) || text.startsWith('24', 11)) return undefined;
+  if (!text.startsWith(':60', 16)) return new Date(text);
+  const moment = new Date(text.replace(':60', ':59'));
+  return moment.getUTCHours() === 23 && moment.getUTCMinutes() === 59 ? moment : undefined;
+}
+
+/** `text`: `2026-02-28`. Every month has the days up to 28. */
+function isDay(text: string): boolean {
+  if (Number(text.slice(8)) <= 28) return true;
+  const midnight = new Date(text);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
 }
 
 export function isDateText(text: string): boolean {
