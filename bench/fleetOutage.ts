@@ -90,7 +90,7 @@ async function load({ port }: BenchGateway): Promise<Report> {
     `${clients}`,
     `${routes}`,
   ];
-  return JSON.parse(await runToEnd({ program: process.execPath, args }, 'any'));
+  return JSON.parse(await runToEnd({ program: process.execPath, args }, 'onAnyCore'));
 }
 
 async function waitingRows({ adminPort }: BenchGateway): Promise<number> {
@@ -105,7 +105,7 @@ async function waitUntilSent(gateway: BenchGateway): Promise<void> {
 
 async function statusOf({ adminPort }: BenchGateway): Promise<string> {
   const args = ['gateway/main.ts', 'fleet', '--admin', `http://127.0.0.1:${adminPort}`];
-  return runToEnd({ program: process.execPath, args }, 'any');
+  return runToEnd({ program: process.execPath, args }, 'onAnyCore');
 }
 
 /** Compares the store with the answers, by client and route. All requests are of one version. */

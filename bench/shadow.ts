@@ -37,7 +37,7 @@ const routes = `routes:
 log: { access: off }
 `;
 const port = await freePort();
-const gateway = await startServer(gatewayCommand({ port, folder: temporaryFolder(), routes }), port, 'proxy');
+const gateway = await startServer(gatewayCommand({ port, folder: temporaryFolder(), routes }), port, 'onProxyCore');
 
 interface Connection {
   readonly send: (version: number) => Promise<void>;

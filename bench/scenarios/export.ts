@@ -12,7 +12,11 @@ export const exportOverOtlp: Scenario = {
   runs: 'only if named',
   async run(options) {
     const port = await freePort();
-    const server = await startServer({ program: process.execPath, args: [collector, String(port)] }, port, 'load');
+    const server = await startServer(
+      { program: process.execPath, args: [collector, String(port)] },
+      port,
+      'onLoadCores',
+    );
     const { figures, notes } = await measureVariants('exportVariants.ts', options, [String(port)]);
     await server.stop();
     // Only the serving thread: the thread that exports may send the spans of a variant after the interval of that variant.

@@ -42,7 +42,7 @@ async function measure(backendPort: number, warmUpSeconds: number, seconds: numb
   const [port, folder] = [await freePort(), temporaryFolder()];
   const { program, args } = gateway.command({ port, backendPort, folder });
   const output = join(folder, 'stdout');
-  const server = await startServer({ program, args: ['--trace-gc', ...args], output }, port, 'proxy');
+  const server = await startServer({ program, args: ['--trace-gc', ...args], output }, port, 'onProxyCore');
   const load = (loadSeconds: number) =>
     runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: loadSeconds });
   try {

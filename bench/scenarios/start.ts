@@ -36,7 +36,7 @@ export const start: Scenario = {
   runs: 'unless quick',
   async run(options) {
     const backendPort = await startJsonBackend();
-    await runToEnd({ program: process.execPath, args: [buildScript] }, 'any');
+    await runToEnd({ program: process.execPath, args: [buildScript] }, 'onAnyCore');
     const peers = [haproxy, builtGateway, gatewayFromSources, nginx, caddy, nodeRelay, await buildNodeLibraries()];
     const { installed, notes } = onlyInstalled(selectProxies(peers, options.only));
     const startOne = (proxy: ProxyDefinition) => measure(proxy, backendPort);
@@ -64,7 +64,7 @@ async function measure({ name, command }: ProxyDefinition, backendPort: number):
   const port = await freePort();
   const toStart = command({ port, backendPort, folder: temporaryFolder() });
   const startedAt = performance.now();
-  const child = await startServer(toStart, port, 'proxy', attemptMs);
+  const child = await startServer(toStart, port, 'onProxyCore', attemptMs);
   try {
     const reason = await checkResponse(port);
     const firstAnswerMs = performance.now() - startedAt;

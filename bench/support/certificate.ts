@@ -15,10 +15,10 @@ export async function createCertificate(): Promise<Certificate> {
   const folder = temporaryFolder();
   const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem'), both: join(folder, 'both.pem') };
   const curve = ['-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-  await runToEnd({ program: 'openssl', args: ['genpkey', ...curve, '-out', files.key] }, 'any');
+  await runToEnd({ program: 'openssl', args: ['genpkey', ...curve, '-out', files.key] }, 'onAnyCore');
   const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
   const args = ['req', '-x509', '-days', '2', '-key', files.key, ...names, '-out', files.cert];
-  await runToEnd({ program: 'openssl', args }, 'any');
+  await runToEnd({ program: 'openssl', args }, 'onAnyCore');
   writeFileSync(files.both, readFileSync(files.cert, 'utf8') + readFileSync(files.key, 'utf8'));
   return files;
 }

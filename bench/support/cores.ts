@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import type { Command } from './children.ts';
 import { programVersion } from './versions.ts';
 
-/** `proxy`: the core of the measured proxy. `load`: all other cores, for the load generator and the backend. `any`: not pinned. */
-export type Core = 'proxy' | 'load' | 'any';
+/** `onProxyCore`: the core of the measured proxy. `onLoadCores`: all other cores, for the load generator and the backend. `onAnyCore`: not pinned. */
+export type Core = 'onProxyCore' | 'onLoadCores' | 'onAnyCore';
 
 const usableCores = allowedCores();
 const canPin = usableCores.length > 1 && programVersion('taskset', ['--version']) !== undefined;
@@ -15,8 +15,8 @@ export const coreLayout = canPin
 
 export function pinned(command: Command, core: Core): { program: string; args: string[] } {
   const { program, args } = command;
-  if (core === 'any' || !canPin) return { program, args: [...args] };
-  const cores = core === 'proxy' ? [usableCores.at(-1)] : usableCores.slice(0, -1);
+  if (core === 'onAnyCore' || !canPin) return { program, args: [...args] };
+  const cores = core === 'onProxyCore' ? [usableCores.at(-1)] : usableCores.slice(0, -1);
   // taskset calls exec, so its process ID becomes that of the program to measure.
   return { program: 'taskset', args: ['-c', cores.join(','), program, ...args] };
 }

@@ -10,7 +10,7 @@ export interface BenchGateway extends Child {
   readonly adminPort: number;
   /** Its routes.yaml. */
   readonly file: string;
-  /** The sections of routes.yaml below `routes`. */
+  /** The sections of routes.yaml other than `routes`. */
   readonly settings: string;
 }
 
@@ -34,7 +34,7 @@ export async function startGateway(
   ].join('\n');
   writeRoutes({ file, settings }, `"http://127.0.0.1:${backend}"`);
   const args = [...nodeOptions, 'gateway/main.ts', 'start', '--config', file];
-  const server = await startServer({ program: process.execPath, args }, port, 'any');
+  const server = await startServer({ program: process.execPath, args }, port, 'onAnyCore');
   return { name, port, adminPort, file, settings, ...server };
 }
 

@@ -86,7 +86,7 @@ async function tryStart(
     const folder = temporaryFolder();
     const setup = { ...(certificate && { certificate }), ...(accessLog && { accessLog: join(folder, 'access.log') }) };
     const command = definition.command({ port, backendPort, folder, ...setup });
-    const child = await startServer(command, port, 'proxy');
+    const child = await startServer(command, port, 'onProxyCore');
     const reason = await check(port).catch(String);
     if (reason === undefined) return { name: definition.name, required: definition.required, port, child };
     await child.stop();

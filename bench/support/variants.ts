@@ -24,7 +24,7 @@ export async function measureVariants(
   const [port, backendPort, folder] = [await freePort(), await startBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));
   const probeArgs = [file, String(port), String(backendPort), folder, ...args];
-  const server = await startServer({ program: process.execPath, args: probeArgs }, port, 'proxy');
+  const server = await startServer({ program: process.execPath, args: probeArgs }, port, 'onProxyCore');
   const load = (loadSeconds: number) =>
     runLoad({ url: `http://127.0.0.1:${port}/v1${path}`, connections, seconds: loadSeconds, ...loadSettings });
   try {

@@ -167,7 +167,7 @@ function merged(first: PlainSchema, second: PlainSchema): PlainSchema | undefine
       else result[key] = mergedValue;
     }
   }
-  // If only one schema has `additionalProperties`, it does not take the fields of the other schema into account, and is left out.
+  // An `additionalProperties` of only one schema is left out: it knows nothing of the fields of the other schema.
   const parts = [first, second];
   const isKeywordInBoth = parts.every((part) => part['additionalProperties'] !== undefined);
   const hasProperties = parts.some((part) => part['properties'] !== undefined);

@@ -11,7 +11,10 @@ const busyIntervalMs = 5_000;
 // The first status waits this long for the ledger, because only the ledger has the times from before the start.
 const firstWaitMs = 2_000;
 
-/** Adds the last call and the last use of each version to a report. Calls from before the start are only in the ledger. */
+/**
+ * Adds to a report when each version was last called, and when it was last used: by a call that did not fail, of a client that is
+ * not ignored and has no waiver. Calls from before the start are only in the ledger.
+ */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
   /** Name of a version → its times in the ledger. */

@@ -13,7 +13,7 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheard: readonly string[];
-  /** Why the check cannot find gateways that are gone: for a minute, no lookup listed this gateway. Undefined: it can. */
+  /** Why no gateway can be found to be gone: for a minute, no lookup listed this gateway. Undefined: there is no such problem. */
   readonly problem: string | undefined;
 }
 

@@ -17,6 +17,7 @@ export class AccessLog implements Recorder {
   readonly #retryMs: number;
   readonly #dropped: DroppedLines = { lines: 0 };
   #settings: LogSettings;
+  /** Which parts of a request a line may contain. */
   #shown: ShownParts;
   #output: Output | undefined;
 

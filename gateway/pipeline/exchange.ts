@@ -221,9 +221,9 @@ export class Exchange implements Outbound, InFlight {
 
   /** The name of the client in the usage ledger. */
   identify(): string {
-    const { identification: by } = this.context.activeSnapshot;
-    if (this.identified?.by !== by) {
-      this.identified = { client: by.clientOf(this.req.rawHeaders, this.clientAddress), by };
+    const current = this.context.activeSnapshot.identification;
+    if (this.identified?.by !== current) {
+      this.identified = { client: current.clientOf(this.req.rawHeaders, this.clientAddress), by: current };
     }
     return this.identified.client;
   }

@@ -183,6 +183,7 @@ export class LaneResponse implements OutgoingResponse {
     if (!socket || !this.#isWritable) return;
     if (this.#head !== '') writeText(socket, this.#head);
     this.#head = '';
+    // `write('', 'latin1')` sends only the head.
     if (chunk !== '' && listenerOrEncoding !== 'latin1' && !this.#bodiless)
       this.#writeBody(socket, chunk, listenerOrEncoding);
     if (socket.writableLength > 0) this.#owner.onWriteWaits();

@@ -252,7 +252,7 @@ async function warnOfAdapters(
   readUsage: ReloadSteps['readUsage'],
   notice: (line: string) => void,
 ): Promise<void> {
-  // Compared with no versions, each adapter of the snapshot begins.
+  // Compared with a snapshot without versions, every adapter counts as one that would begin to serve.
   const adapters = adaptersToServe({ versions: new Map() }, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;

@@ -31,9 +31,11 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   // Loaded by the first request for a discovery page. That request usually comes long after the start.
   const discovery: Discovery = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
+  // `ownUsage` answers `GET /versions/me`: what one client still calls.
   const { usage, restrictions, ownUsage, shadow } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
+  // Exchanges are recorded only once `context.recorder` is set, so `openFiles` exists by then.
   const telemetry = new Telemetry(dataPlane, options, dataPlane.requestsByVersion, (exchange) =>
     openFiles.onRecord(exchange),
   );

@@ -18,7 +18,7 @@ export async function startGatewayProcess(
   const port = await freePort();
   // JSON is valid YAML.
   const routes = JSON.stringify({ routes: { '/v1': { upstream } }, defaults });
-  const child = await startServer(gatewayCommand({ port, folder: temporaryFolder(), routes }), port, 'any');
+  const child = await startServer(gatewayCommand({ port, folder: temporaryFolder(), routes }), port, 'onAnyCore');
   onTestFinished(() => child.stop());
   return { port, pid: child.pid };
 }

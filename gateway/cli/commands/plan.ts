@@ -210,9 +210,9 @@ function clientTable({ clients, client_count: count, losing_count: losing, until
 }
 
 /** The most used routes of the versions that the client loses. */
-function routesOf({ loses, top_routes: top }: PlannedClient): string {
-  const [first, ...others] = loses;
-  if (top.length === 0) return loses.map((version) => printable(`/${version}`)).join(', ');
+function routesOf({ loses: lostVersions, top_routes: top }: PlannedClient): string {
+  const [first, ...others] = lostVersions;
+  if (top.length === 0) return lostVersions.map((version) => printable(`/${version}`)).join(', ');
   const routes = top.map(({ version, route, requests }) => {
     return { route: others.length > 0 ? `${route} of /${version}` : route, requests };
   });

@@ -72,7 +72,10 @@ export type ChangeDetail =
   | { readonly is: 'serialization'; readonly old: Serialization; readonly new: Serialization }
   /** Alternatives without a name. */
   | { readonly is: 'alternatives'; readonly alternatives: readonly AlternativeOutline[] }
-  /** The first breaking change between the two alternatives that are closest to each other. */
+  /**
+   * Why an alternative no longer fits: the first breaking change between it and the alternative of the other contract that is
+   * closest to it.
+   */
   | { readonly is: 'cause'; readonly change: Change; readonly steps: readonly PathStep[] };
 
 /** How a parameter or header is written. `none`: the contract does not describe it. `plain`: a single value, written alike in each style. */
@@ -104,13 +107,13 @@ export type PartStep =
   | { readonly kind: 'callback'; readonly method: string; readonly path: string }
   /** Its title, the name of its schema, or the keyword of the choice. */
   | { readonly kind: 'alternative'; readonly name: string }
-  /** As in `Conditions`: `dependentSchemas/card`. */
+  /** `name`: the keyword and the name below it, such as `dependentSchemas/card`. */
   | { readonly kind: 'condition'; readonly name: string };
 
 /** The differences between two things, and the comparisons of their parts. Parts may be shared and recursive. */
 export interface Comparison {
   readonly changes: Change[];
-  /** `step`: the way to the part. Undefined: the part is at the same place, as the schema of a parameter is. */
+  /** `step`: from the whole to the part. Undefined: both have the same path, such as a parameter and its schema. */
   readonly parts: { readonly step: PathStep | undefined; readonly comparison: Comparison }[];
   /** False while it is computed: a recursive schema contains its own comparison. */
   isDone: boolean;

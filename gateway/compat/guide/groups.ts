@@ -3,7 +3,7 @@ import type { Route } from '../diff/routes.ts';
 import { keysTo } from '../document/located.ts';
 import type { CollectedChange } from '../judge/findings.ts';
 import type { Occurrence } from '../rules/rules.ts';
-import { isPart, labelOf, stepInWords } from '../rules/words.ts';
+import { isPart, stepInWords, whatChanged } from '../rules/words.ts';
 import { inBackticks } from './guide.ts';
 
 /** The place of a change, or of the subject of a group, in one route. */
@@ -116,7 +116,7 @@ function isAboutParameter([first]: readonly PathStep[], { kind }: Change): boole
 /** The key of a changed field in its object, because the steps to the change end at the object. Empty for other changes. */
 function keyOfField(change: Change): string[] {
   const { kind, name } = change;
-  return (kind === 'field' || kind === 'presence') && name !== '' ? [labelOf(change)] : [];
+  return (kind === 'field' || kind === 'presence') && name !== '' ? [whatChanged(change)] : [];
 }
 
 /** Removes `end`, the steps from the subject to the change. If the steps of an occurrence do not end with `end`, all are kept. */

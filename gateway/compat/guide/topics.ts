@@ -1,7 +1,7 @@
 import type { Change, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { levelOf, predicateOf } from '../rules/rules.ts';
-import { labelOf, renameInWords, subjectOf } from '../rules/words.ts';
+import { renameInWords, subjectOf, whatChanged } from '../rules/words.ts';
 import { canonicalJson } from '../schema/keywords.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';
@@ -103,7 +103,7 @@ function renameClause(addition: GroupedChange | undefined, name: string | undefi
   if (addition === undefined) return name === undefined ? '' : `; it ${renameInWords(name)}`;
   const { change } = addition;
   const isRequired = change.effect === 'added_required' && change.direction === 'request';
-  return `; it looks renamed to ${inBackticks(labelOf(change))}${isRequired ? ', which is required' : ''}`;
+  return `; it looks renamed to ${inBackticks(whatChanged(change))}${isRequired ? ', which is required' : ''}`;
 }
 
 const kindsShownByValues: ReadonlySet<string> = new Set(['type', 'limit', 'value', 'values', 'structure']);
@@ -139,7 +139,7 @@ function pairRenames(
     });
     const name = newNames.get(removed.change);
     // The label of a parameter is a phrase with backticks, which is not a name.
-    const withSameName = siblings.filter(({ change }) => labelOf(change) === name && !name.includes('`'));
+    const withSameName = siblings.filter(({ change }) => whatChanged(change) === name && !name.includes('`'));
     const [best, ...others] = withSameName.length > 0 ? withSameName : withSameValue;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(removed, best);
   }

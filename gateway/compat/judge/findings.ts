@@ -5,7 +5,7 @@ import type { Route, RouteName } from '../diff/routes.ts';
 import { below, type ContractPlace, type Located, pointerOf } from '../document/located.ts';
 import { catchingStackOverflow } from '../failure.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
-import { labelOf, routeInWords, subjectOf } from '../rules/words.ts';
+import { routeInWords, subjectOf, whatChanged } from '../rules/words.ts';
 import { canonicalJson, canonicalJsonWithoutDocs } from '../schema/keywords.ts';
 
 /** The old or the new side of a finding. */
@@ -200,11 +200,11 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
   for (const removal of removed) {
     const candidates = added.filter(({ kind, direction }) => kind === removal.kind && direction === removal.direction);
     const scored = candidates.map((addition) => {
-      const label = labelOf(addition);
+      const label = whatChanged(addition);
       // The same schema makes a rename more likely.
       const hasSameSchema =
         canonicalJsonWithoutDocs(removal.old?.value) === canonicalJsonWithoutDocs(addition.new?.value);
-      const nameSimilarity = similarity(letterPairsIn(labelOf(removal)), letterPairsIn(label));
+      const nameSimilarity = similarity(letterPairsIn(whatChanged(removal)), letterPairsIn(label));
       return { label, score: nameSimilarity + (hasSameSchema ? 0.25 : -0.1) };
     });
     const [best] = scored.filter(({ score }) => score >= leastSimilarity).sort((a, b) => b.score - a.score);

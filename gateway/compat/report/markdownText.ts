@@ -7,7 +7,7 @@ import { safeText } from './words.ts';
 export function plainAsMarkdown(text: string, maxLength?: number): string {
   return (
     asReferences(safeText(text, maxLength))
-      // A text that begins like an item of a list is not an item after a zero-width space.
+      // A zero-width space in front of `-` or `1.`, so that the text does not become an item of a list.
       .replace(/^(?:-|\d+(?=[.)]))/, (start) => `&#8203;${start}`)
       // `@` and `#`, which are character references now, and `GH-` in front of a number.
       .replace(/&#(?:64|35);|GH-(?=\d)/gi, '$&&#8203;')
@@ -26,6 +26,7 @@ export function codeAsMarkdown(text: string, maxLength?: number): string {
 export function sentenceAsMarkdown(text: string, maxLength?: number): string {
   const pieces = safeText(text, maxLength).split('`');
   const isPaired = pieces.length % 2 === 1;
+  // The text is already short enough. A maximum above the length of a piece keeps the piece whole.
   return pieces
     .map((piece, index) => {
       if (index % 2 === 0) return plainAsMarkdown(piece, piece.length + 1);

@@ -2,7 +2,6 @@ import type { Change, Direction, Effects, Kind, PathStep, Severity } from '../di
 import type { Route } from '../diff/routes.ts';
 import {
   defaultInWords,
-  labelOf,
   limitInWords,
   quoted,
   routeInWords,
@@ -10,6 +9,7 @@ import {
   structureInWords,
   subjectOf,
   typesInWords,
+  whatChanged,
 } from './words.ts';
 
 export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
@@ -44,7 +44,7 @@ const [silent, compatible] = [ruleFactory('warn', 'silent'), ruleFactory('info',
 export const rules = [
   core('route-removed', 'either', 'A route is not removed or renamed.', {
     'route removed': 'was removed',
-    'base_path changed': (change) => `has another base path (${labelOf(change)})`,
+    'base_path changed': (change) => `has another base path (${whatChanged(change)})`,
   }),
   core('response-field-removed', 'response', 'A field is not removed or renamed.', {
     'response field removed': 'was removed',
@@ -75,7 +75,7 @@ export const rules = [
     },
   ),
   core('filter-value-removed', 'request', 'An allowed value is not removed.', {
-    'request value removed': (change) => `no longer accepts ${labelOf(change)}`,
+    'request value removed': (change) => `no longer accepts ${whatChanged(change)}`,
   }),
   core('status-removed', 'response', 'A status below 400 is not removed: its meaning is fixed.', {
     'status removed': 'is no longer declared',
@@ -92,7 +92,7 @@ export const rules = [
     'request limit changed': limitInWords,
     'request field refused': 'is no longer accepted',
     'request null removed': 'may no longer be null',
-    'request values listed': (change) => `now accepts only ${labelOf(change)}`,
+    'request values listed': (change) => `now accepts only ${whatChanged(change)}`,
   }),
   extended('media-type-removed', 'either', 'A media type is not removed.', {
     'media_type removed': 'was removed',
@@ -101,18 +101,18 @@ export const rules = [
     'header removed': 'was removed',
   }),
   extended('structure-changed', 'either', 'Data keeps its structure and its serialization.', {
-    'structure changed': (change) => structureInWords(nameInWords(change)),
-    'serialization changed': (change) => `is serialized differently (${labelOf(change)})`,
-    'request alternative removed': (change) => `no longer accepts the alternative ${quoted(labelOf(change))}`,
+    'structure changed': (change) => structureInWords(whatChangedInStructure(change)),
+    'serialization changed': (change) => `is serialized differently (${whatChanged(change)})`,
+    'request alternative removed': (change) => `no longer accepts the alternative ${quoted(whatChanged(change))}`,
   }),
   silent('response-value-added', 'response', 'Clients may not expect a new value.', {
-    'response value added': (change) => `may now be ${labelOf(change)}`,
-    'response values unlisted': (change) => `may now be any value, and was one of ${labelOf(change)}`,
+    'response value added': (change) => `may now be ${whatChanged(change)}`,
+    'response values unlisted': (change) => `may now be any value, and was one of ${whatChanged(change)}`,
     'response limit wider': limitInWords,
     'response limit changed': limitInWords,
   }),
   silent('response-alternative-added', 'response', 'Clients may not expect a new alternative or status.', {
-    'response alternative added': (change) => `may now be the alternative ${quoted(labelOf(change))}`,
+    'response alternative added': (change) => `may now be the alternative ${quoted(whatChanged(change))}`,
     'status added': 'is new',
     'error_status added': 'is new',
   }),
@@ -145,7 +145,7 @@ export const rules = [
     'body added': 'is new and optional',
   }),
   compatible('filter-value-added', 'request', 'An allowed value may be added.', {
-    'request value added': (change) => `now also accepts ${labelOf(change)}`,
+    'request value added': (change) => `now also accepts ${whatChanged(change)}`,
   }),
   compatible('param-relaxed', 'request', 'Requests may be restricted less.', {
     'parameter optional': 'is no longer required',
@@ -153,19 +153,19 @@ export const rules = [
     'body optional': 'is no longer required',
     'request type wider': typesInWords,
     'request null added': 'may now be null',
-    'request values unlisted': (change) => `is no longer limited to ${labelOf(change)}`,
+    'request values unlisted': (change) => `is no longer limited to ${whatChanged(change)}`,
     'request limit wider': limitInWords,
-    'request alternative added': (change) => `now also accepts the alternative ${quoted(labelOf(change))}`,
+    'request alternative added': (change) => `now also accepts the alternative ${quoted(whatChanged(change))}`,
   }),
   compatible('response-strengthened', 'response', 'A response may guarantee more.', {
     'response presence required': 'is now always present',
     'header required': 'is now always present',
     'response type narrower': typesInWords,
     'response null removed': 'is no longer null',
-    'response value removed': (change) => `is no longer ${labelOf(change)}`,
-    'response values listed': (change) => `is now one of ${labelOf(change)}`,
+    'response value removed': (change) => `is no longer ${whatChanged(change)}`,
+    'response values listed': (change) => `is now one of ${whatChanged(change)}`,
     'response limit narrower': limitInWords,
-    'response alternative removed': (change) => `is no longer the alternative ${quoted(labelOf(change))}`,
+    'response alternative removed': (change) => `is no longer the alternative ${quoted(whatChanged(change))}`,
   }),
   compatible('media-type-added', 'either', 'A media type may be added.', {
     'media_type added': 'is new',
@@ -174,13 +174,13 @@ export const rules = [
     'header added': 'is new',
   }),
   compatible('docs-only', 'either', 'Descriptions may change.', {
-    'docs changed': (change) => `is described differently: ${labelOf(change)}`,
+    'docs changed': (change) => `is described differently: ${whatChanged(change)}`,
   }),
   compatible('path-param-renamed', 'request', 'A path parameter may be renamed: its name is never sent.', {
-    'path_name changed': (change) => `has other names for its path parameters: ${labelOf(change)}`,
+    'path_name changed': (change) => `has other names for its path parameters: ${whatChanged(change)}`,
   }),
   compatible('structure-equivalent', 'either', 'A schema may be written differently, with the same meaning.', {
-    'structure equivalent': (change) => `${structureInWords(nameInWords(change))}, with the same meaning`,
+    'structure equivalent': (change) => `${structureInWords(whatChangedInStructure(change))}, with the same meaning`,
   }),
 ] as const;
 
@@ -252,10 +252,10 @@ export function sentenceOf(change: Change, { route, steps }: Occurrence): string
   return subject === '' ? `${routeInWords(route)} ${predicate}` : `${routeInWords(route)}: ${subject} ${predicate}`;
 }
 
-/** What changed, in words. A change of structure names the breaking change within it. */
-function nameInWords(change: Change): string {
+/** What changed in a structure: if it is known, the breaking change within it. */
+function whatChangedInStructure(change: Change): string {
   const { detail } = change;
-  if (detail?.is !== 'cause') return labelOf(change);
+  if (detail?.is !== 'cause') return whatChanged(change);
   return `${subjectOf(detail.steps, detail.change)} ${predicateOf(detail.change)}`.trim();
 }
 

@@ -77,15 +77,15 @@ function missingLastStep(change: Change): PathStep | string | undefined {
   if (kind === 'type' && name === 'items') return { kind: 'items' };
   if (kind === 'type' && name === 'additionalProperties') return { kind: 'field', name: '*' };
   if (name === '') return undefined;
-  if (kind === 'field' || kind === 'presence') return { kind: 'field', name: labelOf(change) };
+  if (kind === 'field' || kind === 'presence') return { kind: 'field', name: whatChanged(change) };
   if (kind === 'header') return { kind: 'header', name };
   if (kind === 'status' || kind === 'error_status') return { kind: 'response', status: name };
   if (kind === 'media_type') return `media type \`${name}\``;
-  return kind === 'parameter' ? labelOf(change) : undefined;
+  return kind === 'parameter' ? whatChanged(change) : undefined;
 }
 
 /** The name of the changed part, or the details of the change in words: "query parameter `limit`", "`a`, `b` and 3 more". */
-export function labelOf({ name, detail }: Change): string {
+export function whatChanged({ name, detail }: Change): string {
   switch (detail?.is) {
     case 'parameter':
       return `${detail.in} parameter \`${name}\``;
@@ -163,7 +163,7 @@ export function limitInWords(change: Change): string {
   if (phrase !== undefined && effect !== 'changed') return phrase;
   // The numbers are equal if an exclusive limit replaces an inclusive limit.
   const isSame = old !== undefined && now !== undefined && old.value === now.value;
-  if (isSame || !isScalar(old) || !isScalar(now)) return `${limitVerbs[effect]} by ${labelOf(change)}`;
+  if (isSame || !isScalar(old) || !isScalar(now)) return `${limitVerbs[effect]} by ${whatChanged(change)}`;
   if (old?.value === undefined) return `now has a ${name} of ${valueInWords(now)}`;
   if (now?.value === undefined) return `no longer has a ${name} of ${valueInWords(old)}`;
   return `has a ${name} of ${valueInWords(now)} instead of ${valueInWords(old)}`;

@@ -19,7 +19,7 @@ export class JsonSchemas {
   /** The converted schemas, by name. A reference to one of them is `#/$defs/NAME`. Grows with each new schema. */
   readonly definitions: Record<string, unknown> = {};
   readonly #documents: Documents;
-  /** Whether an object with `additionalProperties: false` may have further fields. Clients have to ignore such fields. */
+  /** Whether a schema `false`, such as that of `additionalProperties`, allows any value. Clients ignore fields that they do not know. */
   readonly #isOpen: boolean;
   /** Schema object of the contract → name of its definition. */
   readonly #names = new Map<unknown, string>();
@@ -61,6 +61,7 @@ export class JsonSchemas {
   /** Undefined for a reference that is broken or refers to itself: any value is valid. */
   #targetOf(located: Located): Located | undefined {
     try {
+      // Throws if a later `$ref` of the chain is broken or circular. The first one is kept as a reference.
       this.#documents.resolve(located);
       return this.#documents.follow(located);
     } catch (error) {

@@ -20,7 +20,7 @@ export async function startGateway(routes: string, { heapMiB = 64 } = {}): Promi
   // On a large machine V8 collects hundreds of MiB of garbage late, which would look like a leak.
   const env = { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` };
   const command = { program, args: [...args, '--admin', `127.0.0.1:${adminPort}`], env };
-  const child = await startServer(command, port, 'proxy');
+  const child = await startServer(command, port, 'onProxyCore');
   onTestFinished(() => child.stop());
   const reload = async (next: string): Promise<string> => {
     writeFileSync(join(folder, 'routes.yaml'), next);
