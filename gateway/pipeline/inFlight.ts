@@ -108,9 +108,14 @@ export class VersionRequests {
   removeInFlight(exchange: InFlight, now: number): void {
     if (!this.inFlight.delete(exchange)) return;
     this.#lastInFlight = now;
+    this.admitWaiting();
+  }
+
+  /** Admits queued requests for which there is room. Called when a place is free, and when a reload may have raised a limit. */
+  admitWaiting(): void {
     for (const { queue } of this.requestsWithSharedTargets) {
       if (queue.length === 0) continue;
-      admitWaiting(this.requestsWithSharedTargets);
+      admitOldestFirst(this.requestsWithSharedTargets);
       return;
     }
   }
@@ -120,7 +125,7 @@ export class VersionRequests {
  * Admits queued requests until no version has one for which there is room. The version whose oldest request has waited longest
  * comes first.
  */
-function admitWaiting(versions: readonly VersionRequests[]): void {
+function admitOldestFirst(versions: readonly VersionRequests[]): void {
   const waiting = versions.filter(({ queue }) => queue.length > 0);
   for (;;) {
     waiting.sort((a, b) => a.queue.waitingSince - b.queue.waitingSince);

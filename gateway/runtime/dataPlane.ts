@@ -96,6 +96,7 @@ export class DataPlane {
       hasSameIdentify ? identification : new ClientIdentification(next.usage.identify, identification.salt),
     );
     this.#checkClockAndStages();
+    for (const requests of this.requestsByVersion.values()) requests.admitWaiting();
   }
 
   /** Identifies clients with another salt from now on. */

@@ -71,7 +71,7 @@ it('a request goes on waiting if the request that leaves has made its target unu
   expect((await Promise.all(answers)).map(({ status }) => status).toSorted()).toEqual([200, 200, 502]);
 });
 
-it('waiting requests use a limit that a reload has raised', async () => {
+it('waiting requests use a limit that a reload has raised, at once', async () => {
   const held = await startHeld();
   const version = (in_flight: number) => ({ '/v1': { upstream: held.url, limits: { in_flight, queue: '60s' } } });
   const { gateway, edit, url } = await startEditable(version(1));
@@ -79,6 +79,7 @@ it('waiting requests use a limit that a reload has raised', async () => {
   await waits(gateway.adminPort, 'v1', 2);
   edit(version(2));
   await gateway.reload('file');
+  await eventually(() => expect(held.paths()).toHaveLength(2));
   const [first = ''] = held.paths();
   held.release(first);
   await eventually(() => expect(held.paths()).toHaveLength(3));
