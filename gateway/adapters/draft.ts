@@ -3,6 +3,7 @@ import { CompareError } from '../compat/failure.ts';
 import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
 import { printable } from '../shared/text.ts';
+import { contentOf, entryFor } from './adaptedParts.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type DraftContext, type DraftedOperation, draftOperations, operationIdOf } from './draftOperations.ts';
@@ -16,7 +17,6 @@ import {
 } from './draftRoutes.ts';
 import { type DraftedRow, rowLines, textOf, usedOperations } from './draftYaml.ts';
 import { parameterObject, parametersOfPath } from './parameters.ts';
-import { contentOf, entryFor } from './passages.ts';
 import { RouteCheck, verifyAdapters } from './verify.ts';
 
 export interface AdapterDraft {

@@ -4,8 +4,8 @@ import { openContract } from '../compat/document/open.ts';
 import { proposeMoved } from '../compat/judge/moved.ts';
 import { whyMethodNotAdaptable } from '../config/rules/adapters.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
+import { AdapterSide } from './adaptedParts.ts';
 import { Bundle } from './bundle.ts';
-import { AdapterSide } from './passages.ts';
 
 /** The version whose adapter is drafted, or the version whose backend answers. */
 export interface DraftedVersion {

@@ -1,9 +1,9 @@
 import type { AdaptedRoute, AdapterSettings, PreparedAdapter, PreparedRoute } from '../config/adapterSettings.ts';
 import { fingerprintOf } from '../config/build.ts';
+import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './adaptedParts.ts';
 import type { SubSchema } from './branches.ts';
 import { mayBeJson, refPrefix } from './bundle.ts';
 import { parameterFormsOf } from './parameters.ts';
-import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './passages.ts';
 import { checkCodeOf } from './validator.ts';
 
 interface AdapterSides {

@@ -7,12 +7,12 @@ import type {
   ParameterForms,
 } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
+import { contentOf, type RequestParts } from './adaptedParts.ts';
 import { type NamedSchemas, propertiesOf, requiredOf } from './branches.ts';
 import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, type ParameterPlace, parameterFormsOf, parameterObject, parametersOfPath } from './parameters.ts';
 import { isNoSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
-import { contentOf, type RequestParts } from './passages.ts';
 import { headerSampleFault, isValidText } from './sampledCheck.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import type { SchemaValidator } from './validator.ts';

@@ -1,19 +1,19 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
+import type { AdaptedPart } from './adaptedParts.ts';
 import type { NamedSchemas } from './branches.ts';
 import type { PlainPart, PlainSchema } from './bundle.ts';
 import type { ParameterParts } from './parameters.ts';
 import { typedValueOf } from './parameterTexts.ts';
-import type { Passage } from './passages.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import { AdaptationError, compileOperations } from './transform.ts';
 import type { SchemaValidator } from './validator.ts';
 
 /**
- * Generates values of a passage, runs the operations, and validates the results. Returns a message about the first result that is
+ * Generates values of a part, runs the operations, and validates the results. Returns a message about the first result that is
  * not valid. The message contains no generated value.
  */
 export function sampleFault(
-  { what, from, operations, to, direction }: Passage,
+  { what, from, operations, to, direction }: AdaptedPart,
   named: NamedSchemas,
   validators: { readonly from: SchemaValidator; readonly to: SchemaValidator },
   sampleCount: number,

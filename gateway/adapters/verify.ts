@@ -10,18 +10,18 @@ import { byPlace, type Fault, type Path } from '../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
 import { faultAtKey, type Source, valueAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
-import { judgeDifference } from './adapterFindings.ts';
-import { withFormatsFrom } from './formats.ts';
 import {
+  type AdaptedPart,
   AdapterSide,
   type ApplyToSchema,
   adaptedRequest,
   adaptedResponses,
   entryFor,
-  type Passage,
   requestPartsOf,
   responsesIn,
-} from './passages.ts';
+} from './adaptedParts.ts';
+import { judgeDifference } from './adapterFindings.ts';
+import { withFormatsFrom } from './formats.ts';
 import { prepareAdapter, responseMediaTypesOf } from './prepareAdapter.ts';
 import { parameterSampleFault, requestFaults } from './requestCheck.ts';
 import { sampleFault } from './sampledCheck.ts';
@@ -248,31 +248,31 @@ export class RouteCheck {
     );
   }
 
-  /** Returns a function that applies the operations of a passage to its schema, and checks generated values. */
+  /** Returns a function that applies the operations of a part to its schema, and checks generated values. */
   #applyFrom(from: AdapterSide, to: AdapterSide): ApplyToSchema {
-    return (passage) => {
-      const { direction } = passage;
+    return (part) => {
+      const { direction } = part;
       const { namedSchemas } = from.bundles[direction];
       const validators = { from: from.validators[direction], to: to.validators[direction] };
       const transform = new SchemaTransform(namedSchemas, (schema, value) => validators.from.isValid(schema, value));
-      const applied = transform.apply(passage.from, passage.operations);
+      const applied = transform.apply(part.from, part.operations);
       const result =
-        passage.to === undefined ? applied : withFormatsFrom(applied, passage.to, to.bundles[direction].namedSchemas);
+        part.to === undefined ? applied : withFormatsFrom(applied, part.to, to.bundles[direction].namedSchemas);
       for (const { operation, message, remedy, isWarning } of transform.problems) {
         if (isWarning) this.#report.add(operation.place, message, remedy, true);
         else this.#fault(operation.place, message, remedy);
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
-      const message = isFaulty ? undefined : sampleFault(passage, namedSchemas, validators, this.#sampleCount);
-      if (message !== undefined) this.#sampleFaults.push({ ...passage, message });
+      const message = isFaulty ? undefined : sampleFault(part, namedSchemas, validators, this.#sampleCount);
+      if (message !== undefined) this.#sampleFaults.push({ ...part, message });
       return result;
     };
   }
 
   /** The faults that generated values have shown. */
-  readonly #sampleFaults: (Pick<Passage, 'place' | 'direction'> & { readonly message: string })[] = [];
+  readonly #sampleFaults: (Pick<AdaptedPart, 'place' | 'direction'> & { readonly message: string })[] = [];
 
-  #compare([old, now]: readonly [old: Documents, now: Documents], direction: Passage['direction']): void {
+  #compare([old, now]: readonly [old: Documents, now: Documents], direction: AdaptedPart['direction']): void {
     const { at } = this.#parts;
     const sampleFaults = this.#sampleFaults.filter((one) => one.direction === direction);
     const differences = findingsOf(compareContracts(old, now, levelOf)).flatMap(

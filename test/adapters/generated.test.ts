@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
+import { AdapterSide, entryFor, responsesIn } from '../../gateway/adapters/adaptedParts.ts';
 import type { SubSchema } from '../../gateway/adapters/branches.ts';
-import { AdapterSide, entryFor, responsesIn } from '../../gateway/adapters/passages.ts';
 import { checkedResponses } from '../../gateway/adapters/prepareAdapter.ts';
 import { SchemaSampler } from '../../gateway/adapters/schemaSampler.ts';
 import { compileOperations } from '../../gateway/adapters/transform.ts';

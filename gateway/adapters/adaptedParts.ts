@@ -63,8 +63,8 @@ interface ComparedOperation {
   readonly path: string;
 }
 
-/** A part of messages that operations transform on its way from one version to the other, such as the body of a 200. */
-export interface Passage {
+/** A part of a request or response that the operations of an adapter change, such as the body of a 200. */
+export interface AdaptedPart {
   readonly place: Path;
   /** `response 200`, `request body`, `query`. */
   readonly what: string;
@@ -75,8 +75,8 @@ export interface Passage {
   readonly direction: Direction;
 }
 
-/** Applies the operations of a passage to its schema. */
-export type ApplyToSchema = (passage: Passage) => SubSchema;
+/** Applies the operations of a part to its schema. */
+export type ApplyToSchema = (part: AdaptedPart) => SubSchema;
 
 export type Responses = ReadonlyMap<string, PlainPart>;
 
@@ -104,7 +104,7 @@ export function adaptedResponses(
       const expected = contentOf(entryFor(own, status));
       const content = Object.entries(contentOf(response)).map(([type, media]) => {
         if (!mayBeJson(type)) return [type, media] as const;
-        const passage: Passage = {
+        const part: AdaptedPart = {
           place: placeOf(status),
           what: `response ${status}`,
           from: schemaOf(media) ?? {},
@@ -112,7 +112,7 @@ export function adaptedResponses(
           to: schemaOf(mediaFor(type, expected)),
           direction: 'response',
         };
-        return [type, { ...media, schema: apply(passage) }] as const;
+        return [type, { ...media, schema: apply(part) }] as const;
       });
       return [[status, { ...response, content: fromEntries(content) }] as const];
     }),
@@ -127,7 +127,7 @@ export function adaptedRequest(
   apply: ApplyToSchema,
 ): PlainPart & { readonly parameters: readonly PlainPart[] } {
   const parameters = (['path', 'query'] as const).flatMap((where) => {
-    const passage: Passage = {
+    const part: AdaptedPart = {
       place: placeOf(where),
       what: where,
       from: parameterObject(own, where, route.path),
@@ -135,7 +135,7 @@ export function adaptedRequest(
       to: undefined,
       direction: 'request',
     };
-    return parametersIn(apply(passage), where, { own, other }, passage.operations);
+    return parametersIn(apply(part), where, { own, other }, part.operations);
   });
   const headersAndCookies = [...own.parameters]
     .filter(([key]) => /^(?:header|cookie) /.test(key))
@@ -144,7 +144,7 @@ export function adaptedRequest(
   const expected = contentOf(other.body);
   const content = Object.entries(contentOf(body)).map(([type, media]) => {
     if (!mayBeJson(type)) return [type, media] as const;
-    const passage: Passage = {
+    const part: AdaptedPart = {
       place: placeOf('body'),
       what: 'request body',
       from: schemaOf(media) ?? {},
@@ -152,7 +152,7 @@ export function adaptedRequest(
       to: schemaOf(mediaFor(type, expected)),
       direction: 'request',
     };
-    return [type, { ...media, schema: apply(passage) }] as const;
+    return [type, { ...media, schema: apply(part) }] as const;
   });
   const requestBody = body === undefined ? {} : { requestBody: { ...body, content: fromEntries(content) } };
   return { ...own.security, parameters: [...parameters, ...headersAndCookies], ...requestBody, responses: {} };
