@@ -100,13 +100,14 @@ async function applyChange(gateway: BenchGateway, change: number, backend: numbe
 function cpuUsage(gateways: readonly BenchGateway[]) {
   const ofGateways = Object.fromEntries(gateways.map(({ name, pid }) => [name, cpuSeconds(pid)]));
   const cpu = { ...ofGateways, PostgreSQL: cpuSeconds(postgres.pid) };
-  const ofBenchmark = cpuSeconds(process.pid);
+  // `cpuSeconds` includes child processes: here all programs that the benchmark has started.
+  const ofAllChildren = cpuSeconds(process.pid);
   const machineMs = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-  const ofLoad = ofBenchmark - Object.values(cpu).reduce((sum, one) => sum + one, 0);
+  const ofLoad = ofAllChildren - Object.values(cpu).reduce((sum, one) => sum + one, 0);
   const all: Readonly<Record<string, number>> = {
     ...cpu,
     'wrk and nginx': ofLoad,
-    'other programs': machineMs / 1000 - ofBenchmark,
+    'other programs': machineMs / 1000 - ofAllChildren,
   };
   return { at: performance.now(), cpu: all };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createDiscovery, type Discovery } from './discovery/app.ts';
+import { createDiscovery, type DiscoveryFactory } from './discovery/app.ts';
 import { isGatewayPath } from './pipeline/findVersion.ts';
 import { handleRequest, handleUpgrade } from './pipeline/http.ts';
 import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
@@ -47,7 +47,7 @@ interface ServerSocket extends Duplex {
  */
 export function createVersionGateway(config: string | object, options: VersionGatewayOptions = {}): VersionGateway {
   const { notice } = options;
-  const discovery: Discovery | undefined = options.discovery
+  const discovery: DiscoveryFactory | undefined = options.discovery
     ? (source, clock) => createDiscovery(source, clock, notice)
     : undefined;
   const { context, close } = embed(config, { ...options, discovery, forwardsRequests: true });

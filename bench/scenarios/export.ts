@@ -24,7 +24,7 @@ export const exportOverOtlp: Scenario = {
       return { name: `version-gateway, exports ${name}`, samples: [threadMicros / requests] };
     });
     return {
-      text: 'The workload of the first question. Every 0.6 s, the gateway changes what it exports. With 1 % of the traces, the export should add at most 1 µs.',
+      text: 'The workload of *What does a small request cost?*. Every 0.6 s, the gateway changes what it exports. With 1 % of the traces, the export should add at most 1 µs.',
       tables: [
         {
           figure: 'CPU time per request of the serving thread, µs',

@@ -19,7 +19,7 @@ export const restrictions: Scenario = {
       return { name: `version-gateway, ${name}`, samples: [threadMicros / requests] };
     });
     return {
-      text: 'The workload of the first question, from 50 clients, with metrics and ledger. All requests are forwarded. One gateway changes its rules every 0.6 s. The waivers, the freeze and the brownout should each add at most 1 µs to requests of their version, and nothing to requests of other versions.',
+      text: 'The workload of *What does a small request cost?*, from 50 clients, with metrics and ledger. All requests are forwarded. One gateway changes its rules every 0.6 s. The waivers, the freeze and the brownout should each add at most 1 µs to requests of their version, and nothing to requests of other versions.',
       tables: [
         {
           figure: 'CPU time per request of the serving thread, µs',
@@ -44,7 +44,7 @@ export const features: Scenario = {
       return { name: `version-gateway, records ${name}`, samples: [cpuMicros / requests] };
     });
     return {
-      text: 'The workload of the first question. Every 0.6 s, the gateway changes what it records, so that other work on the machine affects all variants alike.',
+      text: 'The workload of *What does a small request cost?*. Every 0.6 s, the gateway changes what it records, so that other work on the machine affects all variants alike.',
       tables: [
         {
           figure: 'CPU time per request, µs',

@@ -33,7 +33,7 @@ export const http2: Scenario = {
     const plain = await compare('h2c', [haproxy, gatewayWithH2c, http2Relay], args, options, target);
     const withPrefix = (what: string, table: Table): Table => ({ ...table, figure: `${what}: ${table.figure}` });
     return {
-      text: 'The workload of the first question over HTTP/2, with TLS and without: 16 connections with 10 concurrent streams each, from h2load. The connection to the backend is HTTP/1.1 without TLS.',
+      text: 'The workload of *What does a small request cost?* over HTTP/2, with TLS and without: 16 connections with 10 concurrent streams each, from h2load. The connection to the backend is HTTP/1.1 without TLS.',
       tables: [
         ...secure.tables.map((table) => withPrefix('with TLS', table)),
         ...plain.tables.map((table) => withPrefix('without TLS', table)),
@@ -54,7 +54,7 @@ export const handshakes: Scenario = {
       return ['--h1', '-n', count, '-c', count, '-r', String(handshakesPerSecond)];
     };
     return {
-      text: `${handshakesPerSecond} connections per second from h2load, each with a full handshake (TLS 1.3, ECDSA P-256, no session resumption) and one request of the first question. Each figure is the cost of the handshake and its request together.`,
+      text: `${handshakesPerSecond} connections per second from h2load, each with a full handshake (TLS 1.3, ECDSA P-256, no session resumption) and one request of *What does a small request cost?*. Each figure is the cost of the handshake and its request together.`,
       ...(await compare('http/1.1', [...standaloneProxies, nodeRelay], args, options, { atMost: 1.3, times: 'nginx' })),
     };
   },

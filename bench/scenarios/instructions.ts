@@ -26,7 +26,7 @@ export const instructions: Scenario = {
   needs: ['valgrind', 'h2load'],
   async run(options) {
     const text =
-      'The workload of the first question. callgrind counts the instructions of the proxy itself, without those of the kernel. A round in which V8 compiles functions again has many more instructions.';
+      'The workload of *What does a small request cost?*. callgrind counts the instructions of the proxy itself, without those of the kernel. A round in which V8 compiles functions again has many more instructions.';
     const folderByProxy = new Map<string, string>();
     const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((proxy) =>
       underCallgrind(proxy, folderByProxy),

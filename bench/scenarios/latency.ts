@@ -63,7 +63,7 @@ export const latency: Scenario = {
         targets,
       });
       return {
-        text: 'The workload of the first question at a fixed rate. A latency counts from the time at which the request is due, even if it is sent later: a pause of the proxy delays every request that is due meanwhile (no coordinated omission). The last table shows how late the load generator itself sends its requests.',
+        text: 'The workload of *What does a small request cost?* at a fixed rate. A latency counts from the time at which the request is due, even if it is sent later: a pause of the proxy delays every request that is due meanwhile (no coordinated omission). The last table shows how late the load generator itself sends its requests.',
         tables: [
           table('50 % of the requests take at most, ms', 'p50'),
           table('99 % of the requests take at most, ms', 'p99', [{ atMost: 1.5, times: 'HAProxy' }]),

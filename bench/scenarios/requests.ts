@@ -62,7 +62,7 @@ export const accessLog: Scenario = {
   runs: 'unless quick',
   async run(options) {
     return {
-      text: 'The workload of the first question, and every proxy writes a line of JSON per request to a file. HAProxy cannot open log files itself, so it writes the line to its standard output, which is redirected to the file.',
+      text: 'The workload of *What does a small request cost?*, and every proxy writes a line of JSON per request to a file. HAProxy cannot open log files itself, so it writes the line to its standard output, which is redirected to the file.',
       ...(await compare({ peers: standaloneProxies, accessLog: true, targets: timesHaproxy(1.6) }, options)),
     };
   },
@@ -87,7 +87,7 @@ export const tls: Scenario = {
   needs: ['openssl'],
   async run(options) {
     return {
-      text: `The workload of the first question over TLS ${onConnections}; the connection to the backend has no TLS.`,
+      text: `The workload of *What does a small request cost?* over TLS ${onConnections}; the connection to the backend has no TLS.`,
       ...(await compare({ peers: standaloneProxies, isSecure: true, targets: timesHaproxy(1.8) }, options)),
     };
   },
@@ -99,7 +99,7 @@ export const fastLane: Scenario = {
   runs: 'only if named',
   async run(options) {
     return {
-      text: 'The workload of the first question, with and without `gateway.fast_lane`.',
+      text: 'The workload of *What does a small request cost?*, with and without `gateway.fast_lane`.',
       ...(await compare({ peers: [haproxy, gateway, gatewayWithoutFastLane] }, options)),
     };
   },

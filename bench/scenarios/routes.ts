@@ -25,7 +25,7 @@ export const routes: Scenario = {
     try {
       const { cpu, notes } = await comparePerRequest(started, { target }, options, []);
       return {
-        text: 'The workload of the first question with more versions in `routes.yaml`. Requests are for the oldest version, whose responses name its successor and the newest version. HAProxy serves the workload of the first question.',
+        text: 'The workload of *What does a small request cost?* with more versions in `routes.yaml`. Requests are for the oldest version, whose responses name its successor and the newest version. HAProxy serves the workload of *What does a small request cost?*.',
         tables: [cpu],
         notes,
       };

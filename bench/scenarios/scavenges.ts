@@ -27,7 +27,7 @@ export const scavenges: Scenario = {
       return { micros: (scavengesMs.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(scavengesMs) };
     });
     return {
-      text: `The time of minor garbage collections in the workload of the first question. One sample per start of the gateway, ${starts} starts, because the time can differ between starts.`,
+      text: `The time of minor garbage collections in the workload of *What does a small request cost?*. One sample per start of the gateway, ${starts} starts, because the time can differ between starts.`,
       tables: [
         { figure: 'scavenge time per request, µs', digits: 2, rows: samples.rows('micros'), targets: [] },
         { figure: 'median time of a scavenge, ms', digits: 2, rows: samples.rows('median'), targets: [] },

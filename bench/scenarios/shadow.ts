@@ -73,7 +73,7 @@ export const shadow: Scenario = {
         return { figure, digits: 2, baseline: withoutShadow, rows: samples.rows(key), targets };
       };
       return {
-        text: `The workload of the first question at ${requestsPerSecond.toLocaleString('en')} requests per second, with 1 % of them sampled. Copies are sent by another thread, at most 5 per second.`,
+        text: `The workload of *What does a small request cost?* at ${requestsPerSecond.toLocaleString('en')} requests per second, with 1 % of them sampled. Copies are sent by another thread, at most 5 per second.`,
         tables: [
           table('CPU time per request of the serving thread, µs', 'micros'),
           table('50 % of the requests take at most, ms', 'p50'),

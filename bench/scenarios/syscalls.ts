@@ -22,7 +22,7 @@ export const syscalls: Scenario = {
   needs: ['strace'],
   async run(options) {
     const text =
-      'The workload of the first question, counted by strace. strace slows every proxy down, so this section has no times.';
+      'The workload of *What does a small request cost?*, counted by strace. strace slows every proxy down, so this section has no times.';
     const started = await startProxies(
       selectProxies(standaloneProxies, options.only),
       await startJsonBackend(),

@@ -1,4 +1,4 @@
-/** node acceptAll.ts PORT: an HTTP server that reads every request and answers 200, as a collector does. */
+/** node acceptAll.ts PORT: an HTTP server that reads every request and answers 200, as an OpenTelemetry collector does. */
 
 import { createServer } from 'node:http';
 

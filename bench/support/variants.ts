@@ -10,8 +10,12 @@ import { type Load, runLoad } from './load.ts';
 import { freePort } from './ports.ts';
 import { connections, path } from './workload.ts';
 
+// Most probes have about this many variants. Each of them is measured for about as long as a proxy of another scenario.
+const usualVariants = 4;
+
 /**
- * Starts a probe that alternates between variants, and loads it. The probe gets `args` after PORT, BACKEND_PORT and FOLDER.
+ * Starts a program of bench/probes, which serves with one variant after the other, and sends requests to it. The program gets
+ * `args` after PORT, BACKEND_PORT and FOLDER.
  * `mix`: the requests have different clients and routes.
  */
 export async function measureVariants(
@@ -31,7 +35,7 @@ export async function measureVariants(
     await load(quick ? 2 : 5); // compilers warm up
     // The probe sets its figures to zero.
     process.kill(server.pid, 'SIGUSR2');
-    const { errors } = await load(rounds * seconds * 4);
+    const { errors } = await load(rounds * seconds * usualVariants);
     const notes = errors > 0 ? [`${errors} requests FAILED: the figures are not valid.`] : [];
     return { figures: await figuresAfter(Date.now(), join(folder, 'figures.json')), notes };
   } finally {

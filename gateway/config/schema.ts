@@ -96,8 +96,8 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
   \`10MiB\` or a number of bytes.
 - Dates are \`2026-06-30\`, which is midnight UTC, or RFC 3339 with a zone.
 - \`\${NAME}\` and \`\${NAME:-default}\` are expanded in values; \`$$\` is a dollar sign. A variable that is not set and has no
-  default is a fault. An empty variable without quotes turns these keys off: \`gateway.admin_token\`, \`usage.tag_key\`,
-  \`fleet.store\`, \`notify.url\`, \`notify.secret\` and \`telemetry.otlp\`.
+  default is a fault. If the variable is empty and \`\${NAME}\` has no quotes around it, these keys are off:
+  \`gateway.admin_token\`, \`usage.tag_key\`, \`fleet.store\`, \`notify.url\`, \`notify.secret\` and \`telemetry.otlp\`.
 - Relative paths are resolved from the folder of the file. If \`routes.yaml\` is a symbolic link, they are
   resolved from the folder of its target.
 - The keys of \`defaults\` may also be set below a version, such as \`/v1\`. They then apply to that version only.

@@ -25,7 +25,9 @@ interface DiscoverySource {
   readonly cancelled?: CancelledBrownouts;
 }
 
-export type Discovery = (source: DiscoverySource, clock: Clock) => (req: IncomingMessage, res: ServerResponse) => void;
+type DiscoveryHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
+export type DiscoveryFactory = (source: DiscoverySource, clock: Clock) => DiscoveryHandler;
 
 /**
  * Answers the requests for which `isDiscovery` is true: the index, the contracts, the guides, the API catalog, and the dates
@@ -35,7 +37,7 @@ export function createDiscovery(
   source: DiscoverySource,
   clock: Clock,
   notice: (line: string) => void = () => {},
-): ReturnType<Discovery> {
+): DiscoveryHandler {
   // Each snapshot needs its own app, because the routes of the app contain the base path.
   let built: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
   return (req, res) => {

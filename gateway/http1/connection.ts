@@ -53,18 +53,24 @@ export class Connection implements Timed, SocketEvents {
   }
 
   /**
-   * Sends the head of a request, or head and body in one text. `bodiless`: the request has no body; `expectBody`: false for
+   * Sends the head of a request, or head and body in one text. `isRequestComplete`: no body follows. `expectResponseBody`: false for
    * HEAD. Fails with `timeout` if the response does not begin within `firstByte` ms.
    */
-  send(handler: ResponseHandler, head: string, bodiless: boolean, expectBody: boolean, firstByte: number): void {
+  send(
+    handler: ResponseHandler,
+    head: string,
+    isRequestComplete: boolean,
+    expectResponseBody: boolean,
+    firstByte: number,
+  ): void {
     this.earlierExchanges += 1;
     this.#idleTimeout = firstByte;
-    this.#requestSent = bodiless;
-    this.#reader.begin(handler, expectBody);
+    this.#requestSent = isRequestComplete;
+    this.#reader.begin(handler, expectResponseBody);
     writeText(this.socket, head);
     if (!this.#isConnected) return;
     this.setIdleTimeout(firstByte);
-    if (!bodiless) handler.onConnected();
+    if (!isRequestComplete) handler.onConnected();
   }
 
   /** Passes all following bytes to another handler: a tunnel after a 101. */
@@ -174,8 +180,8 @@ export interface Endpoint {
 
 interface SocketEvents {
   /**
-   * `length` bytes of `buffer` were read. They are valid only during the call; the result of `bytesOf` is valid until the next
-   * read. False pauses reading until `resume`.
+   * `length` bytes of `buffer` were read. They are valid only during the call, but what `bytesOf` (readBuffer.ts) makes of them is
+   * valid until the next read. False pauses reading until `resume`.
    */
   onRead(buffer: Buffer, length: number): boolean;
   /** With TLS: the TCP connection is open, the handshake not complete. */

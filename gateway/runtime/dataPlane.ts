@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Discovery } from '../discovery/app.ts';
+import type { DiscoveryFactory } from '../discovery/app.ts';
 import { isDiscovery } from '../discovery/paths.ts';
 import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import type { ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
@@ -23,7 +23,7 @@ const checkIntervalMs = 1000;
 export interface DataPlaneOptions {
   readonly clock?: Clock;
   /** Answers the index, contracts, guides and API catalog; undefined: these paths are not answered. */
-  readonly discovery?: Discovery | undefined;
+  readonly discovery?: DiscoveryFactory | undefined;
   /** The salt of the tags of clients. */
   readonly salt?: string | undefined;
   readonly restrictions?: RestrictionUpdate | undefined;

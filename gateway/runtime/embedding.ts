@@ -7,7 +7,7 @@ import { readRoutes } from '../config/location.ts';
 import { digestOf } from '../config/referencedFiles.ts';
 import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
 import { WatchedFiles } from '../config/watchedFiles.ts';
-import type { Discovery } from '../discovery/app.ts';
+import type { DiscoveryFactory } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
 import { systemClock as clock } from '../shared/clock.ts';
@@ -35,7 +35,7 @@ export interface EmbeddingOptions {
 }
 
 export interface EmbeddingSettings extends EmbeddingOptions {
-  readonly discovery: Discovery | undefined;
+  readonly discovery: DiscoveryFactory | undefined;
   /** False for an application that answers the requests itself: versions need no upstream. */
   readonly forwardsRequests: boolean;
 }

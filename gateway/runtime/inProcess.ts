@@ -1,6 +1,6 @@
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Discovery } from '../discovery/app.ts';
+import type { DiscoveryFactory } from '../discovery/app.ts';
 import { ejectionsIn } from '../observability/metrics.ts';
 import { followCertificate, setTicketKeys } from '../pipeline/certificate.ts';
 import {
@@ -29,7 +29,7 @@ const maxRecordingMs = 1000;
 export const serveInProcess: Serve = async (snapshot, options) => {
   const { clock, notice } = options;
   // Loaded by the first request for a discovery page. That request usually comes long after the start.
-  const discovery: Discovery = (source) =>
+  const discovery: DiscoveryFactory = (source) =>
     loadedOnDemand(async () => (await import('../discovery/app.ts')).createDiscovery(source, clock, notice), notice);
   // `ownUsage` answers `GET /versions/me`: what one client still calls.
   const { usage, restrictions, ownUsage, shadow } = options;

@@ -8,10 +8,12 @@ import { declaredAt, type Observation } from './shapes.ts';
 const mostRows = 20_000;
 // Entries of `#withListedFields` and of `#newTemplates`.
 const mostRemembered = 20_000;
-// The next two limits: how many routes that the contract does not list are counted by name. First: routes with an answer other than 404.
+// Routes that the contract does not list and that a version has answered with another status than 404. Further ones are not counted
+// by name.
 const mostUnlistedFound = 1_000;
-// Second: routes that both versions have only answered with 404. As many as there are of the first kind so far, and at least this many.
-const leastMissingLimit = 50;
+// Routes that the contract does not list and that both versions have only answered with 404. They may be as many as those of
+// `#unlistedFound`, or this many if that is more. Further ones are not counted by name.
+const leastUnlistedMissingLimit = 50;
 
 /** Two versions whose responses are compared. */
 export interface ComparedVersions {
@@ -81,7 +83,7 @@ export class EvidenceCollector {
     const isMissing = old.status === 404 && newResponse.status === 404;
     if (isMissing && this.#unlistedMissing.has(route)) return true;
     const [routes, most] = isMissing
-      ? [this.#unlistedMissing, Math.max(leastMissingLimit, this.#unlistedFound.size)]
+      ? [this.#unlistedMissing, Math.max(leastUnlistedMissingLimit, this.#unlistedFound.size)]
       : [this.#unlistedFound, mostUnlistedFound];
     if (routes.size >= most) return false;
     this.#unlistedMissing.delete(route);
@@ -108,7 +110,7 @@ export class EvidenceCollector {
     if (oldShare > newShare) row.oldMore += 1;
     if (newShare > oldShare) row.newMore += 1;
     row.oldShare += oldShare;
-    // `drift` counts responses that have the property anywhere.
+    // A share is that of the values at this path in one response. For `drift`, each response that has the property counts as 1.
     row.newShare += kind === 'drift' && newShare > 0 ? 1 : newShare;
     row.first = Math.min(row.first, at);
     row.last = Math.max(row.last, at);

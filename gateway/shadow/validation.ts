@@ -51,7 +51,7 @@ export class ResponseValidator {
 
   /**
    * Replaces the errors of all alternatives of a choice with those of the best alternative. A validator lists the errors
-   * of the alternatives directly before the error of the choice.
+   * of the alternatives directly before the error of the choice. Every choice is an `anyOf`: `JsonSchemas` replaces `oneOf`.
    */
   #withBestAlternatives(errors: readonly ErrorObject[], depth: number): ErrorObject[] {
     const kept: ErrorObject[] = [];
@@ -119,7 +119,7 @@ const instantPatterns = {
   time: /(?:z|[+-]\d\d:\d\d)$/i,
 } as const;
 
-/** The keywords whose errors only state that the list has other errors. */
+/** An error of these keywords is redundant: it only states that there are errors of a schema below the keyword. */
 const summaryKeywords: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
 
 /** How far a value is from an alternative. A value of another type, or with another constant, is probably not meant for it. */
@@ -156,7 +156,7 @@ function ruleOf({ keyword, params, data }: ErrorObject): string {
 
 export type ShapeType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** The type of a value of JSON. Integers are numbers, because the value often decides which of the two is sent. */
+/** The type of a value of JSON. Integers count as numbers, because the same field often has 5 in one response and 5.5 in the next. */
 export function typeOf(value: unknown): ShapeType {
   if (value === null || value === undefined) return 'null';
   if (isList(value)) return 'array';

@@ -26,6 +26,7 @@ export const addAdapter: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function adapter(older: string, newer: string, { config, output }: AdapterOptions, io: Io): Promise<ExitCode> {
+  // A draft needs the same data as a migration guide: both contracts and the moved routes.
   const { from, to, guideRequest } = versionPair(older, newer, config, io);
   const { from: oldContract, to: newContract, moved: movedTables } = guideRequest;
   if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');

@@ -74,10 +74,10 @@ export const rules = [
       'body required': 'is now required',
     },
   ),
-  core('filter-value-removed', 'request', 'An allowed value is not removed.', {
+  core('filter-value-removed', 'request', 'An allowed value of a parameter or request field is not removed.', {
     'request value removed': (change) => `no longer accepts ${whatChanged(change)}`,
   }),
-  core('status-removed', 'response', 'A status below 400 is not removed: its meaning is fixed.', {
+  core('status-removed', 'response', 'A status below 400 is not removed.', {
     'status removed': 'is no longer declared',
   }),
   // No change has this rule: `judge.ts` applies it to two majors as a whole.

@@ -11,7 +11,7 @@ const timeouts = section({
   keep_alive: timerOrOff
     .prefault('65s')
     .describe(
-      'The longest time that a connection of a client stays idle. off: with HTTP/1.1, the longest timeouts.write_idle of all versions; with HTTP/2, no limit.',
+      'The longest time that a connection of a client stays idle. off: no limit with HTTP/2. An idle connection of HTTP/1.1 is then closed after the longest timeouts.write_idle of all versions.',
     ),
 });
 

@@ -18,7 +18,7 @@ export async function arrivalsIn(
   { version, since, until, quiet }: Record<'since' | 'until' | 'quiet', number> & { readonly version: string },
 ): Promise<Omit<Arrival, 'name'>[]> {
   // A ledger of an earlier release does not record which requests failed.
-  if (!(await reads.hasOutcomes())) return [];
+  if (!(await reads.hasOutcomeColumns())) return [];
   const [id, { begin }] = [await reads.idOf(version), await reads.recordedPeriod()];
   const [firstDay, lastDay] = [spanAt('day', since), spanAt('day', until)];
   const firstSilentDay = firstDay - Math.ceil(quiet / dayMs);

@@ -50,7 +50,7 @@ export class ClientReads {
     if (spans.length === 0) return [];
     const { sumTable, clientColumn, routeCondition, seen } = await this.#tables();
     const versionId = await this.#reads.idOf(version);
-    const outcomes = (await this.#reads.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
+    const outcomes = (await this.#reads.hasOutcomeColumns()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const newClientsOnly = `AND ${clientColumn} IN (SELECT client FROM ${seen} AS seen WHERE version = ? AND first >= ?)`;
     const [condition, conditionValues] = firstFrom === undefined ? ['', []] : [newClientsOnly, [versionId, firstFrom]];
     const parts = spans.map(
@@ -100,7 +100,7 @@ export class ClientReads {
    */
   async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
     const { inListSql } = this.#database;
-    const versions = await this.#reads.idsOf();
+    const versions = await this.#reads.versionIds();
     const spans = await this.daysAndHours(since);
     const [acceptedClient] = await this.#database.all<{ id: number }>(
       `SELECT client AS id FROM version_client WHERE version ${inListSql} AND accepted > 0
@@ -152,7 +152,7 @@ export class ClientReads {
     if (namedClients.length === 0 || from > to) return [];
     const nameById = new Map(namedClients.map(({ id, name }) => [id, name]));
     const { sumTable, clientColumn, routeCondition } = await this.#tables();
-    const failing = (await this.#reads.hasOutcomes()) ? 'SUM(failing)' : '0';
+    const failing = (await this.#reads.hasOutcomeColumns()) ? 'SUM(failing)' : '0';
     const rows = await this.#database.all<SeriesPoint & { item: number }>(
       `SELECT ${clientColumn} AS item, ${spanStartSql('day')} AS at, SUM(requests) AS requests, ${failing} AS failing FROM ${sumTable}_day
         WHERE version = ? AND span ${inListSql} AND ${clientColumn} ${inListSql} ${routeCondition} GROUP BY span, ${clientColumn} ORDER BY span, ${clientColumn}`,
@@ -187,7 +187,7 @@ export class ClientReads {
   /** The clients whose last use was before `until`, the latest first. */
   async past(version: string, until: number) {
     // In a ledger of an earlier release, clients whose requests all failed cannot be recognized.
-    if (!(await this.#reads.hasOutcomes())) return [];
+    if (!(await this.#reads.hasOutcomeColumns())) return [];
     const { sumTable, clientColumn, routeCondition, seen } = await this.#tables();
     const versionId = await this.#reads.idOf(version);
     const past = `FROM ${seen} AS seen WHERE version = ? AND used > 0 AND used < ?`;
@@ -209,13 +209,14 @@ export class ClientReads {
   async daysOfUse(version: string, clients: readonly number[]): Promise<readonly DayOfClients[]> {
     if (clients.length === 0) return [];
     const { sumTable, clientColumn, routeCondition } = await this.#tables();
-    const daysWithUse = `${sumTable}_day WHERE version = ? AND ${clientColumn} ${this.#database.inListSql} ${routeCondition}
+    // What follows FROM in a statement: a table and the condition for its rows.
+    const fromDaysWithUse = `${sumTable}_day WHERE version = ? AND ${clientColumn} ${this.#database.inListSql} ${routeCondition}
       AND (failing = 0 OR requests > failing)`;
     // A client may use several routes on one day.
-    const grouped = `(SELECT span, client AS item, MIN(first) AS first, MAX(last) AS last FROM ${daysWithUse} GROUP BY span, client) AS days`;
-    const clientsOfDays = sumTable === 'pair' ? grouped : daysWithUse;
+    const grouped = `(SELECT span, client AS item, MIN(first) AS first, MAX(last) AS last FROM ${fromDaysWithUse} GROUP BY span, client) AS days`;
+    const fromClientDays = sumTable === 'pair' ? grouped : fromDaysWithUse;
     return this.#database.all(
-      `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM ${clientsOfDays} GROUP BY span ORDER BY span`,
+      `SELECT span, string_agg(item || ' ' || first || ' ' || last, ',') AS items FROM ${fromClientDays} GROUP BY span ORDER BY span`,
       [await this.#reads.idOf(version), clients],
     );
   }
@@ -240,6 +241,6 @@ export class ClientReads {
   }
 
   async #usedColumn(): Promise<string> {
-    return this.routes !== undefined || (await this.#reads.hasOutcomes()) ? 'used' : 'last';
+    return this.routes !== undefined || (await this.#reads.hasOutcomeColumns()) ? 'used' : 'last';
   }
 }

@@ -49,8 +49,8 @@ export class Ledger implements WritableLedger {
   #began: number;
   /** Why coverage restarts; undefined once the restart is written. */
   #interruption: string | undefined;
-  /** When the ledger was last written, epoch ms. */
-  #seen = 0;
+  /** When the ledger was last written, epoch ms. 0: the next call of `add` writes even an empty batch. */
+  #lastWriteAt = 0;
   /** True after a damaged file was renamed: the next attempt creates a new one. */
   #wasRenamed = false;
 
@@ -82,15 +82,15 @@ export class Ledger implements WritableLedger {
     return this.#waiting.size;
   }
 
-  /** The mark of the last batch that the file had when it was opened, as it was passed to `add`; '' for none. */
+  /** The `mark` that an earlier run passed to `add` with its last batch, read when the file was opened; '' for none. */
   get lastBatchMark(): string {
     return this.#store?.lastBatchMark ?? '';
   }
 
   configure(settings: LedgerSettings): void {
     const { store, tagKey, spool, identify } = this.settings;
-    // With 0, the next batch is written even if it is empty, and then records the change.
-    if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#seen = 0;
+    // The next write stores the new naming, so it must not be skipped.
+    if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#lastWriteAt = 0;
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
   }
 
@@ -115,7 +115,7 @@ export class Ledger implements WritableLedger {
     const now = this.#clock.now();
     const isIdle =
       batch.length + this.unwrittenRows === 0 && this.problem === undefined && this.#interruption === undefined;
-    const isUpToDate = now - this.#seen < heartbeatMs && this.#store?.isUnchanged === true;
+    const isUpToDate = now - this.#lastWriteAt < heartbeatMs && this.#store?.isUnchanged === true;
     if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
@@ -170,14 +170,14 @@ export class Ledger implements WritableLedger {
         if (interruption !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
         work(store);
-        store.storeNamingId(this.settings, now);
+        store.storeClientNamingId(this.settings, now);
       });
       if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
       this.#outbox = store.outboxState();
       this.#interruption = undefined;
       this.problem = undefined;
       this.#retryPause.succeeded();
-      this.#seen = now;
+      this.#lastWriteAt = now;
       return true;
     } catch (error) {
       this.#retryPause.failed(now);
@@ -211,7 +211,7 @@ export class Ledger implements WritableLedger {
     if (this.settings.tagKey === undefined) this.#salt = this.#store.salt;
     this.brownouts = this.#store.brownouts();
     // A file that was created during the run does not have the counts from before.
-    if (this.#seen > 0) this.#began = now;
+    if (this.#lastWriteAt > 0) this.#began = now;
     const { latest, countedAlone } = this.#store;
     if (countedAlone)
       this.#interrupt('The gateway has counted requests without the fleet: they are not in the shared ledger.');

@@ -59,9 +59,9 @@ export class SqlReads {
 
   /** The sums of each version, or of each route of `version`. */
   async sums(subject: 'version' | 'route', spans: readonly Spans[], version?: string): Promise<NamedSums[]> {
-    const outcomes = (await this.hasOutcomes()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
+    const outcomes = (await this.hasOutcomeColumns()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const idColumn = subject === 'version' ? 'version' : 'item';
-    const versions = await this.idsOf(version);
+    const versions = await this.versionIds(version);
     const parts = spans.map(
       ({ length }) => `SELECT ${idColumn} AS id, requests, errors, served, ${outcomes},
         ${spanStartSql(length)} + first AS first, ${spanStartSql(length)} + last AS last
@@ -110,7 +110,7 @@ export class SqlReads {
   /** The requests of one client, to one version or to all of them. */
   async requestsOf(client: string, spans: readonly Spans[], version?: string): Promise<number> {
     if (spans.length === 0) return 0;
-    const versions = await this.idsOf(version);
+    const versions = await this.versionIds(version);
     const parts = spans.map(
       ({ length }) => `SELECT requests FROM client_${length}
         WHERE version ${this.#inListSql} AND span ${this.#inListSql} AND item = (SELECT id FROM clients WHERE name = ?)`,
@@ -186,26 +186,26 @@ export class SqlReads {
 
   /** The id of a version; 0 if it has no requests. Statements take the id as a value, so that PostgreSQL can estimate how many rows they read. */
   async idOf(version: string): Promise<number> {
-    return (await this.idsOf(version))[0] ?? 0;
+    return (await this.versionIds(version))[0] ?? 0;
   }
 
-  /** The ids of this version, or of all versions. */
-  async idsOf(version?: string): Promise<number[]> {
+  /** The ids of all versions, or only that of `onlyVersion`. */
+  async versionIds(onlyVersion?: string): Promise<number[]> {
     const rows = await this.#database.all<{ id: number; name: string }>('SELECT id, name FROM versions', []);
-    return rows.filter(({ name }) => version === undefined || name === version).map(({ id }) => id);
+    return rows.filter(({ name }) => onlyVersion === undefined || name === onlyVersion).map(({ id }) => id);
   }
 
   /** False for a ledger of an earlier release that is not migrated yet: it has no columns for failed requests. */
-  async hasOutcomes(): Promise<boolean> {
+  async hasOutcomeColumns(): Promise<boolean> {
     return (await this.#database.schemaVersion()) >= 3;
   }
 
   async #failingColumn(): Promise<string> {
-    return (await this.hasOutcomes()) ? 'failing' : '0 AS failing';
+    return (await this.hasOutcomeColumns()) ? 'failing' : '0 AS failing';
   }
 
   async #usedColumn(): Promise<string> {
-    return (await this.hasOutcomes()) ? 'used' : 'last';
+    return (await this.hasOutcomeColumns()) ? 'used' : 'last';
   }
 
   /** The value of a key in the table `meta`; 0 if there is none. */

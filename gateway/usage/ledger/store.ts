@@ -150,8 +150,8 @@ export class SqliteStore {
     this.#salt = salt;
   }
 
-  /** Stores how clients are named, and since when. Within `transaction`. `now`: epoch ms. */
-  storeNamingId({ identify }: LedgerSettings, now: number): void {
+  /** Stores an id of `usage.identify` and the salt, which determine the names of clients, and since when they are the same. Within `transaction`. `now`: epoch ms. */
+  storeClientNamingId({ identify }: LedgerSettings, now: number): void {
     const naming = identify && clientNamingIdOf(identify, this.#salt);
     if (naming === undefined || naming === this.#naming) return;
     const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
