@@ -29,6 +29,7 @@ interface AdapterParts {
 /** One exchange whose backend serves another version. */
 export class AdaptedExchange implements ExchangeAdaptation {
   readonly route: CompiledRoute;
+  /** Only a `GreasedExchange` adds members that the contract does not describe. */
   readonly mayHaveUnknownMembers = false;
   /** The method for the backend. */
   readonly method: string;
@@ -77,9 +78,9 @@ export class AdaptedExchange implements ExchangeAdaptation {
     const isNewBody = this.body !== undefined;
     const { hash, settings } = this.#adapter.compiled;
     const accept = settings.prepared?.routes.get(this.route.name)?.accept;
-    const passed = adaptedRequestLines(this.#fields.passed, { hash, isNewBody, accept });
+    const passedLines = adaptedRequestLines(this.#fields.passedLines, { hash, isNewBody, accept });
     const framing = isNewBody ? { contentLength: String(this.body?.length), transferEncoding: undefined } : {};
-    this.#sentFields = { ...this.#fields, passed, ...framing };
+    this.#sentFields = { ...this.#fields, passedLines, ...framing };
     return this.#sentFields;
   }
 
@@ -112,8 +113,8 @@ export class AdaptedExchange implements ExchangeAdaptation {
   }
 
   adaptRequestBody(bytes: Buffer): Failure | undefined | Promise<Failure | undefined> {
-    const { passed } = this.#fields;
-    const contentType = fieldValueIn(passed, 'content-type');
+    const { passedLines } = this.#fields;
+    const contentType = fieldValueIn(passedLines, 'content-type');
     // The contract may allow requests without a body. The backend decides.
     if (bytes.length === 0 && contentType === undefined) return this.#setBody('');
     if (!isJson(contentType)) {
@@ -125,7 +126,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
         details: { detail },
       };
     }
-    const coding = fieldValueIn(passed, 'content-encoding') ?? '';
+    const coding = fieldValueIn(passedLines, 'content-encoding') ?? '';
     const job = { route: this.route.name, status: undefined, contentType, coding, bytes };
     const result = this.#adapter.adaptBody(job);
     return result instanceof Promise ? result.then((one) => this.#setBody(one)) : this.#setBody(result);
@@ -154,10 +155,11 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   adaptHead(head: ResponseHead, length?: number): ResponseHead {
     const { hash } = this.#adapter.compiled;
-    // A 304 has the fields that the 200 would have (RFC 9110 §15.4.5).
-    const describedStatus = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
-    const isChanged = describedStatus !== undefined && this.#changesBody(describedStatus);
-    return adaptedHead(head, hash, length ?? (isChanged ? 'unknown' : 'same'));
+    // The fields of a 304 and of a response to HEAD describe a body that is not sent. For a 304, it is the body of the 200
+    // (RFC 9110 §15.4.5). If that body would be changed, its length is unknown.
+    const statusOfUnsentBody = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
+    const wouldChangeBody = statusOfUnsentBody !== undefined && this.#changesBody(statusOfUnsentBody);
+    return adaptedHead(head, hash, length ?? (wouldChangeBody ? 'unknown' : 'same'));
   }
 
   adaptBody(head: ResponseHead, bytes: BodyBytes): BodyBytes | Failure | Promise<BodyBytes | Failure> {

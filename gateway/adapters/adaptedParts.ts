@@ -86,8 +86,8 @@ export function entryFor<Entry>(entries: ReadonlyMap<string, Entry>, status: str
 }
 
 /**
- * The responses of the other version after the operations, by status. A row for a status has an entry of its own, also if the other
- * version describes this status only by `4XX` or `default`. `own`: the responses of the adapted version.
+ * The responses of the other version after the operations. Key: a status that the adapter or the contract of the other version
+ * lists. If only the adapter lists it, the `4XX` or `default` of that contract is used. `own`: the responses of the adapted version.
  */
 export function adaptedResponses(
   route: AdaptedRoute,

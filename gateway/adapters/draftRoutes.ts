@@ -63,15 +63,17 @@ export class Counterparts {
     this.#tables = moved.map((entries) => new PathTable(entries));
     this.#other = other;
     const { proposals } = proposeMoved({
-      old: own.documents,
-      now: other.documents,
+      oldContract: own.documents,
+      newContract: other.documents,
       from: own.name.slice(1),
       to: other.name.slice(1),
       isListed: (path) => this.#movedPath(path) !== path,
     });
-    // `sure`: `likely` or `a guess`, for example.
     this.#proposals = new Map(
-      proposals.map(({ from, to, sure, why }) => [from, { to, note: `${to} is ${sure}: ${why.join(', ')}` }]),
+      proposals.map(({ from, to, sure: confidence, why }) => [
+        from,
+        { to, note: `${to} is ${confidence}: ${why.join(', ')}` },
+      ]),
     );
   }
 
@@ -82,6 +84,7 @@ export class Counterparts {
     const moved = this.#movedPath(path);
     if (moved === undefined) return { gone: `${otherName} has no counterpart of this route` };
     const proposal = moved === path ? this.#proposals.get(path) : undefined;
+    // Replaces the parameter names of the proposed path by those of `path`, which is a template and so matches itself.
     const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : moved;
     const route = this.#other.adapterSide.find({ method, path: target });
     if (route) return { route, path: target, note: proposal?.note ?? '' };

@@ -66,29 +66,33 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
 export interface ResponseMediaTypes {
   /** The media types for `Accept`. Undefined: the `Accept` of the client is used, because bodies may be passed on unchanged. */
   readonly accept: readonly string[] | undefined;
-  /** The media types that operations would have to change and cannot. `hasEmptyRow`: the row of the status has no operations. */
-  readonly unadaptable: readonly { readonly status: string; readonly type: string; readonly hasEmptyRow: boolean }[];
+  /** The media types that operations would have to change and cannot. `hasNoOperations`: the adapter lists none for the status. */
+  readonly unadaptable: readonly {
+    readonly status: string;
+    readonly type: string;
+    readonly hasNoOperations: boolean;
+  }[];
 }
 
 /** `others`: the responses of the other version. */
 export function responseMediaTypesOf(
-  { responses: rows }: AdaptedRoute,
+  { responses: operationsByStatus }: AdaptedRoute,
   { own, others }: { readonly own: Responses; readonly others: Responses },
 ): ResponseMediaTypes {
   const mediaTypesOf = (responses: Responses, status: string): string[] =>
     Object.keys(contentOf(entryFor(responses, status)));
-  const statuses = [...new Set([...others.keys(), ...rows.keys()])].filter(
+  const statuses = [...new Set([...others.keys(), ...operationsByStatus.keys()])].filter(
     (status) => mediaTypesOf(others, status).length > 0,
   );
   // Undefined: the bodies of the status are passed on unchanged.
-  const rowFor = (status: string): readonly unknown[] | undefined => {
-    // The row `default` is not used for redirects.
-    const isPassedOn = status.startsWith('3') && !rows.has(status) && !rows.has('3XX');
-    const row = isPassedOn ? undefined : entryFor(rows, status);
-    // A row without operations only checks JSON.
-    return row?.length === 0 && !mediaTypesOf(own, status).some(mayBeJson) ? undefined : row;
+  const operationsFor = (status: string): readonly unknown[] | undefined => {
+    // The operations for `default` are not used for redirects.
+    const isPassedOn = status.startsWith('3') && !operationsByStatus.has(status) && !operationsByStatus.has('3XX');
+    const operations = isPassedOn ? undefined : entryFor(operationsByStatus, status);
+    // An empty list of operations only makes the gateway check JSON.
+    return operations?.length === 0 && !mediaTypesOf(own, status).some(mayBeJson) ? undefined : operations;
   };
-  const changedStatuses = statuses.filter((status) => rowFor(status) !== undefined);
+  const changedStatuses = statuses.filter((status) => operationsFor(status) !== undefined);
   const successes = statuses.filter((status) => status.startsWith('2'));
   const replacesAccept = changedStatuses.length > 0 && successes.every((status) => changedStatuses.includes(status));
   const jsonTypes = changedStatuses.flatMap((status) => {
@@ -105,7 +109,7 @@ export function responseMediaTypesOf(
     const remaining = types.filter(
       (type) => !mayBeJson(type) && !(asksForJson && !mediaTypesOf(own, status).includes(type)),
     );
-    return remaining.map((type) => ({ status, type, hasEmptyRow: rowFor(status)?.length === 0 }));
+    return remaining.map((type) => ({ status, type, hasNoOperations: operationsFor(status)?.length === 0 }));
   });
   return { accept: replacesAccept && jsonTypes.length > 0 ? [...new Set(jsonTypes)] : undefined, unadaptable };
 }

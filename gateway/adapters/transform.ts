@@ -45,18 +45,18 @@ interface ObjectPlan {
   readonly fields: Map<string, FieldPlan>;
   /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
   readonly originalNames: Map<string, string>;
-  /** Key: the new name of a renamed field. Value: what is done with another field that has this name already before the pass. */
-  readonly aliases: Map<string, Alias>;
+  /** For an object that already has a field with the new name of a renamed field. Key: this name. */
+  readonly collisions: Map<string, Collision>;
   /** Fields that are set after the pass. Key: the name of the field. */
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
-interface Alias {
-  /** The plan of the renamed field. */
-  readonly field: FieldPlan;
-  /** The index of the first step of `field` after the rename. Only these steps apply to the field that has the name already. */
+/** What is done with the `b` of an object if the operations rename `a`, the `renamedField`, to `b`. */
+interface Collision {
+  readonly renamedField: FieldPlan;
+  /** The index of the first step of `renamedField` after the rename. Only this step and later ones apply to `b`. */
   readonly firstStep: number;
-  /** The earlier names of the renamed field. If the object has one of them, the renamed field replaces the field of the alias. */
+  /** The names of the renamed field before this rename: `a`. If the object has a field with one of them, this field replaces `b`. */
   readonly earlierNames: readonly string[];
 }
 
@@ -82,7 +82,7 @@ function grouped(operations: readonly Operation[]): (Operation | ObjectPlan)[] {
       parent: operation.at.slice(0, -1),
       fields: new Map(),
       originalNames: new Map(),
-      aliases: new Map(),
+      collisions: new Map(),
       added: new Map(),
     };
     addTo(plan, name, operation);
@@ -96,9 +96,9 @@ function isSame(a: Keys, b: Keys): boolean {
 }
 
 /** False: the operation needs another pass, because an earlier operation of this plan uses the same name. */
-function addTo({ fields, originalNames, aliases, added }: ObjectPlan, name: string, operation: Operation): boolean {
+function addTo({ fields, originalNames, collisions, added }: ObjectPlan, name: string, operation: Operation): boolean {
   const isUsed = (usedName: string): boolean =>
-    [fields, originalNames, aliases, added].some((names) => names.has(usedName));
+    [fields, originalNames, collisions, added].some((names) => names.has(usedName));
   if (operation.kind === 'default' || operation.kind === 'const') {
     if (isUsed(name)) return false;
     added.set(name, operation);
@@ -106,7 +106,7 @@ function addTo({ fields, originalNames, aliases, added }: ObjectPlan, name: stri
   }
   const original = originalNames.get(name) ?? name;
   // An earlier operation of the plan has dropped or renamed the field with this name.
-  const isGone = !originalNames.has(name) && (fields.has(name) || aliases.has(name));
+  const isGone = !originalNames.has(name) && (fields.has(name) || collisions.has(name));
   if (added.has(name) || isGone) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;
   const field = fields.get(original) ?? { target: name, steps: [] };
@@ -119,9 +119,9 @@ function addTo({ fields, originalNames, aliases, added }: ObjectPlan, name: stri
       originalNames.set(field.target, original);
       const earlierNames = [
         original,
-        ...[...aliases].flatMap(([earlierName, alias]) => (alias.field === field ? [earlierName] : [])),
+        ...[...collisions].flatMap(([earlierName, { renamedField }]) => (renamedField === field ? [earlierName] : [])),
       ];
-      aliases.set(field.target, { field, firstStep: field.steps.length, earlierNames });
+      collisions.set(field.target, { renamedField: field, firstStep: field.steps.length, earlierNames });
     }
   } else field.steps.push(valueStepOf(operation));
   return true;
@@ -158,9 +158,9 @@ function copyOf(constant: JsonValue): JsonValue {
   return typeof constant === 'object' ? structuredClone(constant) : constant;
 }
 
-function passOf({ fields, aliases, added }: ObjectPlan): Step {
+function passOf({ fields, collisions, added }: ObjectPlan): Step {
   const keepsNames = [...fields].every(([name, { target }]) => target === name);
-  const actions = new Map<string, FieldPlan | Alias>([...aliases, ...fields]);
+  const actions = new Map<string, FieldPlan | Collision>([...collisions, ...fields]);
   return (value) => {
     if (!isJsonObject(value)) return value;
     const result = keepsNames ? changeFields(value, fields) : renamedCopy(value, actions);
@@ -182,17 +182,17 @@ function changeFields(members: JsonMembers, fields: ObjectPlan['fields']): JsonM
 }
 
 /** A copy with the new names. A renamed field keeps its position, and replaces a field that had the new name before. */
-function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPlan | Alias>): JsonMembers {
+function renamedCopy(members: JsonMembers, actions: ReadonlyMap<string, FieldPlan | Collision>): JsonMembers {
   const copy: JsonMembers = {};
   for (const name of Object.keys(members)) {
     const member = members[name] as JsonValue;
     const action = actions.get(name);
     if (action === undefined) setMember(copy, name, member);
     else if ('earlierNames' in action) {
-      const { field, firstStep, earlierNames } = action;
-      if (field.target === undefined || earlierNames.some((one) => Object.hasOwn(members, one))) continue;
-      const after = afterSteps(member, field.steps.slice(firstStep));
-      if (after !== undefined) setMember(copy, field.target, after);
+      const { renamedField, firstStep, earlierNames } = action;
+      if (renamedField.target === undefined || earlierNames.some((one) => Object.hasOwn(members, one))) continue;
+      const after = afterSteps(member, renamedField.steps.slice(firstStep));
+      if (after !== undefined) setMember(copy, renamedField.target, after);
     } else if (action.target !== undefined) {
       const after = afterSteps(member, action.steps);
       if (after !== undefined) setMember(copy, action.target, after);

@@ -189,9 +189,9 @@ export class RouteCheck {
       const message = `${this.#names.other} declares no response ${status} for this route.`;
       this.#fault([...at, 'response', status], message, 'Remove the row, or correct its status.');
     }
-    for (const { status, type, hasEmptyRow } of responseMediaTypesOf(route, responses).unadaptable) {
+    for (const { status, type, hasNoOperations } of responseMediaTypesOf(route, responses).unadaptable) {
       const message = `${this.#names.other} may answer ${status} with ${type}, which operations cannot change.`;
-      const remedy = hasEmptyRow
+      const remedy = hasNoOperations
         ? 'Remove the row, so that bodies are passed on unchanged.'
         : `Remove the media type from the contract of ${this.#names.other} if it is not used, or use gone, with the reason.`;
       this.#fault([...at, 'response', status], message, remedy);

@@ -60,8 +60,8 @@ export class FleetView {
   }
 
   /**
-   * Keeps the known row of a running gateway if, in the store, the gateway left or was gone before it was last heard. The
-   * store was then set back, for example restored from a backup, and the gateway may serve clients without reaching it.
+   * The stored row, or the known row of a running gateway if the stored row ends before the gateway was last heard. The store
+   * was then set back, for example restored from a backup, and the gateway may serve clients without reaching it.
    * A gateway that was forgotten after it was last heard is gone.
    */
   #currentRowOf(row: GatewayRow): GatewayRow {

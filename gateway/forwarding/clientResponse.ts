@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { deadlineIn, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
-import { lingerAfter } from './lingering.ts';
+import { lingerOnClose } from './lingering.ts';
 import type { Adaptation, Failure, Outbound, OutgoingResponse, WriteListener } from './outbound.ts';
 import { renderHead } from './renderedHead.ts';
 import { forwardableTrailers, interimHead, responseFields } from './responseFields.ts';
@@ -109,7 +109,7 @@ export class ClientResponse {
     const fields = responseFields(head, plan);
     if (bodyUnread) {
       fields.push('Connection', 'close');
-      lingerAfter(res);
+      lingerOnClose(res);
     }
     res.writeHead(head.status, head.reason, fields);
   }

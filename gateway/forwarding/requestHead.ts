@@ -27,7 +27,7 @@ const undroppableNames = new Set(['authorization', 'cookie', 'content-type']);
 /** The fields of a request, sorted in one pass: those to pass on, and those that a proxy interprets. */
 export class RequestFields {
   /** Passed on unchanged: `Name: value` lines, in order, duplicates kept. */
-  passed = '';
+  passedLines = '';
   count = 0;
   /** Bytes on the wire. */
   size = 0;
@@ -65,7 +65,7 @@ export function readRequestFields(raw: readonly string[], trusted: boolean): Req
   }
   fields.count = raw.length / 2;
   fields.size = size;
-  fields.passed = namesOtherFields(fields.connection) ? withoutNamed(raw, fields, trusted) : passed;
+  fields.passedLines = namesOtherFields(fields.connection) ? withoutNamed(raw, fields, trusted) : passed;
   return fields;
 }
 
@@ -202,7 +202,7 @@ export interface Peer {
  */
 export function requestHead(parts: RequestHeadParts): string {
   const { method, path, fields, host, id, traceparent } = parts;
-  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passed}${framingField(fields)}${forwardingFields(parts)}X-Request-Id: ${id}\r\ntraceparent: ${traceparent}\r\n${lastFields(parts)}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${fields.passedLines}${framingField(fields)}${forwardingFields(parts)}X-Request-Id: ${id}\r\ntraceparent: ${traceparent}\r\n${lastFields(parts)}`;
 }
 
 function framingField({ contentLength, transferEncoding }: RequestFields): string {

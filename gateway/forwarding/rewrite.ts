@@ -41,8 +41,9 @@ export function rewriteReference(reference: string, rewriting: Rewriting, author
   const path = afterOrigin.startsWith('/') ? afterOrigin : `/${afterOrigin}`;
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
   const keptOrigin = isOurs ? origin : '';
-  const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path;
-  return keptOrigin + (rewriting.mapReference ? rewriting.mapReference(restored) : restored);
+  // With an adapter, `prefix` is that of the version that the backend serves.
+  const prefixedPath = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path;
+  return keptOrigin + (rewriting.mapReference ? rewriting.mapReference(prefixedPath) : prefixedPath);
 }
 
 /** Removes the default port of the scheme: `http://a:80` and `http://a` are the same origin (RFC 3986 §6.2.3). */

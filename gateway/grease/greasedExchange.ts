@@ -135,7 +135,7 @@ export class GreasedExchange implements ExchangeAdaptation {
   get fields(): RequestFields {
     const { adaptation, fields } = this.#parts;
     if (adaptation) return adaptation.fields;
-    this.#fields ??= { ...fields, passed: withIdentityCoding(fields.passed) };
+    this.#fields ??= { ...fields, passedLines: withIdentityCoding(fields.passedLines) };
     return this.#fields;
   }
 

@@ -157,8 +157,8 @@ export class NodeTable {
 
   /**
    * The id of the node for a child, which is a member or an item of a value with `alternatives`. -1 (nothing is known) if an
-   * alternative does not describe the child. An alternative for which `mayLackChild` is true is skipped: its values are assumed
-   * to have no such child.
+   * alternative does not describe the child. `mayLackChild` tells whether such an alternative is skipped instead: its values are
+   * then assumed to have no such child, for example because it lists other members.
    */
   #childNodeId(
     alternatives: readonly Alternative[],

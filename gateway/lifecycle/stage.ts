@@ -103,7 +103,7 @@ export function counterpart(path: string, version: Version, next: Version): stri
   return nextPath;
 }
 
-/** The versions from one version to another, as successors. Retired ones are included, because their `moved` still applies. */
+/** A version, the next major, and so on up to `end`. Retired versions are included, because their `moved` still applies. */
 export interface VersionChain {
   readonly end: Version;
   /** The first of the steps in which the path of a request may change or have no counterpart. Other steps are left out to save time. */

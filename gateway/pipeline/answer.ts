@@ -1,4 +1,4 @@
-import { lingerAfter } from '../forwarding/lingering.ts';
+import { lingerOnClose } from '../forwarding/lingering.ts';
 import type { ExchangeStats, IncomingRequest, OutgoingResponse } from '../forwarding/outbound.ts';
 import {
   addCacheVariation,
@@ -86,7 +86,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
   if (closesConnection || unread) fields.push('Connection', 'close');
-  if (unread) lingerAfter(res);
+  if (unread) lingerOnClose(res);
   if (exchange.isGatewayStopping) res.shouldKeepAlive = false;
   res.writeHead(status, fields);
   res.end(body);

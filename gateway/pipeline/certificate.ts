@@ -14,8 +14,8 @@ interface KeyPair {
   readonly key: Buffer;
 }
 
-// Certificate and key are two files that are replaced one after the other. Until both are, they do not match. So a fault is
-// only reported if it lasts this long.
+// Certificate and key are two files that are replaced one after the other. They do not match until both are replaced.
+// So a fault is only reported if it lasts this long.
 const reportDelayMs = 2000;
 
 /** @throws an error with a readable message if a file cannot be read, or the key does not match the certificate. */

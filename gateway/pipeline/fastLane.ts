@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Server as NetServer, Socket, SocketConstructorOpts } from 'node:net';
-import { lingerAfter } from '../forwarding/lingering.ts';
+import { lingerOnClose } from '../forwarding/lingering.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import { parsePlainRequest } from '../http1/plainRequest.ts';
 import { ReadBuffer } from '../http1/readBuffer.ts';
@@ -114,12 +114,12 @@ class LaneConnection implements LaneOwner, Timed {
     return keepAliveFieldsFor(this.#lane.server.keepAliveTimeout);
   }
 
-  onWriteWaits(): void {
+  startSlowReadTimeout(): void {
     if (!this.socket.timeout) this.socket.setTimeout(this.#lane.server.timeout);
   }
 
-  onEndWaits(ms = this.#lane.server.timeout): void {
-    // Not a timer: it would be set for each response over TLS, because these are encrypted only after they were written.
+  setSendDeadline(ms = this.#lane.server.timeout): void {
+    // Not a timer of the socket: over TLS, every response waits here for its encryption, and setting a timer costs time.
     this.deadline = deadlineIn(ms);
   }
 
@@ -181,7 +181,7 @@ class LaneConnection implements LaneOwner, Timed {
   /** False stops reading until `resumeReading`. */
   #onRead(buffer: Buffer, length: number): boolean {
     if (this.#state === 'closing') return true;
-    // This call comes only after an upgrade: until then, node's parser reads the handle itself.
+    // node:http has the connection. Its parser reads the handle itself, except after an upgrade: then the bytes arrive here.
     if (this.#state === 'left') return this.socket.push(Buffer.from(buffer.subarray(0, length)));
     let flowing = true;
     if (this.#request) flowing = this.#readMore(this.#request, buffer, length);
@@ -225,7 +225,7 @@ class LaneConnection implements LaneOwner, Timed {
     if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;
     // There is no memory for the bytes: the client sends them again on another connection (RFC 9112 §9.3.2).
     if (this.#response) this.#response.shouldKeepAlive = false;
-    lingerAfter(this);
+    lingerOnClose(this);
     return false;
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Forwarding } from '../forwarding/http.ts';
-import { lingerAfter } from '../forwarding/lingering.ts';
+import { lingerOnClose } from '../forwarding/lingering.ts';
 import type { OutgoingResponse } from '../forwarding/outbound.ts';
 import { PendingUpgrade } from '../forwarding/pendingUpgrade.ts';
 import type { Problem } from '../problems/problem.ts';
@@ -78,7 +78,7 @@ function applySteps(exchange: Exchange): void {
 /** Refuses a request because pipelined requests use too much memory. The bytes after it have not been parsed. */
 function refusePipelined(exchange: Exchange): void {
   track(exchange);
-  lingerAfter(exchange.res);
+  lingerOnClose(exchange.res);
   answerProblem(
     exchange,
     { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' },
@@ -139,7 +139,7 @@ function answerDiscovery({ req, res, context, hasBody, isGatewayStopping }: Exch
   if (hasBody) {
     // Discovery does not read the body. Close the connection instead of waiting for its end.
     res.setHeader('Connection', 'close');
-    lingerAfter(res);
+    lingerOnClose(res);
   }
   if (isGatewayStopping) res.shouldKeepAlive = false;
   context.discovery(req, res);

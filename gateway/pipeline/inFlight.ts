@@ -74,7 +74,8 @@ export class VersionRequests {
   readonly inFlight = new InFlightList();
   readonly queue = new AdmissionQueue();
   /**
-   * Of all versions that have a target of this version, this version included. An adapted version has the targets of its source.
+   * The requests of this version and of all versions that have a target in common with it. An adapted version has the targets
+   * of its source.
    */
   requestsWithSharedTargets: readonly VersionRequests[] = [this];
   /** `limits.in_flight` */

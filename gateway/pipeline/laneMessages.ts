@@ -17,9 +17,9 @@ export interface LaneOwner {
   /** Reads from the socket again, if that was stopped because the body was not consumed. */
   resumeReading(): void;
   /** The kernel has not accepted all that was written: the client reads too slowly. */
-  onWriteWaits(): void;
+  startSlowReadTimeout(): void;
   /** The whole response is written. The kernel has to accept it within `ms`; default: the longest `write_idle`. */
-  onEndWaits(ms?: number): void;
+  setSendDeadline(ms?: number): void;
   /** The response is complete, and its last event was emitted. */
   onResponseEnd(): void;
 }
@@ -186,7 +186,7 @@ export class LaneResponse implements OutgoingResponse {
     // `write('', 'latin1')` sends only the head.
     if (chunk !== '' && listenerOrEncoding !== 'latin1' && !this.#bodiless)
       this.#writeBody(socket, chunk, listenerOrEncoding);
-    if (socket.writableLength > 0) this.#owner.onWriteWaits();
+    if (socket.writableLength > 0) this.#owner.startSlowReadTimeout();
   }
 
   get writableLength(): number {
@@ -194,7 +194,7 @@ export class LaneResponse implements OutgoingResponse {
   }
 
   setUnsentTimeout(ms: number): void {
-    this.#owner.onEndWaits(ms);
+    this.#owner.setSendDeadline(ms);
   }
 
   addTrailers(trailers: [name: string, value: string][]): void {
@@ -225,7 +225,7 @@ export class LaneResponse implements OutgoingResponse {
       socket.write(unwritten, 'latin1', (error) => {
         if (!error) this.#finish();
       });
-      this.#owner.onEndWaits();
+      this.#owner.setSendDeadline();
     }
   }
 

@@ -39,7 +39,7 @@ export interface BrownoutControlOptions {
   /** Undefined: the ledger cannot be read. */
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
   /** Stores new records and returns all records that are in effect. Undefined: the ledger, or the store of the fleet, does not answer. */
-  readonly share: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
+  readonly storeAndRead: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
   /** Tells all processes that serve clients which brownouts may refuse them, and which brownouts are cancelled. */
   readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
 }
@@ -69,14 +69,14 @@ export class BrownoutControl {
   #published = '[[],[]]';
   #isLoaded = false;
   #isClosed = false;
-  /** When decisions were last shared, by the monotonic clock. */
-  #sharedAt = 0;
+  /** When decisions were last stored and read, by the monotonic clock. */
+  #storeAskedAt = 0;
   /** Since when the ledger, or the store of the fleet, does not answer, epoch ms. */
   #unreadableSince: number | undefined;
   /** The keys whose conditions are being read. */
   readonly #keysBeingRead = new Set<string>();
-  // Decisions are shared by one call at a time, so that an older answer never replaces a newer one.
-  #lastShare: Promise<unknown> = Promise.resolve();
+  // Decisions are stored and read by one call at a time, so that an older answer never replaces a newer one.
+  #lastStoreAndRead: Promise<unknown> = Promise.resolve();
   #checking: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
@@ -107,7 +107,7 @@ export class BrownoutControl {
     const lead = at === undefined ? leadMs : Number.POSITIVE_INFINITY;
     const window = version?.brownouts.find((one) => (at ?? one.at) === one.at && one.at - lead <= now && now < one.end);
     if (version === undefined || window === undefined) {
-      const what = at === undefined ? 'is running' : `begins at ${rfc3339(at)} or has not ended`;
+      const what = at === undefined ? 'is running' : `that begins at ${rfc3339(at)} can still be stopped`;
       return { kind: 'nothing', reason: `No brownout of /${name} ${what}.` };
     }
     const { state, reason } = this.#statusOf(version, window, now);
@@ -115,7 +115,7 @@ export class BrownoutControl {
       return { kind: 'nothing', reason: `The brownout of /${name} was ${state} before: ${reason}.` };
     const key = brownoutKey(name, window);
     this.#decide({ key, version, window }, 'stopped', `stopped by ${by}`);
-    const [, isStored] = await Promise.all([this.#publish(), this.#shareInTurn()]);
+    const [, isStored] = await Promise.all([this.#publish(), this.#storeAndReadInTurn()]);
     return { kind: 'stopped', brownout: this.#statusOf(version, window, now), isStored };
   }
 
@@ -135,13 +135,13 @@ export class BrownoutControl {
     const nearBrownouts = this.#nearBrownouts(clock.now());
     const hasPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
     const isFirstRead = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
-    const isReadDue = hasPlanned && performance.now() - this.#sharedAt >= longestReadPauseMs;
+    const isReadDue = hasPlanned && performance.now() - this.#storeAskedAt >= longestReadPauseMs;
     if (nearBrownouts.length > 0 || this.#pending.size > 0 || isFirstRead || isReadDue) {
-      const isLedgerReadable = await this.#shareInTurn();
+      const isLedgerReadable = await this.#storeAndReadInTurn();
       for (const brownout of nearBrownouts) this.#advance(brownout, isLedgerReadable);
     }
     void this.#publish();
-    if (this.#pending.size > 0) await this.#shareInTurn();
+    if (this.#pending.size > 0) await this.#storeAndReadInTurn();
   }
 
   /** The brownouts that begin soon, run, or have just ended. */
@@ -231,20 +231,20 @@ export class BrownoutControl {
     if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
   }
 
-  /** Shares the pending decisions when the earlier calls have ended. @returns false if the ledger, or the store of the fleet, does not answer */
-  #shareInTurn(): Promise<boolean> {
-    const isShared = this.#lastShare.then(() => this.#shareNow());
-    this.#lastShare = isShared;
-    return isShared;
+  /** Stores the pending decisions, and reads all, when the earlier calls have ended. @returns false if the ledger, or the store of the fleet, does not answer */
+  #storeAndReadInTurn(): Promise<boolean> {
+    const isAnswered = this.#lastStoreAndRead.then(() => this.#storeAndReadNow());
+    this.#lastStoreAndRead = isAnswered;
+    return isAnswered;
   }
 
-  async #shareNow(): Promise<boolean> {
+  async #storeAndReadNow(): Promise<boolean> {
     if (this.#isClosed) return false;
-    const { share, source, clock, notice } = this.#options;
+    const { storeAndRead, source, clock, notice } = this.#options;
     const sent = [...this.#pending];
     const startedAt = clock.now();
-    this.#sharedAt = performance.now();
-    const stored = await share(sent.map(([, record]) => record)).catch(() => undefined);
+    this.#storeAskedAt = performance.now();
+    const stored = await storeAndRead(sent.map(([, record]) => record)).catch(() => undefined);
     if (stored === undefined) {
       this.#unreadableSince ??= startedAt;
       return false;
@@ -265,7 +265,7 @@ export class BrownoutControl {
     for (const [key, record] of sent) {
       if (this.#pending.get(key) !== record) continue;
       this.#pending.delete(key);
-      // A decision of this process is not taken back.
+      // An approval takes effect only when it is read from the store. Any other decision stays in effect once it is stored.
       if (record.state !== 'approved') this.#records.set(key, record);
     }
     return true;

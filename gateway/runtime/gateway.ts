@@ -155,7 +155,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       await flush();
       return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now });
     },
-    share: async (records) => (member ? member.shareBrownouts(records) : ledger && shareBrownouts(ledger, records)),
+    storeAndRead: async (records) =>
+      member ? member.shareBrownouts(records) : ledger && shareBrownouts(ledger, records),
     restrict: (update) => serving.restrict(update),
   });
   const traffic = new TrafficSamples();

@@ -148,7 +148,7 @@ const personalFields =
 
 interface CopiedRequest {
   /** The fields to pass on: `Name: value` lines. */
-  readonly fields: { readonly passed: string };
+  readonly fields: { readonly passedLines: string };
   readonly host: string;
   readonly clientAddress: string;
   readonly peer: { readonly scheme: string };
@@ -159,7 +159,7 @@ interface CopiedRequest {
 export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly string[] {
   const passesCredentials = plan.settings.credentials === 'pass';
   const fields: string[] = [];
-  for (const line of request.fields.passed.split('\r\n')) {
+  for (const line of request.fields.passedLines.split('\r\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon));
     const value = line.slice(colon + 2);

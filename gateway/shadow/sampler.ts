@@ -198,9 +198,9 @@ export class Sampler {
   /** The copy, or why there is none. `excluded`: never sampled. `path`: of the copy; undefined: only the adapter has a path for it. */
   #copyOrReason(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
     const { method, resource, fields, originForm, pathEnd } = exchange;
-    if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passed)) return 'excluded';
+    if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passedLines)) return 'excluded';
     const query = originForm.slice(pathEnd + 1);
-    if (overridesMethod(fields.passed, query)) return 'excluded';
+    if (overridesMethod(fields.passedLines, query)) return 'excluded';
     const path = pathThroughChain(plan.versionChain, resource);
     // An adapter has paths of its own.
     if (path === undefined && !plan.isAdapted) return 'no-counterpart';

@@ -18,7 +18,7 @@ function read(lines: readonly string[], trusted = false): RequestFields {
 
 /** The lines that are passed on unchanged. */
 function passed(lines: readonly string[], trusted = false): string[] {
-  return read(lines, trusted).passed.split('\r\n').slice(0, -1);
+  return read(lines, trusted).passedLines.split('\r\n').slice(0, -1);
 }
 
 describe('fields pass', () => {

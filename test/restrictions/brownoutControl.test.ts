@@ -13,14 +13,16 @@ const approved: BrownoutRecord = { version: 'v1', at, state: 'approved', reason:
 const never = new Promise<never>(() => {});
 
 /** Runs during a brownout that another gateway has approved. No process ever confirms what it may refuse. */
-function control(shareOver?: (share: BrownoutControlOptions['share']) => BrownoutControlOptions['share']) {
+function control(
+  shareOver?: (storeAndRead: BrownoutControlOptions['storeAndRead']) => BrownoutControlOptions['storeAndRead'],
+) {
   const { ledger } = openLedger();
   ledger.saveBrownouts([approved]);
   const brownouts = [{ at: '2027-03-02T14:00Z', for: '1h' }];
   const current = snapshotFrom({
     routes: { '/v1': { upstream, deprecation: '2027-01-01', brownouts }, '/v2': upstream },
   });
-  const share: BrownoutControlOptions['share'] = async (records) => shareBrownouts(ledger, records);
+  const storeAndRead: BrownoutControlOptions['storeAndRead'] = async (records) => shareBrownouts(ledger, records);
   const time = { now: at + 1000 };
   const told: string[][] = [];
   const cancellations: string[][] = [];
@@ -30,7 +32,7 @@ function control(shareOver?: (share: BrownoutControlOptions['share']) => Brownou
     notice: () => {},
     report: () => never,
     estimate: () => never,
-    share: shareOver?.(share) ?? share,
+    storeAndRead: shareOver?.(storeAndRead) ?? storeAndRead,
     restrict: ({ brownouts: keys, cancelled }) => {
       told.push([...keys]);
       cancellations.push([...cancelled.keys()]);
@@ -59,8 +61,8 @@ it('stores a stop before a slow process has confirmed it', async () => {
 
 it('tells the processes that a brownout has ended early before it stores the end', async () => {
   let isDown = false;
-  const { told, time } = control((share) => async (records) => {
-    if (!isDown) return share(records);
+  const { told, time } = control((storeAndRead) => async (records) => {
+    if (!isDown) return storeAndRead(records);
     return records.length === 0 ? undefined : never;
   });
   await expect.poll(() => told).toEqual([[key]]);

@@ -85,7 +85,7 @@ async function moved(older: string, newer: string, { config, format }: MovedOpti
     await openContract(contracts.to.file, options),
   ];
   const isListed = (path: string): boolean => from.moved.find(path) !== undefined;
-  const found = proposeMoved({ old: before, now: after, from: from.name, to: to.name, isListed });
+  const found = proposeMoved({ oldContract: before, newContract: after, from: from.name, to: to.name, isListed });
   if (format === 'json') io.stdout.write(printedJson({ from: from.name, to: to.name, ...found }));
   else io.stdout.write(movedYaml(from.name, to.name, found));
   return 0;

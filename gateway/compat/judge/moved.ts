@@ -10,6 +10,7 @@ export interface MovedProposal {
   readonly to: string;
   /** 0 to 1. */
   readonly score: number;
+  /** How sure the proposal is, in words. The name is public: the command `moved` prints it as JSON. */
   readonly sure: 'almost sure' | 'likely' | 'a guess';
   /** "the same operationId getDrink", "4 of 5 fields". */
   readonly why: readonly string[];
@@ -22,8 +23,8 @@ export interface MovedProposals {
 }
 
 export interface MovedInput {
-  readonly old: Documents;
-  readonly now: Documents;
+  readonly oldContract: Documents;
+  readonly newContract: Documents;
   /** `v1`. */
   readonly from: string;
   readonly to: string;
@@ -35,8 +36,8 @@ export interface MovedInput {
 const leastScore = 0.5;
 
 /** Proposes which paths moved where: the most similar pairs first, each path once. */
-export function proposeMoved({ old, now, from, to, isListed }: MovedInput): MovedProposals {
-  const [oldPaths, newPaths] = [summariesByPath(old, from), summariesByPath(now, to)];
+export function proposeMoved({ oldContract, newContract, from, to, isListed }: MovedInput): MovedProposals {
+  const [oldPaths, newPaths] = [summariesByPath(oldContract, from), summariesByPath(newContract, to)];
   const removed = [...oldPaths]
     .filter(([key, { path }]) => !newPaths.has(key) && !isListed(path))
     .map(([, summary]) => summary);

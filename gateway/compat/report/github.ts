@@ -39,10 +39,10 @@ export function asGithub(report: CompatReport, workingTree: WorkingTree): string
 }
 
 function annotation(finding: PlacedFinding, pair: PairReport, workingTree: WorkingTree): string {
-  const { level, rule, sentence, routes, old, oldAt, new: now, newAt } = finding;
+  const { level, rule, sentence, routes, old, oldAt, new: newSite, newAt } = finding;
   // Without a place in the new contract, name the file only: the line of the old contract would be wrong there.
-  const hasNewPosition = now !== undefined && newAt !== undefined;
-  const file = pathOf(hasNewPosition || isPresent(now) ? now.place.file.name : pair.new, workingTree);
+  const hasNewPosition = newSite !== undefined && newAt !== undefined;
+  const file = pathOf(hasNewPosition || isPresent(newSite) ? newSite.place.file.name : pair.new, workingTree);
   const lineAndColumn = hasNewPosition ? { line: String(newAt.line), col: String(newAt.column) } : {};
   const words = [
     safeText(sentence, 500),

@@ -114,7 +114,7 @@ function levelAsText(level: PlacedFinding['level'], paint: Paint): string {
 
 /** `isDecisive`: whether the finding decides the result. A change between majors does not. */
 function findingAsText(finding: PlacedFinding, isDecisive: boolean, { paint, showAll }: TextOptions): string[] {
-  const { level, rule, routes, old, oldAt, new: now, newAt } = finding;
+  const { level, rule, routes, old, oldAt, new: newSite, newAt } = finding;
   const label =
     isDecisive || level === 'info'
       ? levelAsText(level, paint)
@@ -125,7 +125,7 @@ function findingAsText(finding: PlacedFinding, isDecisive: boolean, { paint, sho
     callsInWords(finding),
     moreRoutes(routes, showAll ? Number.POSITIVE_INFINITY : maxNamedRoutes),
   ].filter((note) => note !== '');
-  const places = [placeAsText('old', old, oldAt, showAll), placeAsText('new', now, newAt, showAll)].flat();
+  const places = [placeAsText('old', old, oldAt, showAll), placeAsText('new', newSite, newAt, showAll)].flat();
   return [
     head,
     ...notes.map((note) => `    ${note}`),
@@ -151,8 +151,8 @@ function placeAsText(
 }
 
 /** The line of the new contract. If the new contract lacks the place, the line of the old contract. */
-function frameAsText({ old, oldAt, new: now, newAt }: PlacedFinding): string[] {
-  if (isPresent(now) && newAt) return frameOf(now, newAt);
+function frameAsText({ old, oldAt, new: newSite, newAt }: PlacedFinding): string[] {
+  if (isPresent(newSite) && newAt) return frameOf(newSite, newAt);
   return isPresent(old) && oldAt ? frameOf(old, oldAt) : [];
 }
 

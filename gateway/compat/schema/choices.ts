@@ -10,8 +10,8 @@ import {
 import type { Alternative, Choice, Schema, SchemaLookup, View } from './schema.ts';
 
 /**
- * The `oneOf`s and `anyOf`s of a schema, and of the schemas in its `allOf`: these are its `parts`. Left out: a choice with one
- * alternative, which is merged into the schema.
+ * The `oneOf`s and `anyOf`s of all parts of a schema. The parts are the schema object and those in its `allOf`. Left out: a
+ * choice with one alternative, which is merged into the schema.
  */
 export function choicesOf(schema: Schema, lookup: SchemaLookup): readonly Choice[] {
   return schema.parts.flatMap((part) =>
@@ -121,8 +121,8 @@ const deepestNesting = 8;
 const mostSteps = 256;
 
 /**
- * The schemas that remain once all choices are made: one per combination of alternatives and per type, without null.
- * Undefined: too many.
+ * The schemas that remain once all choices are made: one per combination of alternatives and per JSON type except null.
+ * Undefined: there are too many.
  */
 export function expandAlternatives(schema: Schema): Schema[] | undefined {
   return expandWithin(schema, [], { steps: mostSteps });

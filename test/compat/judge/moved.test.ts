@@ -9,8 +9,8 @@ const id = { name: 'id', in: 'path', required: true, schema: string };
 function proposals(old: Json, now: Json, listed: readonly string[] = []): MovedProposals {
   const documents = (paths: Json) => documentsOf({ openapi: '3.1.0', info: { title: 't', version: '1' }, paths });
   return proposeMoved({
-    old: documents(old),
-    now: documents(now),
+    oldContract: documents(old),
+    newContract: documents(now),
     from: 'v1',
     to: 'v2',
     isListed: (path) => listed.includes(path),

@@ -26,8 +26,8 @@ const brownoutWindows = new BrownoutWindows();
 const connection = byId('connection');
 /** The data that each part shows, as JSON, by the id of the part. A part is redrawn only when its data changes. @type {Map<string, string>} */
 const drawn = new Map();
-/** The data of a part that is drawn once and then updates itself. */
-const drawnOnce = '';
+/** Passed as the data of a part that updates itself. It never changes, so the part is drawn once. */
+const constantData = '';
 /** Usage is polled, because the event stream does not contain it. */
 const pollIntervalMs = 30_000;
 const statusRequest = new LatestRequest();
@@ -110,20 +110,20 @@ function show(status) {
     ],
     () => [lifecycle(versions, status.brownouts ?? [], now)],
   );
-  draw('backends', drawnOnce, () => [backendTable.root]);
+  draw('backends', constantData, () => [backendTable.root]);
   backendTable.fill(versions, now);
   draw('attention', attentionFacts(status, now), () => attention(status));
-  draw('rates', drawnOnce, () => [ratesTable.root]);
+  draw('rates', constantData, () => [ratesTable.root]);
   ratesTable.fill(status.traffic);
   gatewayFilter.setFleet(status.fleet);
   byId('fleet-section').hidden = !status.fleet;
-  draw('fleet', drawnOnce, () => [gatewayTable.root]);
+  draw('fleet', constantData, () => [gatewayTable.root]);
   if (status.fleet) gatewayTable.fill(status.fleet);
   byId('windows-section').hidden = !status.brownouts?.length;
-  draw('windows', drawnOnce, () => [brownoutWindows.root]);
+  draw('windows', constantData, () => [brownoutWindows.root]);
   brownoutWindows.fill(status.brownouts ?? []);
   byId('notify-section').hidden = !status.notify;
-  draw('notify', drawnOnce, () => [notificationsTable.root]);
+  draw('notify', constantData, () => [notificationsTable.root]);
   if (status.notify) notificationsTable.fill(status.notify, now);
   draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
   if (lastGeneration !== 0 && lastGeneration !== config.generation) refresh();

@@ -13,8 +13,8 @@ const maxMissing = 100;
  */
 export function routes(version) {
   /**
-   * `missing`: the routes without a counterpart. `failing`: the routes on which every request failed. The value of a route is true
-   * if the contract of this version has it; null if that is not known.
+   * `missing`: the routes without a counterpart. `failing`: the routes on which every request failed. Its values:
+   * whether the contract of this version has the route; null if that is not known.
    * @type {{ missing: ReadonlySet<string>, failing: ReadonlyMap<string, boolean|null>, now: number, successor: string|undefined }}
    */
   let comparison = { missing: new Set(), failing: new Map(), now: 0, successor: undefined };
