@@ -150,7 +150,10 @@ export class SqliteStore {
     this.#salt = salt;
   }
 
-  /** Stores an id of `usage.identify` and the salt, which determine the names of clients, and since when they are the same. Within `transaction`. `now`: epoch ms. */
+  /**
+   * Stores an id of `usage.identify` and the salt, which determine the names of clients, and since when it is the same. Within
+   * `transaction`. `now`: epoch ms.
+   */
   storeClientNamingId({ identify }: LedgerSettings, now: number): void {
     const naming = identify && clientNamingIdOf(identify, this.#salt);
     if (naming === undefined || naming === this.#naming) return;
