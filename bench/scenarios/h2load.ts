@@ -33,7 +33,7 @@ export const http2: Scenario = {
     const plain = await compare('h2c', [haproxy, gatewayWithH2c, http2Relay], args, options, target);
     const withPrefix = (what: string, table: Table): Table => ({ ...table, figure: `${what}: ${table.figure}` });
     return {
-      text: 'The workload of *What does a small request cost?* over HTTP/2, with TLS and without: 16 connections with 10 concurrent streams each, from h2load. The connection to the backend is HTTP/1.1 without TLS.',
+      text: 'The workload is that of *What does a small request cost?*, over HTTP/2, once with TLS and once without. h2load opens 16 connections with 10 concurrent streams each. The backend is reached over HTTP/1.1 without TLS.',
       tables: [
         ...secure.tables.map((table) => withPrefix('with TLS', table)),
         ...plain.tables.map((table) => withPrefix('without TLS', table)),

@@ -4,7 +4,7 @@ import type { Section } from '../report/results.ts';
 /** A question that the benchmark answers, in a section of its own. */
 export interface Scenario {
   readonly name: string;
-  /** A question. */
+  /** The heading of the section: *What does a small request cost?* */
   readonly title: string;
   /** When the scenario runs without `--scenarios`. `unless quick`: not with `--quick`. `only if named`: never. */
   readonly runs: 'always' | 'unless quick' | 'only if named';

@@ -244,7 +244,7 @@ export class SchemaTransform {
     );
   }
 
-  /** Applies an operation to the field at its keys, or to the whole value if it has no keys. */
+  /** Applies an operation to the field that it names. An operation that names no field applies to the whole value. */
   #changedAt(schema: SubSchema, operation: Operation): SubSchema {
     const { at } = operation;
     const name = at.at(-1);

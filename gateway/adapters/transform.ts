@@ -51,7 +51,7 @@ interface ObjectPlan {
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
-/** What is done with the `b` of an object if the operations rename `a`, the `renamedField`, to `b`. */
+/** The operations rename `a`, the `renamedField`, to `b`. This says what is done with a `b` that the object already has. */
 interface Collision {
   readonly renamedField: FieldPlan;
   /** The index of the first step of `renamedField` after the rename. Only this step and later ones apply to `b`. */

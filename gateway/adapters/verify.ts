@@ -211,7 +211,7 @@ export class RouteCheck {
       ] as const;
       this.#compare(documents, 'response');
     }
-    // Requests are compared even if the responses have faults.
+    // A fault of the responses does not end the comparison of the requests.
     this.#hasFaults = false;
     const requestParts = { own: requestPartsOf(ownRoute, own), other: requestPartsOf(otherRoute, other) };
     const sent = adaptedRequest(route, requestParts, (part) => [...at, 'request', part], this.#applyFrom(own, other));

@@ -137,7 +137,7 @@ export class LoadThread {
     }
     const parsed: string[] = [];
     const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
-    // The time of the last change must not decrease, even if the link now leads to an older file.
+    // If the link now leads to an older file, the time of the last change stays, because it must not decrease.
     const filesChangedAt = Math.max(plain?.filesChangedAt ?? 0, this.#before.filesChangedAt);
     const snapshot = plain && (await fromPlainInSlices({ ...plain, filesChangedAt }, this.#before));
     if (!isPreview) {

@@ -7,7 +7,7 @@ import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
 export interface StoreContext {
   /** The salt of this gateway's ledger. It becomes the salt of the fleet if the store has none. */
   readonly salt: () => string;
-  /** How clients are identified now. Undefined: they are not identified. */
+  /** The current `usage.identify`. Undefined: clients are not identified. */
   readonly identify: () => readonly Identifier[] | undefined;
   /** Whether `salt` is derived from `usage.tag_key`. It then replaces the salt of the fleet. */
   readonly isSaltFromTagKey?: boolean;

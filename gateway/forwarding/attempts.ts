@@ -85,9 +85,9 @@ export class Attempts {
     stats.sentAt = performance.now();
     if (span) this.#beginRecord(span);
     const text = wholeBody ? head + wholeBody : head;
-    const isBodiless = !hasBody;
-    const expectsBody = method !== 'HEAD';
-    connection.send(this.#handler, text, isBodiless, expectsBody, timeouts.firstByte);
+    const isRequestComplete = !hasBody;
+    const expectResponseBody = method !== 'HEAD';
+    connection.send(this.#handler, text, isRequestComplete, expectResponseBody, timeouts.firstByte);
   }
 
   #beginRecord(span: ServerSpan): void {

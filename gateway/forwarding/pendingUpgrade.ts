@@ -6,8 +6,8 @@ import type { ResponseHead } from '../http1/responseHead.ts';
 const maxEarlyBytes = 64 * 1024;
 
 /**
- * An upgrade that a client has requested and the target has not answered, with the bytes that the client sends in the meantime. The
- * socket, or the stream of HTTP/2, is read all the time, because only reading detects that the client has disconnected.
+ * An upgrade that the target has not answered yet. Keeps the bytes that the client sends until then. The socket, or the stream of
+ * HTTP/2, is read all the time, because only reading detects that the client has disconnected.
  */
 export class PendingUpgrade {
   /** As in the Upgrade field of the request. */

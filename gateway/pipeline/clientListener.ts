@@ -68,7 +68,7 @@ export function adjustClientListener(server: Server, snapshot: Snapshot): void {
 /** 0 if a version has no limit. */
 function longestWriteIdleMs({ byMajor }: Snapshot): number {
   const limits = byMajor.map(({ timeouts }) => timeouts.writeIdle);
-  return limits.includes(0) ? 0 : Math.max(...limits);
+  return limits.includes(0) ? 0 : Math.max(0, ...limits);
 }
 
 function optionsFor({ timeouts, limits }: GatewaySettings): ServerOptions {

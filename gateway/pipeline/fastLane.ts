@@ -217,7 +217,8 @@ class LaneConnection implements LaneOwner, Timed {
   #readMore(request: LaneRequest, buffer: Buffer, length: number): boolean {
     const end = Math.min(length, request.missingBytes);
     const flowing = end === 0 || request.receive(buffer, 0, end);
-    const [isMoreExpected, hasUnsentBytes] = [!request.complete, !flowing];
+    const isMoreExpected = !request.complete;
+    const hasUnsentBytes = !flowing;
     this.#readBuffer.chooseNext(length, isMoreExpected, hasUnsentBytes);
     // After the last byte of a body, the socket is still read: only reading detects that the client has disconnected.
     if (end === length) return flowing || request.complete;

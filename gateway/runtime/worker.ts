@@ -40,7 +40,7 @@ class Worker {
   #serving: Serving | undefined;
   /** Updates that arrived before this process serves. They are at least as new as the restrictions in the `serve` request. */
   #earlyRestrictions: RestrictionUpdate = {};
-  /** The salt that the primary sent last. */
+  /** The latest salt from the primary. */
   #salt = '';
   /** The questions of clients about their own calls that the primary has not answered, by number. `SelfService` limits how many wait. */
   readonly #ownUsageQuestions = new Map<number, (answer: OwnUsageAnswer) => void>();

@@ -119,7 +119,7 @@ const instantPatterns = {
   time: /(?:z|[+-]\d\d:\d\d)$/i,
 } as const;
 
-/** An error of these keywords is redundant: it only states that there are errors of a schema below the keyword. */
+/** Errors of these keywords are left out. They only say that the schema below the keyword has errors, which are listed anyway. */
 const summaryKeywords: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
 
 /** How far a value is from an alternative. A value of another type, or with another constant, is probably not meant for it. */

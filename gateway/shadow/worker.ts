@@ -214,7 +214,7 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
-  // The list is complete before the first wait, so that a shadow that ends during a wait is included.
+  // Listed before the first `await`, so that a shadow that ends in the meantime is included.
   const collectors = [...runningShadows.values()].flatMap((shadow) => shadow.collectors);
   collectors.push(...[...drifts.values()].map(({ collector }) => collector));
   for (const collector of collectors) {

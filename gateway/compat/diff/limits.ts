@@ -4,7 +4,7 @@ import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimu
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
-/** Compares `enum`, `const` and `default`. If one schema accepts only null, the comparison of types includes the change. */
+/** Compares `enum`, `const` and `default`. A schema that accepts only null has another type, which `compareTypes` reports. */
 export function compareValues(pair: SchemaPair): void {
   const { old, new: now } = pair;
   const isNullOnly = [old, now].some(({ types }) => types?.size === 0);

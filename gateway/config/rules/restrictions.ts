@@ -93,7 +93,7 @@ export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
 export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, now) =>
   entries.flatMap(({ key, route: { freeze, sunset = now } }) => {
     if (freeze?.from === undefined) return [];
-    // The freeze is active only while the ledger covers the quiet period before `from`.
+    // A freeze needs the calls of the quiet period before `from`. It is inactive if the ledger does not cover that time.
     const neededSince = freeze.from - draft.retire.quiet;
     if (Math.max(sunset, now) - neededSince <= draft.usage.retention) return [];
     const message = `The freeze of ${key} becomes inactive before ${key} ends: usage.retention is shorter than the time from ${dateText(neededSince)} to the end.`;

@@ -56,7 +56,7 @@ export function successorOf(
   let next = nextVersionOf(entry, context);
   while (next && !isServed(next)) {
     const following = nextVersionOf(next, context);
-    // In a faulty file, successors may form a cycle.
+    // In a faulty file, successors may form a cycle. So the search ends at a successor that is not a higher major.
     next = following && following.major > next.major ? following : undefined;
   }
   return next;

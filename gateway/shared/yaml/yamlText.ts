@@ -69,7 +69,7 @@ export function readYamlText(text: string, allowedValues = defaultAllowedValues)
     // The parser would compare each key of a map with every other one; `inspect` uses a set.
     const options = { prettyErrors: false, logLevel: 'silent', resolveKnownTags: false, uniqueKeys: false } as const;
     const documents = parseAllDocuments(text, { ...options, lineCounter: lines });
-    // Without a document, the parser returns an object with the property `empty`.
+    // For a text without a document, the parser returns an object with the property `empty` instead of a list.
     const [first, second] = 'empty' in documents ? [] : documents;
     const errors = documents.flatMap((document): YAMLError[] => [...document.errors, ...document.warnings]);
     const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');

@@ -34,7 +34,7 @@ export class ClientReads {
     this.routes = routes;
   }
 
-  /** The spans for which the tables have rows. For `routes`, only hours and days: there are no sums of 30 days (blocks). */
+  /** The spans for which the tables have rows. Calls of single routes have no sums of 30 days, only of hours and days. */
   async spans(since: number): Promise<Spans[]> {
     return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.daysAndHours(since);
   }
