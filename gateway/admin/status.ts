@@ -101,12 +101,16 @@ function versionList(
     name: string,
     version: Version | undefined,
     versionReport: VersionReport | undefined,
-  ): object => ({
-    ...versionStatus(name, version, versionReport, now, isInFlightKnown, stopBlockers(name, snapshot, now, fleet)),
-    unreachable: unreachable.has(name),
-    stopped_before_retired: unreachable.get(name)?.wasStoppedBeforeRetired ?? false,
-    targets: versionReport?.targets.map(targetStatus) ?? [],
-  });
+  ): object => {
+    const targets = version?.targets ?? versionReport?.targets ?? [];
+    const blockers = stopBlockers(name, targets, snapshot, now, fleet);
+    return {
+      ...versionStatus(name, version, versionReport, now, isInFlightKnown, blockers),
+      unreachable: unreachable.has(name),
+      stopped_before_retired: unreachable.get(name)?.wasStoppedBeforeRetired ?? false,
+      targets: versionReport?.targets.map(targetStatus) ?? [],
+    };
+  };
   const reports = new Map(report.versions.map((one) => [one.name, one]));
   const removed = report.versions.filter(({ name }) => !versions.has(name));
   return [
@@ -121,19 +125,25 @@ function versionList(
  */
 function stopBlockers(
   name: string,
+  targets: readonly { readonly url: string }[],
   snapshot: Snapshot,
   now: number,
   fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): string[] | undefined {
+  const urls = new Set(targets.map(({ url }) => url));
+  const blockers = snapshot.byMajor
+    .filter((one) => one.name !== name && needsBackend(one, now) && one.targets.some(({ url }) => urls.has(url)))
+    .map((one) => `used by /${one.name}`);
   const version = snapshot.versions.get(name);
-  if (version !== undefined && isServedByAdapter(version, now)) {
-    const urls = new Set(version.targets.map(({ url }) => url));
-    const others = snapshot.byMajor.filter((one) => one.name !== name && stageWithWaivers(one, now) !== 'retired');
-    const users = others.filter((one) => !isServedByAdapter(one, now) && one.targets.some(({ url }) => urls.has(url)));
-    return users.length > 0 ? users.map((one) => `used by /${one.name}`) : undefined;
+  if (version === undefined || !isServedByAdapter(version, now)) {
+    blockers.push(...adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`));
+    if (fleet) return [...blockers, ...fleet.stopBlockers(name)];
   }
-  const blockers = adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`);
-  return fleet ? [...blockers, ...fleet.stopBlockers(name)] : blockers.length > 0 ? blockers : undefined;
+  return blockers.length > 0 ? blockers : undefined;
+}
+
+function needsBackend(version: Version, now: number): boolean {
+  return stageWithWaivers(version, now) !== 'retired' && version.adapter?.mode !== 'serve';
 }
 
 function isServedByAdapter(version: Version, now: number): boolean {

@@ -112,6 +112,22 @@ it('the own backend of an adapted version is not safe to stop if it also serves 
   expect(await wait({ upstream: 'http://127.0.0.1:1' })).toMatchObject({ code: 0 });
 });
 
+it('a retired version is not safe to stop while another version has the same upstream', async () => {
+  const shared = await startBackend();
+  const wait = async (v2: Readonly<Record<string, unknown>>) => {
+    const routes = { '/v1': { upstream: `${shared.url}/`, retired: true }, '/v2': { upstream: shared.url, ...v2 } };
+    const { adminPort } = await startTestGateway(routes);
+    return runIn('/', ['status', '--wait', 'v1', '--timeout', '1s', '--admin', `127.0.0.1:${adminPort}`]);
+  };
+  expect(await wait({})).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('/v1: still used by /v2 after 1s'),
+  });
+  expect(await wait({ upstream: await refusedUrl() })).toMatchObject({ code: 0 });
+  expect(await wait({ retired: true })).toMatchObject({ code: 0 });
+});
+
 it('reports a ledger that cannot be written, and its recovery', async () => {
   const store = join(temporaryFolder(), 'kept', 'usage.db');
   // A file is in place of its folder.

@@ -13,8 +13,8 @@ afterAll(() => server.stop());
 
 const upstream = 'http://127.0.0.1:1';
 const ended = { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' };
-const served = { '/v1': ended, '/v2': upstream };
-const retired = { '/v1': { ...ended, retired: true }, '/v2': upstream };
+const served = { '/v1': ended, '/v2': 'http://127.0.0.1:2' };
+const retired = { ...served, '/v1': { ...ended, retired: true } };
 const third = { ...served, '/v3': upstream };
 // Longer than a busy machine needs to start a process.
 const slow = 120_000;

@@ -31,9 +31,9 @@ function tagOf(key: string): string {
 const key = (value: string): string => get('/v1/x', `X-Api-Key: ${value}`);
 
 async function start(v1: object = {}, more: object = {}, time = '2027-07-01T00:00:00Z') {
-  const backend = await startBackend(okAnswer);
+  const [backend, successor] = [await startBackend(okAnswer), await startBackend(okAnswer)];
   const version = { upstream: backend.url, ...dates, retired: true, waivers, ...v1 };
-  const file = { routes: { '/v1': version, '/v2': backend.url }, ...more };
+  const file = { routes: { '/v1': version, '/v2': successor.url }, ...more };
   return { backend, file, gateway: await startRestricted(file, time) };
 }
 
