@@ -62,12 +62,12 @@ export const metricTable = {
   version_gateway_shadow_running: {
     type: 'gauge',
     labels: byVersion,
-    help: '1 while copies of requests of the version are sent to another version; 0 while its shadow is stopped, over or broken.',
+    help: '1 while copies of requests of the version are sent to another version; 0 while its shadow is stopped or over, and while it pauses because the other version fails.',
   },
   version_gateway_shadow_copies_total: {
     type: 'counter',
     labels: ['version', 'kind', 'outcome'],
-    help: 'Copies that were sent, by kind (shadow: to the other version, control: to the same version) and by outcome.',
+    help: 'Copies that were sent, by kind (shadow: to the other version, control: to the version itself again) and by outcome.',
   },
   version_gateway_shadow_dropped_total: {
     type: 'counter',

@@ -221,7 +221,7 @@ export const catalogue = {
   PRECONDITION_FAILED: {
     status: 412,
     title: 'Precondition failed',
-    detail: 'The current contract does not match the conditions of the request.',
+    detail: 'The contract was requested with a condition, such as `If-Match`, that the current contract does not meet.',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,

@@ -56,7 +56,7 @@ export interface ShadowSample extends DriftSample {
   /** Alternating names and values, without the fields that depend on the address. */
   readonly fields: readonly string[];
   readonly to: CopyAddress;
-  /** Undefined: no second request to the same version. */
+  /** Undefined: the request is not sent to its own version again. */
   readonly control: CopyAddress | undefined;
 }
 

@@ -157,7 +157,8 @@ routes:
         info: { title: 'API', version: '1.0.0' },
         paths: Object.fromEntries(paths.map((path) => [path, { get: operationOf(path) }])),
       });
-    const routes = `${readmeRoutes().replace('/v1:', '/v1:\n    contract: v1.json')}    contract: v2.json\n`;
+    const withoutMoved = readmeRoutes().replace(/ +moved: .*\n/, '');
+    const routes = `${withoutMoved.replace('/v1:', '/v1:\n    contract: v1.json')}    contract: v2.json\n`;
     const folder = folderWith({
       'routes.yaml': routes,
       'v1.json': contract('/drinks/{id}', '/legacy-search'),

@@ -75,7 +75,7 @@ export function composeCheckAsText(
   const style = faults.length > 0 ? 'red' : warnings.length > 0 ? 'yellow' : 'green';
   const match = faults.length > 0 ? 'do not match' : 'match';
   const heading = paint(style, counts.length > 0 ? `${files} ${match}: ${counts.join(', ')}.` : `${files} ${match}.`);
-  const service = facts.gateway === null ? [] : [`  in the environment of the service ${facts.gateway}`];
+  const service = facts.gateway === null ? [] : [`  in the environment of the service \`${facts.gateway}\``];
   return `${[...blocks, [heading, ...service, ...(snapshot ? overview(snapshot, now) : [])].join('\n')].join('\n\n')}\n`;
 }
 

@@ -190,7 +190,7 @@ export const upstreamUnanswered: ComposeRule = (context) =>
     const host = shortened(target.host);
     if (resolution.kind === 'itself') {
       const message = isLoopback(target.host)
-        ? `in the container of the gateway, ${host} is the service ${shortened(gateway.name)} itself.`
+        ? `in the container of the gateway, ${host} is the container itself.`
         : 'this is the gateway itself.';
       return [faultFinding(faultWith(message, `${suggestion(target, context)}.`))];
     }

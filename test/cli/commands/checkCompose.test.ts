@@ -44,7 +44,7 @@ describe('files that cannot be checked', () => {
     });
     expect(code).toBe(1);
     expect(stdout).toContain('The environment variable OTHER is not set.');
-    expect(stdout).toContain('in the environment of the service gateway');
+    expect(stdout).toContain('in the environment of the service `gateway`');
   });
 
   it('a project with an unreadable part', async () => {
@@ -64,7 +64,7 @@ it('reports that two files match', async () => {
   expect([code, stdout]).toEqual([
     0,
     `routes.yaml and docker-compose.yml match.
-  in the environment of the service gateway
+  in the environment of the service \`gateway\`
   /v1  active  1 target
 `,
   ]);
@@ -85,7 +85,7 @@ docker-compose.yml:6:3  services.v9  warning
     |   ^
 
 routes.yaml and docker-compose.yml do not match: 1 fault, 1 warning.
-  in the environment of the service gateway
+  in the environment of the service \`gateway\`
   /v1  active  1 target
 `);
 });

@@ -142,7 +142,7 @@ describe('the environment of the gateway', () => {
 
   it('is not the environment of the shell', () => {
     expect(said(compose('environment: {}'), {}, { env: { V1_URL: 'http://v1' } })).toContain(
-      '127.0.0.1 is the service gateway itself',
+      '127.0.0.1 is the container itself',
     );
   });
 });
