@@ -100,7 +100,7 @@ for (const [label, since] of [
   await printTime(`totals, ${label}`, () => reader.totals(since));
   await printTime(`totals between, ${label} to 6 h ago`, () => reader.totals(since, now - 6 * hourMs));
   await printTime(`byClient, ${label}`, () => reader.byClient('v7', since));
-  await printTime(`folded, ${label}`, async () => [await reader.folded(since)]);
+  await printTime(`folded, ${label}`, async () => [await reader.requestsOfOtherClients(since)]);
   await printTime(`byRoute, ${label}`, () => reader.byRoute('v7', since));
   await printTime(`movement, ${label}`, () => reader.movement('v7', 'v8', since));
   await printTime(`series by day, ${label}`, () => reader.series('day', since));

@@ -11,7 +11,7 @@ import { freezeKey } from '../../gateway/restrictions/knownClients.ts';
 import { usageSinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
-import { ClientIdentification, clientNamingIdOf } from '../../gateway/usage/counting/identification.ts';
+import { ClientIdentification, namingRulesIdOf } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { alternate, type Variant } from '../support/alternation.ts';
 import { clients as clientCount, dates } from '../support/workload.ts';
@@ -67,7 +67,7 @@ const brownoutKeys = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
 );
 await alternate(variants, folder, {
   known: {
-    clientNamingId: clientNamingIdOf(base.snapshot.usage.identify, ''),
+    namingRulesId: namingRulesIdOf(base.snapshot.usage.identify, ''),
     clientLinesByFreeze: new Map(freezeKeys.map((key) => [key, known.join('\n')])),
   },
   brownouts: new Set(brownoutKeys),

@@ -15,7 +15,7 @@ export const exportOverOtlp: Scenario = {
     const server = await startServer(
       { program: process.execPath, args: [collector, String(port)] },
       port,
-      'onLoadCores',
+      'onGeneratorCores',
     );
     const { figures, notes } = await measureVariants('exportVariants.ts', options, [String(port)]);
     await server.stop();

@@ -71,7 +71,7 @@ function underCallgrind(definition: ProxyDefinition, folderByProxy: Map<string, 
 }
 
 async function controlCallgrind(action: string, { child }: RunningProxy): Promise<void> {
-  await runToEnd({ program: 'callgrind_control', args: [action, String(child.pid)] }, 'onLoadCores');
+  await runToEnd({ program: 'callgrind_control', args: [action, String(child.pid)] }, 'onGeneratorCores');
 }
 
 /** The instructions in the latest dump, such as `callgrind.out.3`. */

@@ -42,7 +42,7 @@ export const latency: Scenario = {
     const errorsByProxy = new Map<string, number>();
     const send = async (port: number, seconds: number): Promise<Report> => {
       const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${requestsPerSecond}`, `${seconds}`];
-      return JSON.parse(await runToEnd({ program: process.execPath, args }, 'onLoadCores'));
+      return JSON.parse(await runToEnd({ program: process.execPath, args }, 'onGeneratorCores'));
     };
     try {
       const warmUp = ({ port }: RunningProxy) => send(port, options.quick ? 1 : warmUpSeconds);

@@ -55,7 +55,7 @@ export const shadow: Scenario = {
     const errorsByProxy = new Map<string, number>();
     const send = async ({ port }: RunningProxy, seconds: number) => {
       const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${requestsPerSecond}`, `${seconds}`];
-      const written = await runToEnd({ program: process.execPath, args }, 'onLoadCores');
+      const written = await runToEnd({ program: process.execPath, args }, 'onGeneratorCores');
       return JSON.parse(written) as { readonly p50: number; readonly p99: number; readonly errors: number };
     };
     try {

@@ -22,7 +22,7 @@ export function startBodiesBackend(): Promise<number> {
 
 async function startOnFreePort(command: (port: number) => Command): Promise<number> {
   const port = await freePort();
-  await startServer(command(port), port, 'onLoadCores');
+  await startServer(command(port), port, 'onGeneratorCores');
   return port;
 }
 

@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os';
 import type { Command } from './children.ts';
 import { programVersion } from './versions.ts';
 
-/** `onProxyCore`: the core of the measured proxy. `onLoadCores`: all other cores, for the load generator and the backend. `onAnyCore`: not pinned. */
-export type Core = 'onProxyCore' | 'onLoadCores' | 'onAnyCore';
+/** `onProxyCore`: the core of the measured proxy. `onGeneratorCores`: all other cores, for the load generator and the backend. `onAnyCore`: not pinned. */
+export type Core = 'onProxyCore' | 'onGeneratorCores' | 'onAnyCore';
 
 const usableCores = allowedCores();
 const canPin = usableCores.length > 1 && programVersion('taskset', ['--version']) !== undefined;

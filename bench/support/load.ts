@@ -41,7 +41,7 @@ export async function runLoad({ url, connections, seconds, bodyBytes = 0, mix, r
         env,
       }
     : { program: process.execPath, args: [file('loadClient.ts'), url, String(connections), String(seconds)], env };
-  const written = await runToEnd(command, 'onLoadCores');
+  const written = await runToEnd(command, 'onGeneratorCores');
   const report: LoadReport = JSON.parse(written.slice(written.lastIndexOf('\n{')));
   return report;
 }
@@ -52,7 +52,7 @@ export async function runH2load(
   protocol: 'h2' | 'h2c' | 'http/1.1',
   args: readonly string[],
 ): Promise<Pick<LoadReport, 'requests' | 'seconds' | 'errors'>> {
-  const written = await runToEnd({ program: 'h2load', args: ['-N', '10s', ...args, url] }, 'onLoadCores');
+  const written = await runToEnd({ program: 'h2load', args: ['-N', '10s', ...args, url] }, 'onGeneratorCores');
   const matchIn = (pattern: RegExp) => pattern.exec(written)?.[1];
   const usedProtocol = matchIn(/^Application protocol: (\S+)/m);
   if (usedProtocol !== protocol) throw new Error(`h2load uses ${usedProtocol ?? 'no protocol'}, not ${protocol}`);

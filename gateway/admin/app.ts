@@ -6,7 +6,7 @@ import { TrafficSamples } from '../observability/recentTraffic.ts';
 import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
-import { accessCheck, guard, refuseSecondHost, TokenAttempts, trustProxies } from './guard.ts';
+import { accessCheck, refuseSecondHostField, requireAccess, TokenAttempts, trustProxies } from './guard.ts';
 import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
@@ -35,8 +35,8 @@ export function createAdmin(
   app.use(trustProxies(app, source));
   app.use(securityHeaders);
   app.use(noStore);
-  app.use(refuseSecondHost);
-  // Before the guard: an orchestrator has no token and calls by the address of a container.
+  app.use(refuseSecondHostField);
+  // Before `requireAccess`: an orchestrator has no token and calls by the address of a container.
   app.use(probeRoutes(readiness));
   const sessions = new Sessions();
   const attempts = new TokenAttempts();
@@ -49,7 +49,7 @@ export function createAdmin(
     checkAccess,
   };
   app.use(loginRoutes(source, sessions, attempts, clock));
-  app.use(guard(source, checkAccess, attempts, clock));
+  app.use(requireAccess(source, checkAccess, attempts, clock));
   const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), checkAccess, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));

@@ -41,7 +41,7 @@ export function accessCheck(
 }
 
 /** Refuses requests that `checkAccess` does not admit. Redirects a browser to the login form if a token is set. */
-export function guard(
+export function requireAccess(
   source: { readonly current: Snapshot },
   checkAccess: AccessCheck,
   attempts: TokenAttempts,
@@ -65,7 +65,7 @@ const callFromThisMachineDetail =
   'Call from this machine by a loopback name, not through a proxy. To call from other machines, set gateway.admin_token.';
 
 /** Refuses a second Host field: a proxy and this gateway might each use a different one (RFC 9112 §3.2). */
-export const refuseSecondHost: RequestHandler = ({ rawHeaders }, res, next) => {
+export const refuseSecondHostField: RequestHandler = ({ rawHeaders }, res, next) => {
   // Names and values alternate in rawHeaders.
   const hostCount = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
   if (hostCount > 1) sendProblem(res, 'BAD_REQUEST', 'A request has exactly one Host field.');

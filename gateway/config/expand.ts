@@ -1,5 +1,5 @@
 /** A value with variables, written without quotes. `text`: with the variables replaced. `value`: that text, read as YAML. */
-export class Expanded {
+export class ExpandedText {
   readonly text: string;
   readonly value: unknown;
   /** As it is written in the file. */

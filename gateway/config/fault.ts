@@ -1,6 +1,6 @@
 import { UnsuitableFileError } from '../shared/fileSystem.ts';
 import { printable } from '../shared/text.ts';
-import { Expanded } from './expand.ts';
+import { ExpandedText } from './expand.ts';
 
 /** A fault or a warning about a routes.yaml. A file with a fault is not used; a file that only has warnings is used. */
 export interface Fault {
@@ -110,7 +110,7 @@ export function maskLine(line: string, isNotify = false): string {
 
 /** A value as a fault quotes it; undefined for a map, a list, null and a missing value. */
 export function quotedValue(value: unknown, path: Path): string | undefined {
-  const plain = value instanceof Expanded ? value.text : value;
+  const plain = value instanceof ExpandedText ? value.text : value;
   if (plain === undefined || plain === null || typeof plain === 'object') return undefined;
   if (isSecret(path)) return '***';
   const text = String(plain);

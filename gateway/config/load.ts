@@ -104,7 +104,7 @@ export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddre
   return { host: data.host, port: data.port, token };
 }
 
-/** The text of a scalar. A value with variables is an `Expanded`, whose text has the values of the variables. */
+/** The text of a scalar. A value with variables is an `ExpandedText`, whose text has the values of the variables. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return isMap(value) && typeof value['text'] === 'string' ? value['text'] : '';

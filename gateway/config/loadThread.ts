@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { threadFile } from '../shared/packageFiles.ts';
 import { ConfigError, type Fault } from './fault.ts';
 import type { Overrides } from './load.ts';
-import { realPathOf, replacedLink } from './location.ts';
+import { realPathOf, replacedLinkFault } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
@@ -126,7 +126,7 @@ export class LoadThread {
   async #load(text: string | Uint8Array | undefined, isPreview: boolean): Promise<Loaded> {
     const { file, path } = this.#options;
     // The text of a preview does not come from the file.
-    const linkFault = this.#isLink && (text === undefined || !isPreview) ? replacedLink(file, path) : undefined;
+    const linkFault = this.#isLink && (text === undefined || !isPreview) ? replacedLinkFault(file, path) : undefined;
     if (linkFault) {
       return {
         parsed: [],

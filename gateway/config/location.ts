@@ -43,7 +43,7 @@ function linkTargetOf(path: string): string | undefined {
  * to that file: `sed -i`, `perl -i` and `mv` replace a link by a regular file. A container that mounts `config` does not
  * see such an edit. `file`: the name of the routes.yaml in the warning; `path`: the same file, absolute.
  */
-export function replacedLink(file: string, path: string): Fault | undefined {
+export function replacedLinkFault(file: string, path: string): Fault | undefined {
   const isInConfigFolder = basename(dirname(path)) === 'config';
   const [root, shownRoot] = isInConfigFolder
     ? [dirname(dirname(path)), join(dirname(file), '..')]

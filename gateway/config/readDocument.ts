@@ -10,7 +10,7 @@ import {
   type YamlProblem,
   type YamlText,
 } from '../shared/yaml/yamlText.ts';
-import { Expanded, expand } from './expand.ts';
+import { ExpandedText, expand } from './expand.ts';
 import { type Fault, maskUserinfo, type Path } from './fault.ts';
 import { faultAt, faultAtKey, formatPath, type Place, placeKey, type Source } from './source.ts';
 
@@ -196,7 +196,7 @@ function expandScalar(text: string, { isUnquoted }: { readonly isUnquoted: boole
   const expansion = expand(text, env);
   const value =
     expansion.hasDollar && isUnquoted
-      ? new Expanded(expansion.text, valueOfUnquoted(expansion.text), text)
+      ? new ExpandedText(expansion.text, valueOfUnquoted(expansion.text), text)
       : expansion.text;
   return { value, problems: expansion.problems };
 }

@@ -1,6 +1,6 @@
 import { printable } from '../shared/text.ts';
 import type { Position } from '../shared/yaml/yamlText.ts';
-import { Expanded } from './expand.ts';
+import { ExpandedText } from './expand.ts';
 import { type Fault, maskUserinfo, type Path, quotedValue } from './fault.ts';
 
 /** A parsed document before any check, with the position of each part. */
@@ -9,7 +9,7 @@ export interface Source {
   readonly file: string | undefined;
   /** Absolute; relative paths in the document are resolved from here. */
   readonly folder: string;
-  /** Maps (without a prototype), lists, scalars and `Expanded`. */
+  /** Maps (without a prototype), lists, scalars and `ExpandedText`. */
   readonly tree: unknown;
   /** The `placeKey` of a path → the positions of the value at this path and of its key. */
   readonly places: ReadonlyMap<string, Place>;
@@ -35,7 +35,7 @@ export function placeKey(path: Path): string {
 export function valueAt(tree: unknown, path: Path): unknown {
   let value = tree;
   for (const key of path) {
-    const isMapOrList = typeof value === 'object' && value !== null && !(value instanceof Expanded);
+    const isMapOrList = typeof value === 'object' && value !== null && !(value instanceof ExpandedText);
     if (!isMapOrList || !Object.hasOwn(value as object, key)) return undefined;
     value = (value as Record<string | number, unknown>)[key];
   }

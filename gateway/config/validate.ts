@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
-import { Expanded } from './expand.ts';
+import { ExpandedText } from './expand.ts';
 import { byPlace, type Fault, type Path, quotedValue } from './fault.ts';
 import { lastChangeOf } from './location.ts';
 import type { Reading } from './readDocument.ts';
@@ -69,9 +69,9 @@ export function validate(
   return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
 }
 
-/** An `Expanded` object is a text with variables, and not a map. */
+/** An `ExpandedText` object is a text with variables, and not a map. */
 function isMap(tree: unknown): boolean {
-  return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof Expanded);
+  return typeof tree === 'object' && tree !== null && !Array.isArray(tree) && !(tree instanceof ExpandedText);
 }
 
 function refusal(faults: readonly Fault[]): ConfigResult {
@@ -186,7 +186,8 @@ function wrongPaths(tree: unknown, issue: Issue): Path[] {
 function withoutValueAt(tree: unknown, path: Path): unknown {
   const [key, ...restOfPath] = path;
   if (key === undefined || typeof key === 'number') return undefined;
-  if (typeof tree !== 'object' || tree === null || tree instanceof Expanded || Array.isArray(tree)) return undefined;
+  if (typeof tree !== 'object' || tree === null || tree instanceof ExpandedText || Array.isArray(tree))
+    return undefined;
   if (!Object.hasOwn(tree, key)) return tree;
   const copy: Record<string, unknown> = Object.assign(Object.create(null), tree);
   const remaining = restOfPath.length === 0 ? undefined : withoutValueAt(copy[key], restOfPath);

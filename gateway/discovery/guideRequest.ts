@@ -4,7 +4,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutsAhead } from '../lifecycle/brownouts.ts';
 import { movedTables } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
-import { greaseCommand, versionPath } from './paths.ts';
+import { greaseCurlCommand, versionPath } from './paths.ts';
 
 /** Which guide to write, as plain data that can be sent to a thread. */
 export interface GuideRequest {
@@ -61,7 +61,7 @@ export function guideRequest(
       brownouts: brownouts.map(({ at, end }) => ({ at, end })),
       oldBase: publicUrl + versionPath(from, snapshot),
       newBase: publicUrl + versionPath(to, snapshot),
-      grease: greaseCommand(to, publicUrl + versionPath(to, snapshot)),
+      grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot)),
     },
   };
 }

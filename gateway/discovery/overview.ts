@@ -3,7 +3,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutKey, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { latestVersion, runningWaivers, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
-import { catalogPath, contractPath, contractType, greaseCommand, indexPath, versionPath } from './paths.ts';
+import { catalogPath, contractPath, contractType, greaseCurlCommand, indexPath, versionPath } from './paths.ts';
 
 /** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */
 export interface Overview {
@@ -66,7 +66,7 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
       successor: successor && { name: successor.name, url: urlOf(successor) },
       contract: contract && origin + contract,
       guide: guide && origin + guide,
-      grease: stage === 'retired' ? undefined : greaseCommand(version, urlOf(version)),
+      grease: stage === 'retired' ? undefined : greaseCurlCommand(version, urlOf(version)),
       adaptation: stage === 'retired' ? undefined : adaptationOf(version, snapshot, urlOf),
     };
   });

@@ -36,7 +36,7 @@ export function versionPath(version: Version, snapshot: Snapshot): string {
  * The command with which a client tests whether it ignores unknown members. `base`: the URL of the version, or its path if the host
  * is not known. Undefined if the version has no `grease` or no contract.
  */
-export function greaseCommand({ grease, contract }: Version, base: string): string | undefined {
+export function greaseCurlCommand({ grease, contract }: Version, base: string): string | undefined {
   if (!grease || !contract) return undefined;
   // The first route with GET whose path can be called as it is, without parameters.
   const [path = ''] =

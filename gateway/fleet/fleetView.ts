@@ -24,7 +24,7 @@ export interface FleetInstance {
 /** What the fleet thread reports after every heartbeat. */
 export interface FleetRows extends GatewayRows {
   /** Addresses in `fleet.members` from which no gateway was heard. */
-  readonly unheard: readonly string[];
+  readonly unheardAddresses: readonly string[];
 }
 
 /** A clock in ms that is never set, the same in all threads. */
@@ -42,7 +42,7 @@ const maxSkewShare = 0.1;
 export class FleetView {
   readonly #silentAfter: number;
   readonly #monotonic: () => number;
-  #report: FleetRows = { now: 0, rows: [], unheard: [] };
+  #report: FleetRows = { now: 0, rows: [], unheardAddresses: [] };
   #askedAt: number | undefined;
   #storeProblem: string | undefined;
 
@@ -106,7 +106,11 @@ export class FleetView {
 }
 
 /** `now`: the time of the database, epoch ms. `silentAfter`: for rows without a value of their own, ms. */
-export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAfter: number): FleetInstance[] {
+export function instancesOf(
+  { rows, unheardAddresses = [] }: Pick<FleetRows, 'rows'> & Partial<FleetRows>,
+  now: number,
+  silentAfter: number,
+): FleetInstance[] {
   const withStates = rows.map((row) => ({ row, state: stateOf(row, now, silentAfter) }));
   const commonConfig = mostCommonConfig(withStates.filter(({ state }) => state === 'heard').map(({ row }) => row));
   return [
@@ -117,7 +121,7 @@ export function instancesOf({ rows, unheard }: FleetRows, now: number, silentAft
       row,
       hasOtherConfig: state === 'heard' && row.config !== commonConfig,
     })),
-    ...unheard.map((name) => ({
+    ...unheardAddresses.map((name) => ({
       name,
       state: 'silent' as const,
       heardAgo: undefined,

@@ -20,7 +20,7 @@ export async function forgetGateway(
   remembered: readonly GatewayRow[] = [],
 ): Promise<ForgetOutcome> {
   const { rows, now } = await readGateways(sql);
-  const instances = instancesOf({ rows, now, unheard: [] }, now, silentAfter);
+  const instances = instancesOf({ rows }, now, silentAfter);
   const sameName = instances.filter((one) => one.name === name);
   const silent = sameName.filter(({ state }) => state === 'silent').flatMap(({ row }) => row ?? []);
   const lost = remembered.filter((row) => isLost(row, rows));

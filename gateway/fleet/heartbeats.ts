@@ -24,7 +24,7 @@ export class Heartbeats {
   #running: Promise<void> | undefined;
   #membersCheck: Promise<void> | undefined;
   /** Addresses in `fleet.members` from which no gateway was heard. */
-  #unheard: readonly string[] = [];
+  #unheardAddresses: readonly string[] = [];
 
   constructor(store: Sql, settings: FleetSettings, post: (report: MembershipReport) => void) {
     const { members, silentAfter } = settings;
@@ -94,7 +94,7 @@ export class Heartbeats {
 
   async #read(membership: Membership, { identity }: HeartbeatCommand): Promise<void> {
     const askedAt = monotonicNow();
-    const gateways = { ...(await membership.read()), unheard: this.#unheard };
+    const gateways = { ...(await membership.read()), unheardAddresses: this.#unheardAddresses };
     this.#post({ kind: 'gateways', gateways, self: membership.instance, askedAt });
     this.#checkMembers(gateways, identity.addresses);
   }
@@ -103,8 +103,8 @@ export class Heartbeats {
   #checkMembers(gateways: FleetRows, ownAddresses: readonly string[]): void {
     const dnsName = this.#settings.members;
     if (!this.#members || !dnsName || this.#membersCheck) return;
-    const check = this.#members.check(gateways, ownAddresses).then(async ({ gone, unheard, problem }) => {
-      this.#unheard = unheard;
+    const check = this.#members.check(gateways, ownAddresses).then(async ({ gone, unheardAddresses, problem }) => {
+      this.#unheardAddresses = unheardAddresses;
       this.#post({ kind: 'members', problem });
       if (gone.length === 0) return;
       const reason = `none of its addresses is in ${dnsName.host}, and its admin port does not answer`;

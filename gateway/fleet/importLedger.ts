@@ -5,7 +5,7 @@ import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import { subjects } from '../usage/ledger/schema.ts';
 import { dayMs, hourMs } from '../usage/ledger/spans.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
-import { fleetSalt, migrate, schemaName, sumTables } from './schema.ts';
+import { getOrSetFleetSalt, migrate, schemaName, sumTables } from './schema.ts';
 
 const rowsPerStatement = 5_000;
 
@@ -88,7 +88,7 @@ async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise
     [fileId, until],
   );
   if (claimed === undefined) return earlierImport(sql, fileId, until, file);
-  const hasFleetSalt = (await fleetSalt(sql, salt)) === salt;
+  const hasFleetSalt = (await getOrSetFleetSalt(sql, salt)) === salt;
   const { first: firstHour } = ledger.prepare('SELECT MIN(span) AS first FROM version_hour').get() ?? {};
   const from = Number(firstHour ?? 0) * hourMs;
   const days = ledger.prepare('SELECT DISTINCT span FROM version_day ORDER BY span').all();

@@ -12,7 +12,7 @@ export interface MembersCheck {
   /** The rows of silent gateways that do not exist any more. */
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
-  readonly unheard: readonly string[];
+  readonly unheardAddresses: readonly string[];
   /** Why no gateway can be found to be gone: for a minute, no lookup listed this gateway. Undefined: there is no such problem. */
   readonly problem: string | undefined;
 }
@@ -49,7 +49,7 @@ export class Members {
     this.#listedAt = isTrusted ? now : (this.#listedAt ?? now);
     return {
       gone: isTrusted ? await this.#gone(rows, now) : [],
-      unheard: this.#unheard(rows, now),
+      unheardAddresses: this.#unheardAddresses(rows, now),
       problem: now - this.#listedAt > dnsDelayMs ? reason : undefined,
     };
   }
@@ -67,7 +67,7 @@ export class Members {
     return (await Promise.all(checks)).flat();
   }
 
-  #unheard(rows: readonly GatewayRow[], now: number): string[] {
+  #unheardAddresses(rows: readonly GatewayRow[], now: number): string[] {
     const recentRows = rows.filter((row) => now - (leftOrGoneAt(row) ?? now) < dnsDelayMs);
     const claimed = new Set(recentRows.flatMap(({ addresses }) => addresses.map(plainAddress)));
     const unclaimed = this.#listedAddresses.filter((address) => !claimed.has(address));

@@ -227,14 +227,14 @@ export async function agreeOnSalt(
   salt: string,
   isSaltFromTagKey: boolean,
 ): Promise<{ salt: string; isReplaced: boolean }> {
-  const storedSalt = await fleetSalt(sql, salt);
+  const storedSalt = await getOrSetFleetSalt(sql, salt);
   if (storedSalt === salt || !isSaltFromTagKey) return { salt: storedSalt, isReplaced: false };
   await setMeta(sql, 'salt', salt);
   return { salt, isReplaced: true };
 }
 
 /** Makes `salt` the salt of the fleet, unless it has one. @returns the salt of the fleet */
-export async function fleetSalt(sql: Sql, salt: string): Promise<string> {
+export async function getOrSetFleetSalt(sql: Sql, salt: string): Promise<string> {
   await sql.query(`INSERT INTO ${schemaName}.meta VALUES ('salt', $1) ON CONFLICT DO NOTHING`, [salt]);
   const [row] = await sql.query<{ value: string }>(`SELECT value FROM ${schemaName}.meta WHERE key = 'salt'`);
   return row?.value ?? salt;

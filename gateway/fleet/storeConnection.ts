@@ -1,5 +1,5 @@
 import type { FleetSettings, Identifier } from '../config/snapshot.ts';
-import { clientNamingIdOf } from '../usage/counting/identification.ts';
+import { namingRulesIdOf } from '../usage/counting/identification.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
 
@@ -45,8 +45,8 @@ export class StoreConnection implements Sql, Transactions {
   }
 
   /** Called after a reload: clients may have other names now. @throws StoreError */
-  async noteClientNaming(): Promise<void> {
-    await this.#use((postgres) => this.#storeClientNamingId(postgres, this.#context.salt()));
+  async noteNamingRules(): Promise<void> {
+    await this.#use((postgres) => this.#storeNamingRulesId(postgres, this.#context.salt()));
   }
 
   async close(): Promise<void> {
@@ -84,7 +84,7 @@ export class StoreConnection implements Sql, Transactions {
       const { isSaltFromTagKey = false } = this.#context;
       const { salt, isReplaced } = await agreeOnSalt(postgres, this.#context.salt(), isSaltFromTagKey);
       this.#context.onSalt(salt, isReplaced);
-      await this.#storeClientNamingId(postgres, salt);
+      await this.#storeNamingRulesId(postgres, salt);
       return postgres;
     } catch (error) {
       void postgres.close();
@@ -92,9 +92,9 @@ export class StoreConnection implements Sql, Transactions {
     }
   }
 
-  async #storeClientNamingId(postgres: Postgres, salt: string): Promise<void> {
+  async #storeNamingRulesId(postgres: Postgres, salt: string): Promise<void> {
     const identify = this.#context.identify();
-    if (identify) await storeClientNamingId(postgres, clientNamingIdOf(identify, salt));
+    if (identify) await storeNamingRulesId(postgres, namingRulesIdOf(identify, salt));
   }
 
   #noteProblem(problem: string | undefined): void {
@@ -105,7 +105,7 @@ export class StoreConnection implements Sql, Transactions {
 }
 
 /** Stores the naming id. If it has changed, also the time: clients have other names in the ledger since then. @throws StoreError */
-async function storeClientNamingId(store: Transactions, id: string): Promise<void> {
+async function storeNamingRulesId(store: Transactions, id: string): Promise<void> {
   await store.transaction(async (sql) => {
     const [row] = await sql.query<{ value: string; now: number }>(
       `SELECT value, floor(extract(epoch FROM now()) * 1000)::bigint AS now FROM ${schemaName}.meta WHERE key = 'naming'`,

@@ -63,7 +63,7 @@ parentPort?.on('message', (command: FleetCommand) => {
   } else if (command.kind === 'configure') {
     ledger = command.ledger;
     // If the store does not answer, the naming is stored at the next connect.
-    store.noteClientNaming().catch(() => {});
+    store.noteNamingRules().catch(() => {});
   } else if (command.kind === 'stop') void stop(command);
   else heartbeats.onCommand(command);
 });

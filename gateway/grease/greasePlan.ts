@@ -70,7 +70,7 @@ export function greasePlanOf(
     /x_grease_[0-9a-f]{4}/g,
   );
   return {
-    taken: [...new Set(takenNames)],
+    takenNames: [...new Set(takenNames)],
     nodes: nodes.prunedNodes(),
     routes: rows.map(([template, byStatus]) => [
       template,

@@ -22,7 +22,7 @@ interface GreasableRequest {
 
 /** Adds unknown members to the responses of one version, by the plan of the current snapshot. */
 export class ActiveGrease {
-  readonly #taken: readonly string[];
+  readonly #takenNames: readonly string[];
   readonly #nodes: readonly LinkedNode[];
   readonly #routes: PathTable<readonly StatusPlan[]>;
   /** Bytes of bodies in memory. */
@@ -31,7 +31,7 @@ export class ActiveGrease {
   /** `plan`: a `GreasePlan` as JSON. */
   constructor(plan: string) {
     const parsed = JSON.parse(plan) as GreasePlan;
-    this.#taken = parsed.taken;
+    this.#takenNames = parsed.takenNames;
     this.#nodes = linkedNodes(parsed);
     this.#routes = new PathTable(parsed.routes);
   }
@@ -60,7 +60,7 @@ export class ActiveGrease {
   }
 
   splice(body: Buffer, node: LinkedNode): Buffer | undefined {
-    return withUnknownMembers(body, node, this.#taken);
+    return withUnknownMembers(body, node, this.#takenNames);
   }
 
   /** Counts `bytes` of a body. False: they are not counted, because all bodies together would take too much memory. */

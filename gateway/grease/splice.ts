@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 /** Which objects in the responses of a version get an unknown member. Plain data, which threads and processes get as JSON text. */
 export interface GreasePlan {
   /** The names in the contract that look like those of unknown members. */
-  readonly taken: readonly string[];
+  readonly takenNames: readonly string[];
   readonly nodes: readonly PlanNode[];
   /** The GET routes. For each path template, by status (`200`, `2XX`, `default`) and media type: the node of the body. */
   readonly routes: readonly (readonly [template: string, byStatus: readonly StatusPlan[]])[];

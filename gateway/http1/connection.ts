@@ -180,7 +180,7 @@ export interface Endpoint {
 
 interface SocketEvents {
   /**
-   * `length` bytes of `buffer` were read. They are valid only during the call, but what `bytesOf` (readBuffer.ts) makes of them is
+   * `length` bytes of `buffer` were read. They are valid only during the call, but what `copyIfShared` (readBuffer.ts) makes of them is
    * valid until the next read. False pauses reading until `resume`.
    */
   onRead(buffer: Buffer, length: number): boolean;

@@ -1,5 +1,5 @@
 import { ChunkedDecoder } from './chunked.ts';
-import { bytesOf } from './readBuffer.ts';
+import { copyIfShared } from './readBuffer.ts';
 import {
   asMalformed,
   checkPartialHead,
@@ -211,7 +211,7 @@ export class ResponseReader {
   }
 
   #emit(buffer: Buffer, start: number, end: number): void {
-    if (this.handler?.onData(bytesOf(buffer, start, end)) === false) this.unsent = true;
+    if (this.handler?.onData(copyIfShared(buffer, start, end)) === false) this.unsent = true;
   }
 }
 

@@ -24,7 +24,7 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const second = Math.floor(at / 1000);
   const start = startOf(level, second);
   const version = versionOf(exchange.version, exchange.stage, client);
-  const origin = originOf(exchange.address, settings.address, exchange.method);
+  const origin = addressAndMethodOf(exchange.address, settings.address, exchange.method);
   const shownPath = ordinaryPath.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
   const answer = answerOf(exchange.status, exchange.problem, exchange.target);
@@ -69,7 +69,7 @@ const versionOf = keepLast(
 );
 
 /** From the address to the name of the path. */
-const originOf = keepLast(
+const addressAndMethodOf = keepLast(
   (address: string, how: LogSettings['address'], method: string) =>
     `${plainField('address', shownAddress(address, how))},"method":"${method}","path":`,
 );

@@ -4,7 +4,7 @@ import type { RenderedHead } from '../forwarding/renderedHead.ts';
 import { interimHead } from '../forwarding/responseFields.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import type { PlainRequest } from '../http1/plainRequest.ts';
-import { bytesOf } from '../http1/readBuffer.ts';
+import { copyIfShared } from '../http1/readBuffer.ts';
 import { writeText } from '../http1/textSocket.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { currentHttpDate } from '../shared/httpDate.ts';
@@ -93,7 +93,7 @@ export class LaneRequest implements IncomingRequest {
     const flowing = this.#flowing;
     this.missingBytes -= end - start;
     this.#unread ??= [];
-    this.#unread.push(flowing ? bytesOf(buffer, start, end) : Buffer.from(buffer.subarray(start, end)));
+    this.#unread.push(flowing ? copyIfShared(buffer, start, end) : Buffer.from(buffer.subarray(start, end)));
     this.#unreadBytes += end - start;
     if (!flowing) return this.#unreadBytes < maxUnreadBytes;
     this.#read();

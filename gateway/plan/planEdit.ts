@@ -135,11 +135,11 @@ async function plannedFreezes(
   const remarks: Remark[] = [];
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
   // No naming has the id ''. With it, every freeze that has begun is inactive.
-  const clientNamingId = isSameNaming ? (await queries.naming()).id : '';
+  const namingRulesId = isSameNaming ? (await queries.naming()).id : '';
   for (const { name: version, freeze } of byMajor) {
     if (freeze === undefined || freeze.from > now) continue;
     const limit = knownClientsLimit(usage);
-    const found = await findFreezeClients(queries, { version, ...freeze, clientNamingId, quiet: retire.quiet, limit });
+    const found = await findFreezeClients(queries, { version, ...freeze, namingRulesId, quiet: retire.quiet, limit });
     if (found.kind === 'found') {
       if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newClients.map(({ client }) => client)));
       continue;

@@ -39,7 +39,7 @@ export interface FreezeWatchOptions {
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
   /** Of the present `usage.identify` and salt, which determine the names of clients. */
-  readonly clientNamingId: (snapshot: Snapshot) => string;
+  readonly namingRulesId: (snapshot: Snapshot) => string;
   /** Sends the known clients to all processes that serve clients. */
   readonly restrict: (known: KnownClients) => Promise<void>;
 }
@@ -218,8 +218,8 @@ export class FreezeWatch {
     const { findClients } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage } = this.#snapshot;
-    const clientNamingId = this.#options.clientNamingId(this.#snapshot);
-    const query = { version, ...settings, clientNamingId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
+    const namingRulesId = this.#options.namingRulesId(this.#snapshot);
+    const query = { version, ...settings, namingRulesId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
     return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });
@@ -228,11 +228,11 @@ export class FreezeWatch {
   /** Sends the known clients of all freezes that refuse. Clients that were named in another way are left out. */
   async #sendKnownClients(): Promise<void> {
     const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
-    const clientNamingId = refusing.findLast(({ clients }) => clients)?.clients?.clientNamingId ?? '';
+    const namingRulesId = refusing.findLast(({ clients }) => clients)?.clients?.namingRulesId ?? '';
     const clientLines = refusing.flatMap(({ version, settings, clients }): [string, string][] => {
-      return clients?.clientNamingId === clientNamingId ? [[freezeKey(version, settings), clients.clientLines]] : [];
+      return clients?.namingRulesId === namingRulesId ? [[freezeKey(version, settings), clients.clientLines]] : [];
     });
-    await this.#options.restrict({ clientNamingId, clientLinesByFreeze: new Map(clientLines) });
+    await this.#options.restrict({ namingRulesId, clientLinesByFreeze: new Map(clientLines) });
   }
 
   /** False if a reload has removed or changed the freeze meanwhile. */

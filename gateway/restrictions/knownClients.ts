@@ -14,7 +14,7 @@ export interface FreezeQuery {
   /** The most known clients that a process keeps. */
   readonly limit: number;
   /** Of the present `usage.identify` and salt, which determine the names of clients. */
-  readonly clientNamingId: string;
+  readonly namingRulesId: string;
   /** Clients that are never new. */
   readonly allow: readonly string[];
   /** Whether the known clients are left out, because they were read before. */
@@ -29,7 +29,7 @@ export type FreezeClients =
   | {
       readonly kind: 'found';
       /** Of the `usage.identify` and the salt with which the clients were named. */
-      readonly clientNamingId: string;
+      readonly namingRulesId: string;
       /** The clients first seen before `from`, one per line; '' if `onlyNewClients`. */
       readonly clientLines: string;
       /** The number of clients in `clientLines`. */
@@ -85,7 +85,7 @@ export function canBeNew(client: string): boolean {
 /** What the operating side sends to every process that serves clients, about all freezes that refuse. */
 export interface KnownClients {
   /** Of the `usage.identify` and the salt with which the clients were named. A process with other ones ignores the names. */
-  readonly clientNamingId: string;
+  readonly namingRulesId: string;
   /** The `freezeKey` of a freeze → the clients first seen before it, one per line. Cloning one string is faster than cloning thousands. */
   readonly clientLinesByFreeze: ReadonlyMap<string, string>;
 }
@@ -132,8 +132,8 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     const period = `the ${inWholeUnits(quiet)} (retire.quiet) before ${rfc3339(from)}`;
     return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${remedy}` };
   }
-  if (naming.id !== query.clientNamingId || naming.since > from - quiet) {
-    const at = naming.id === query.clientNamingId ? ` at ${rfc3339(naming.since)}` : '';
+  if (naming.id !== query.namingRulesId || naming.since > from - quiet) {
+    const at = naming.id === query.namingRulesId ? ` at ${rfc3339(naming.since)}` : '';
     const change = `The salt of the client tags or usage.identify was changed${at}`;
     return { kind: 'unknown', reason: `${change}, so clients have other names than before.  ${remedy}` };
   }
@@ -146,7 +146,7 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
   const clientLines = clientsBefore.map(({ client }) => client).join('\n');
-  return { kind: 'found', clientNamingId: naming.id, clientLines, count: clientsBefore.length, newClients };
+  return { kind: 'found', namingRulesId: naming.id, clientLines, count: clientsBefore.length, newClients };
 }
 
 /** The clients that a freeze refuses or would refuse, the earliest first. */

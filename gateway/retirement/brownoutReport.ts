@@ -225,8 +225,8 @@ async function notesOn(
       text: `${since}: earlier requests may be missing, and a client that is listed as silent may have called.`,
     });
   }
-  let foldedRequests = await queries.folded(at, version);
-  if (successor !== undefined) foldedRequests += await queries.folded(at, successor);
+  let foldedRequests = await queries.requestsOfOtherClients(at, version);
+  if (successor !== undefined) foldedRequests += await queries.requestsOfOtherClients(at, successor);
   if (foldedRequests > 0) {
     const text = `${plural(foldedRequests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are lower bounds.`;
     notes.push({ code: 'folded', text });

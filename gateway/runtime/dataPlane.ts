@@ -15,7 +15,7 @@ import { type Clock, ClockWatch, systemClock } from '../shared/clock.ts';
 import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
-import { ClientIdentification, clientNamingIdOf } from '../usage/counting/identification.ts';
+import { ClientIdentification, namingRulesIdOf } from '../usage/counting/identification.ts';
 
 // A version can reach its sunset without a reload, so the stages of all versions are checked at intervals.
 const checkIntervalMs = 1000;
@@ -117,7 +117,7 @@ export class DataPlane {
     if (known !== this.#known) return;
     // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;
-    const isSameNaming = known.clientNamingId === clientNamingIdOf(current.usage.identify, identification.salt);
+    const isSameNaming = known.namingRulesId === namingRulesIdOf(current.usage.identify, identification.salt);
     this.context.restrictionState = {
       ...this.context.restrictionState,
       known: isSameNaming ? knownByVersion : new Map(),

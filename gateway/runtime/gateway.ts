@@ -16,7 +16,7 @@ import type { ShadowControl } from '../shadow/shadowControl.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
-import { clientNamingIdOf } from '../usage/counting/identification.ts';
+import { namingRulesIdOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
 import { maintainLedger, shareBrownouts, usageSinkOf } from './ledgerMaintenance.ts';
@@ -173,7 +173,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       return member.gap(quiet) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
-    clientNamingId: ({ usage: { identify } }) => clientNamingIdOf(identify, ledger?.salt ?? ''),
+    namingRulesId: ({ usage: { identify } }) => namingRulesIdOf(identify, ledger?.salt ?? ''),
     restrict: (known) => serving.restrict({ known }),
   });
   const createAdminApp = async () => {

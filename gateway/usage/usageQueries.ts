@@ -33,7 +33,7 @@ export interface UsageQueries {
   /** The clients whose first call of the version was at `since` or later, and that used the version. */
   newClients(version: string, since: number): Promise<readonly ClientCounts[]>;
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
-  folded(since: number, version?: string): Promise<number>;
+  requestsOfOtherClients(since: number, version?: string): Promise<number>;
   byRoute(version: string, since: number): Promise<readonly RouteUse[]>;
   /** As `byRoute`, but much faster, because it does not count the clients. */
   routes(version: string, since: number): Promise<readonly Omit<RouteUse, 'clients'>[]>;

@@ -21,7 +21,7 @@ function fleetOf(
   outcome: Awaited<ReturnType<FleetOperations['forget']>> = { forgotten: 1 },
 ) {
   const view = new FleetView(10_000);
-  view.update({ rows, now, unheard: [] });
+  view.update({ rows, now, unheardAddresses: [] });
   const forgotten: [string, string][] = [];
   const operations: FleetOperations = {
     status: () => fleetJson(view),

@@ -176,7 +176,7 @@ it('counts folded requests, whether folded before the ledger or in it', async ()
   for (const client of ['a', 'b', 'c', 'd', 'd']) await ask(port, get('/v4/x', `X-Client-Id: ${client}`));
   await eventually(async () => expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 35 }]), 10_000);
   ledger.maintain(Date.now());
-  const folded = await readLedger(ledger).folded(0);
+  const folded = await readLedger(ledger).requestsOfOtherClients(0);
   expect(folded).toBe(33);
   const { value } = await scrape();
   expect(value('version_gateway_usage_folded_requests_total', {})).toBe(folded);

@@ -367,7 +367,7 @@ it('shows the first route of a client, and keeps the others open when rows are u
   expect(await row(page, 'kiosk').locator('code').first().innerText()).toBe('GET /cocktails');
   shown.usage = {
     ...sampleUsage(now),
-    folded: async () => 4_321,
+    requestsOfOtherClients: async () => 4_321,
     problems: ['usage.names: names.yaml cannot be read'],
   };
   shown.config = { ...shown.config, generation: 8 };

@@ -127,7 +127,7 @@ export function fleetOf(
   changes: Partial<FleetJson> = {},
   refusal?: string[],
 ): FleetOperations {
-  const instances = instancesOf({ rows, now, unheard: [] }, now, 10_000);
+  const instances = instancesOf({ rows }, now, 10_000);
   return {
     status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
     refusal,

@@ -134,7 +134,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     },
     lastUsed: async () => new Map(),
     pastClients: async () => [],
-    folded: async () => 0,
+    requestsOfOtherClients: async () => 0,
     acceptedUse: async () => undefined,
     ofRoutes: async () => noUsage,
     brownouts: noUsage.brownouts,
@@ -164,7 +164,7 @@ export const noUsage: UsageQueries = {
   instanceDays: async () => [],
   lastUsed: async () => new Map(),
   pastClients: async () => [],
-  folded: async () => 0,
+  requestsOfOtherClients: async () => 0,
   acceptedUse: async () => undefined,
   ofRoutes: async () => noUsage,
   brownouts: {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatFault } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import { LoadThread } from '../../gateway/config/loadThread.ts';
-import { realPathOf, replacedLink } from '../../gateway/config/location.ts';
+import { realPathOf, replacedLinkFault } from '../../gateway/config/location.ts';
 import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { WatchedFiles } from '../../gateway/config/watchedFiles.ts';
 import { runIn } from '../cli/io.ts';
@@ -164,7 +164,7 @@ describe('the report of a replaced link', () => {
     execSync('sed -i s/x/y/ routes.yaml', { cwd: folder });
     const later = new Date(Date.now() + 60_000);
     utimesSync(inFolder('config/routes.yaml'), later, later);
-    const fault = replacedLink('routes.yaml', inFolder('routes.yaml'));
+    const fault = replacedLinkFault('routes.yaml', inFolder('routes.yaml'));
     expect(fault && formatFault(fault)).toContain(
       `config/routes.yaml was edited later: copy the edits that you want to keep into routes.yaml, and then run: ${repair}`,
     );
@@ -177,13 +177,13 @@ describe('the report of a replaced link', () => {
   ])('names the files like the command line: %s', (file, at, link) => {
     const { folder, inFolder } = project();
     execSync('sed -i s/x/y/ routes.yaml', { cwd: folder });
-    expect(replacedLink(file, inFolder(at))?.remedy).toContain(`Run: mv ${link} `);
+    expect(replacedLinkFault(file, inFolder(at))?.remedy).toContain(`Run: mv ${link} `);
   });
 
   it('does not exist for a file without config/routes.yaml beside it', () => {
     const { folder, inFolder } = project(false);
-    expect(replacedLink('config/routes.yaml', inFolder('config/routes.yaml'))).toBeUndefined();
+    expect(replacedLinkFault('config/routes.yaml', inFolder('config/routes.yaml'))).toBeUndefined();
     writeFileSync(join(folder, 'other.yaml'), text);
-    expect(replacedLink('other.yaml', inFolder('other.yaml'))).toBeUndefined();
+    expect(replacedLinkFault('other.yaml', inFolder('other.yaml'))).toBeUndefined();
   });
 });

@@ -8,10 +8,10 @@ const silentAfter = 10_000;
 const day = 86_400_000;
 
 /** A view 0 ms after its report, and a function that advances its clock. */
-function viewOf(rows: readonly GatewayRow[], unheard: readonly string[] = []) {
+function viewOf(rows: readonly GatewayRow[], unheardAddresses: readonly string[] = []) {
   let time = 0;
   const view = new FleetView(silentAfter, () => time);
-  view.update({ now, rows, unheard });
+  view.update({ now, rows, unheardAddresses });
   const pass = (ms: number): void => {
     time += ms;
   };
@@ -55,14 +55,14 @@ describe('the state of a gateway', () => {
     const { view, pass } = viewOf([gatewayRow('a', now)]);
     pass(silentAfter + 1);
     expect(view.problem).toBe('no answer for 10 s');
-    view.update({ now, rows: [], unheard: [] });
+    view.update({ now, rows: [], unheardAddresses: [] });
     expect(view.problem).toBeUndefined();
   });
 
   it('is as old as the question to the store, however late the report is read', () => {
     const { view, pass } = viewOf([gatewayRow('a', now)]);
     pass(60_000);
-    view.update({ now: now + 1_000, rows: [gatewayRow('a', now + 1_000)], unheard: [] }, 1_000);
+    view.update({ now: now + 1_000, rows: [gatewayRow('a', now + 1_000)], unheardAddresses: [] }, 1_000);
     expect(view.problem).toBe('no answer for 59 s');
   });
 
@@ -71,21 +71,25 @@ describe('the state of a gateway', () => {
     const { view, pass } = viewOf([...rows, gatewayRow('d', now, { leftAt: now })]);
     pass(2_000);
     const restored = [gatewayRow('a', now + 2_000), gatewayRow('b', now - day, { leftAt: now - day })];
-    view.update({ now: now + 2_000, rows: restored, unheard: [] });
+    view.update({ now: now + 2_000, rows: restored, unheardAddresses: [] });
     expect(statesOf(view)).toEqual(['a heard', 'b heard', 'c heard']);
     pass(8_001);
     expect(statesOf(view)).toEqual(['a heard', 'b silent', 'c silent']);
     const back = rows.map((row) => ({ ...row, heard: now + 10_000 }));
-    view.update({ now: now + 10_000, rows: back, unheard: [] });
+    view.update({ now: now + 10_000, rows: back, unheardAddresses: [] });
     expect(statesOf(view)).toEqual(['a heard', 'b heard', 'c heard']);
-    view.update({ now: now + 10_000, rows: back.map((row) => ({ ...row, leftAt: now + 10_000 })), unheard: [] });
+    view.update({
+      now: now + 10_000,
+      rows: back.map((row) => ({ ...row, leftAt: now + 10_000 })),
+      unheardAddresses: [],
+    });
     expect(statesOf(view)).toEqual(['a left', 'b left', 'c left']);
   });
 
   it('is gone once it was forgotten after the store was set back', () => {
     const { view } = viewOf([gatewayRow('a', now)]);
     const update = (goneAt: number) =>
-      view.update({ now, rows: [gatewayRow('a', now - day, { goneAt })], unheard: [] });
+      view.update({ now, rows: [gatewayRow('a', now - day, { goneAt })], unheardAddresses: [] });
     update(now - 1);
     expect(statesOf(view)).toEqual(['a heard']);
     update(now + 1);
@@ -156,8 +160,8 @@ describe('what blocks the stop of a version', () => {
       [],
       ['a has 1 request in flight', 'b not heard for 41 s', 'c still serves it'],
     ],
-  ])('is %s', (_name, rows, unheard, expected) => {
-    expect(stopBlockers(viewOf(rows, unheard).view, 'v1')).toEqual(expected);
+  ])('is %s', (_name, rows, unheardAddresses, expected) => {
+    expect(stopBlockers(viewOf(rows, unheardAddresses).view, 'v1')).toEqual(expected);
   });
 
   it('is a store that does not answer', () => {
@@ -183,8 +187,8 @@ describe('what blocks the stop of a version', () => {
 });
 
 describe('what is missing in the shared ledger', () => {
-  const gapsIn = (rows: GatewayRow[], unheard: string[] = []) =>
-    ledgerGaps(viewOf(rows, unheard).view, silentAfter, 7 * day).map(({ code, text }) => `${code}: ${text}`);
+  const gapsIn = (rows: GatewayRow[], unheardAddresses: string[] = []) =>
+    ledgerGaps(viewOf(rows, unheardAddresses).view, silentAfter, 7 * day).map(({ code, text }) => `${code}: ${text}`);
 
   it.each<[string, GatewayRow[], string[], string[]]>([
     [
@@ -252,8 +256,8 @@ describe('what is missing in the shared ledger', () => {
       [],
     ],
     ['nothing of a gateway that has left', [gatewayRow('gw-4', now - day, { leftAt: now - day })], [], []],
-  ])('is %s', (_name, rows, unheard, expected) => {
-    expect(gapsIn(rows, unheard)).toEqual(expected);
+  ])('is %s', (_name, rows, unheardAddresses, expected) => {
+    expect(gapsIn(rows, unheardAddresses)).toEqual(expected);
   });
 
   it('is a clock that differs by more than a tenth of a short quiet period', () => {

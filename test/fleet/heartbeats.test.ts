@@ -168,7 +168,7 @@ describe('with fleet.members', () => {
     const elsewhere = identity('gw-1', { addresses: ['192.0.2.1'] });
     await eventually(() => {
       beat(busy, elsewhere);
-      expect(last()?.gateways.unheard).toContain('127.0.0.1');
+      expect(last()?.gateways.unheardAddresses).toContain('127.0.0.1');
     });
     await heartbeats.end(nothing);
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importLedger } from '../../gateway/fleet/importLedger.ts';
 import { FleetLedger } from '../../gateway/fleet/ledger.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
 import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
@@ -111,7 +111,7 @@ describe('importLedger', () => {
   it('an unknown first call stays unknown when two clients of a file become `other clients`', async () => {
     const sql = await emptyStore();
     await migrate(sql);
-    await fleetSalt(sql, 'ours');
+    await getOrSetFleetSalt(sql, 'ours');
     const { file } = ledgerWith([row('v1', 'x-api-key:#01', now), row('v1', 'x-api-key:#02', now)], now - day);
     const writer = new DatabaseSync(file);
     writer.exec(`UPDATE route_client SET first = NULL WHERE client = (SELECT MIN(client) FROM route_client)`);
@@ -221,7 +221,7 @@ describe('importLedger', () => {
   it('imports nothing twice when two imports run at once', async () => {
     const sql = await emptyStore();
     await migrate(sql);
-    await fleetSalt(sql, 'ours');
+    await getOrSetFleetSalt(sql, 'ours');
     const { file } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
     const outcomes = await Promise.all([importLedger(sql, file), importLedger(sql, file)]);
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['imported', 'unchanged']);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { FleetLedger } from '../../gateway/fleet/ledger.ts';
 import { maintainStore } from '../../gateway/fleet/maintenance.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
 import { writeBatch } from '../../gateway/fleet/shipper.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
@@ -81,7 +81,7 @@ async function answers(queries: UsageQueries): Promise<Record<string, readonly u
         await queries.brownouts.notRefused({ ...period, at: now - 95 * day, end: now - 95 * day + 1 }, [], 3),
       ],
       movement: inOrder(await queries.movement('v1', 'v2', since)),
-      folded: [await queries.folded(since)],
+      folded: [await queries.requestsOfOtherClients(since)],
     });
   }
   expect(queries.problem).toBeUndefined();
@@ -95,7 +95,7 @@ it('answers as the ledger of one gateway does, also after the maintenance', asyn
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   onTestFinished(() => postgres.close());
   await migrate(postgres);
-  await fleetSalt(postgres, 'ours');
+  await getOrSetFleetSalt(postgres, 'ours');
   const sender = { instance: randomUUID(), epoch: 1, began: now - 200 * day, seen: now, restarted: undefined };
   for (let seq = 1; seq <= 5; seq++) {
     const batch = rows.filter((_row, index) => index % 5 === seq - 1);

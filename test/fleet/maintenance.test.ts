@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { maintainStore } from '../../gateway/fleet/maintenance.ts';
 import { Postgres, type Transactions } from '../../gateway/fleet/postgres.ts';
-import { fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
 import { writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
@@ -21,7 +21,7 @@ afterAll(() => server.stop());
 async function storeWith(...batches: readonly UsageBatch[]): Promise<Postgres> {
   const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
   await migrate(sql);
-  await fleetSalt(sql, 'ours');
+  await getOrSetFleetSalt(sql, 'ours');
   for (const rows of batches) await addTo(sql, rows);
   return sql;
 }

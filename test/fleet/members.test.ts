@@ -29,7 +29,7 @@ describe('a silent gateway', () => {
   it('is not gone while the name cannot be looked up', async () => {
     const members = new Members({ host: 'gateways.invalid', port: await closedPort() }, silentAfter);
     const rows = [gatewayRow('gw-1', silentAt, { addresses: [nowhere] })];
-    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [], unheard: [] });
+    expect(await members.check({ rows, now }, own)).toMatchObject({ gone: [], unheardAddresses: [] });
   });
 
   it('is not gone while the name has one of its addresses', async () => {
@@ -96,7 +96,7 @@ describe('a silent gateway', () => {
 
 describe('an address without a gateway', () => {
   const unheardOf = async (members: Members, at: number, rows = [gatewayRow('gw-1', at)]) =>
-    (await members.check({ rows, now: at }, own)).unheard.filter((one) => one === '127.0.0.1');
+    (await members.check({ rows, now: at }, own)).unheardAddresses.filter((one) => one === '127.0.0.1');
 
   it('counts after silent_after', async () => {
     const members = new Members({ host: listed, port: await closedPort() }, silentAfter);

@@ -199,7 +199,7 @@ describe('the questions of a gateway', () => {
 
   it('have different ids, also if they are asked at the same time', () => {
     const view = new FleetView(10_000, () => 0);
-    view.update({ now, rows: [], unheard: [] });
+    view.update({ now, rows: [], unheardAddresses: [] });
     const questions = questionsWith(view, async () => true);
     const [first, second] = [questions.newQuestion(), questions.newQuestion()];
     expect([first.id, second.id]).toEqual([now, now + 1]);
@@ -224,7 +224,7 @@ describe('the questions of a gateway', () => {
 
   it('are reported as read only in reports made after the reading, even if a heartbeat fails', async () => {
     const view = new FleetView(10_000);
-    view.update({ now, rows: [gatewayRow('gw-2', now, { questionId: 5 })], unheard: [] });
+    view.update({ now, rows: [gatewayRow('gw-2', now, { questionId: 5 })], unheardAddresses: [] });
     let beats = 0;
     const questions = questionsWith(view, async () => {
       beats += 1;
@@ -238,7 +238,7 @@ describe('the questions of a gateway', () => {
     expect(questions.counted(report, Date.now() + 1).answers).toEqual(answers);
     // It is answered once.
     questions.onGatewayRowsRead(async () => {});
-    view.update({ now, rows: [gatewayRow('gw-2', now)], unheard: [] });
+    view.update({ now, rows: [gatewayRow('gw-2', now)], unheardAddresses: [] });
     questions.onGatewayRowsRead(async () => {});
     expect(questions.counted(report, Date.now() + 1).answers).toEqual({});
     expect(beats).toBe(1);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { agreeOnSalt, fleetSalt, migrate } from '../../gateway/fleet/schema.ts';
+import { agreeOnSalt, getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
 import { type FleetBatch, writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
@@ -19,7 +19,7 @@ afterAll(() => server.stop());
 async function store(connections = 2): Promise<Postgres> {
   const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined }, { connections });
   await migrate(sql);
-  expect(await fleetSalt(sql, 'ours')).toBe('ours');
+  expect(await getOrSetFleetSalt(sql, 'ours')).toBe('ours');
   return sql;
 }
 
@@ -163,8 +163,8 @@ describe('migrate', () => {
   it('may run on several gateways at once', async () => {
     const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined }, { connections: 3 });
     await Promise.all([migrate(sql), migrate(sql), migrate(sql)]);
-    expect(await fleetSalt(sql, 'first')).toBe('first');
-    expect(await fleetSalt(sql, 'second')).toBe('first');
+    expect(await getOrSetFleetSalt(sql, 'first')).toBe('first');
+    expect(await getOrSetFleetSalt(sql, 'second')).toBe('first');
     await sql.close();
   });
 
@@ -187,7 +187,7 @@ describe('migrate', () => {
     await expect(migrate(sql)).rejects.toThrow('permission denied for database');
     await owner.query('CREATE SCHEMA version_gateway AUTHORIZATION app');
     await migrate(sql);
-    expect(await fleetSalt(sql, 'ours')).toBe('ours');
+    expect(await getOrSetFleetSalt(sql, 'ours')).toBe('ours');
     expect(await writeBatch(sql, batchOf([rowOf({})]))).toBe('applied');
     await sql.close();
     await owner.close();

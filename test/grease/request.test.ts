@@ -250,7 +250,7 @@ it('the index and the migration guide show the command', async () => {
 });
 
 it('keeps at most 16 MiB of bodies', () => {
-  const active = new ActiveGrease(JSON.stringify({ taken: [], nodes: [], routes: [] }));
+  const active = new ActiveGrease(JSON.stringify({ takenNames: [], nodes: [], routes: [] }));
   const mebibyte = 1024 * 1024;
   expect([active.reserve(16 * mebibyte), active.reserve(1)]).toEqual([true, false]);
   active.free(mebibyte);

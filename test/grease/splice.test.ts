@@ -15,7 +15,7 @@ function spliced(
   const plan = greasePlanOf([['/', new Map([['200', { content: { 'application/json': { schema } } }]])]], named);
   const [, byType = []] = plan.routes[0]?.[1][0] ?? [];
   const root = linkedNodes(plan)[byType[0]?.[1] ?? -1];
-  const result = root && withUnknownMembers(Buffer.from(body), root, plan.taken);
+  const result = root && withUnknownMembers(Buffer.from(body), root, plan.takenNames);
   return result?.toString().replace(/(,?)"x_grease_[0-9a-f]{4}":true/g, '$1+');
 }
 
@@ -122,9 +122,9 @@ it('never uses a name that the contract or the body has', () => {
   const [root] = linkedNodes(plan);
   const body = (used: readonly string[]): Buffer =>
     Buffer.from(JSON.stringify(Object.fromEntries(used.map((name) => [name, 1]))));
-  expect(plan.taken).toEqual([inContract]);
-  expect(root && withUnknownMembers(body(others), root, plan.taken)?.toString()).toContain(`,"${free}":true}`);
-  expect(root && withUnknownMembers(body([...others, free]), root, plan.taken)).toBeUndefined();
+  expect(plan.takenNames).toEqual([inContract]);
+  expect(root && withUnknownMembers(body(others), root, plan.takenNames)?.toString()).toContain(`,"${free}":true}`);
+  expect(root && withUnknownMembers(body([...others, free]), root, plan.takenNames)).toBeUndefined();
 });
 
 describe('Prefer (RFC 7240)', () => {

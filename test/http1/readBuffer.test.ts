@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { bytesOf, ReadBuffer } from '../../gateway/http1/readBuffer.ts';
+import { copyIfShared, ReadBuffer } from '../../gateway/http1/readBuffer.ts';
 
 const shared = new ReadBuffer().next();
 const full = shared.length;
@@ -26,7 +26,7 @@ it('is shared by all sockets, except within large bodies', () => {
 
 it('has its bytes copied only if it is shared', () => {
   const own = inLargeBody().next();
-  const [copied, passed] = [bytesOf(shared, 2, 4), bytesOf(own, 2, 4)];
+  const [copied, passed] = [copyIfShared(shared, 2, 4), copyIfShared(own, 2, 4)];
   for (const buffer of [shared, own]) buffer.write('after', 2);
   expect([copied.length, copied.equals(shared.subarray(2, 4))]).toEqual([2, false]);
   expect(passed.toString()).toBe('af');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canBeNew, type FreezeQuery, findFreezeClients } from '../../gateway/restrictions/knownClients.ts';
-import { clientNamingIdOf } from '../../gateway/usage/counting/identification.ts';
+import { namingRulesIdOf } from '../../gateway/usage/counting/identification.ts';
 import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { noUsage as noRows } from '../browser/sampleUsage.ts';
 import { readersOn } from '../support/fleetLedger.ts';
@@ -43,15 +43,15 @@ function fill(opened: ReturnType<typeof openLedger>): Ledger {
 describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
   const read = readers();
   const find = (ledger: Ledger, part: Partial<FreezeQuery> = {}) => {
-    const clientNamingId = clientNamingIdOf(ledger.settings.identify ?? [], ledger.salt);
-    return findFreezeClients(read(ledger), { ...query, clientNamingId, ...part });
+    const namingRulesId = namingRulesIdOf(ledger.settings.identify ?? [], ledger.salt);
+    return findFreezeClients(read(ledger), { ...query, namingRulesId, ...part });
   };
 
   it('finds the clients of the version that were seen before `from`, and those that were not', async () => {
     const ledger = fill(ledgerWithPauses());
     expect(await find(ledger)).toEqual({
       kind: 'found',
-      clientNamingId: expect.stringMatching(/^[0-9a-f]{64}$/),
+      namingRulesId: expect.stringMatching(/^[0-9a-f]{64}$/),
       clientLines: `${old}\n${late}`,
       count: 2,
       newClients: [expect.objectContaining({ client: fresh, first: from })],
@@ -143,7 +143,7 @@ it('notes a new salt as a change of the names, over restarts', async () => {
 
 it('finds no clients if a query failed', async () => {
   const queries = { ...noRows, problem: 'usage.db cannot be read.' };
-  expect(await findFreezeClients(queries, { ...query, clientNamingId: '' })).toEqual({
+  expect(await findFreezeClients(queries, { ...query, namingRulesId: '' })).toEqual({
     kind: 'unknown',
     reason: 'usage.db cannot be read.',
   });

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { compareWithCompose } from '../../config/compose/compare.ts';
 import { readProject } from '../../config/compose/project.ts';
 import { parseConfig } from '../../config/load.ts';
-import { decodeUtf8, readRoutes, realPathOf, replacedLink } from '../../config/location.ts';
+import { decodeUtf8, readRoutes, realPathOf, replacedLinkFault } from '../../config/location.ts';
 import { stageWithWaivers } from '../../lifecycle/stage.ts';
 import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
@@ -87,7 +87,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
     compose?.result ??
     parseConfig(bytes, config, { env: io.env, clock: systemClock, cwd: io.cwd, needsUpstreams: options.upstreams });
   const checked = await prepareAdaptersAndGrease(parsed, options.adapters ? adapterSamples : undefined);
-  const linkWarning = replacedLink(config, resolve(io.cwd, config));
+  const linkWarning = replacedLinkFault(config, resolve(io.cwd, config));
   const result = linkWarning ? { ...checked, warnings: [linkWarning, ...checked.warnings] } : checked;
   const report = { file: config, text, result, now };
   const paint = painter(io.stdout, io.env);

@@ -130,13 +130,13 @@ const printers: Record<CompatFormat, Printer> = {
   text: ({ report }, { all, io }) => asText(report, { paint: painter(io.stdout, io.env), showAll: all }),
   json: ({ report }) => printedJson(asJson(report)),
   sarif: ({ report, folder }, { release }) =>
-    printedJson(asSarif(report, { version: release, ...gitFolderOf(folder) })),
-  github: ({ report, folder }) => asGithub(report, gitFolderOf(folder)),
+    printedJson(asSarif(report, { version: release, ...workingTreeAt(folder) })),
+  github: ({ report, folder }) => asGithub(report, workingTreeAt(folder)),
   markdown: ({ report }) => asMarkdown(report),
 };
 
 /** The Git working tree of a folder. Git prints paths with symbolic links resolved, so the folder is resolved too. */
-export function gitFolderOf(folder: string): WorkingTree {
+export function workingTreeAt(folder: string): WorkingTree {
   const real = realpathSync(folder);
   return { root: workingTreeOf(real) ?? real, folder: real };
 }

@@ -158,7 +158,7 @@ async function readFleet(postgres: Postgres): Promise<FleetJson> {
     import('../../fleet/fleetJson.ts'),
   ]);
   const { rows, now } = await readGateways(postgres);
-  return fleetJson({ problem: undefined, now, instances: instancesOf({ rows, now, unheard: [] }, now, silentAfterMs) });
+  return fleetJson({ problem: undefined, now, instances: instancesOf({ rows }, now, silentAfterMs) });
 }
 
 async function forgetInStore(postgres: Postgres, name: string, reason: string): Promise<ForgetOutcome> {

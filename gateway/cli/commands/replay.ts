@@ -21,7 +21,7 @@ import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { formatOption, snapshotOf } from '../options.ts';
 import { replayAsText } from '../output/shadowText.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
-import { failureInWords, gitFolderOf } from './compat.ts';
+import { failureInWords, workingTreeAt } from './compat.ts';
 
 interface CommandOptions {
   readonly v1: string;
@@ -124,7 +124,7 @@ function printedReport(
 ): string {
   if (format === 'json') return printedJson(report);
   if (format === 'text') return replayAsText(report, painter(io.stdout, io.env), widthOf(io.stdout));
-  return printedJson(replayAsSarif(report, options, { release, file, ...gitFolderOf(io.cwd) }));
+  return printedJson(replayAsSarif(report, options, { release, file, ...workingTreeAt(io.cwd) }));
 }
 
 /** @throws CompareError, UsageError, UnreadableFileError */

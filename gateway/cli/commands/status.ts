@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import { formatFault } from '../../config/fault.ts';
-import { replacedLink } from '../../config/location.ts';
+import { replacedLinkFault } from '../../config/location.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { plural, printable } from '../../shared/text.ts';
 import { adminClient } from '../adminClient.ts';
@@ -54,7 +54,7 @@ export const addStatus: AddCommand = (program, io, finish) => {
 async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const { format, wait, timeout } = options;
   const file = options.config ?? defaultConfig(io.cwd) ?? 'routes.yaml';
-  const linkWarning = replacedLink(file, resolve(io.cwd, file));
+  const linkWarning = replacedLinkFault(file, resolve(io.cwd, file));
   if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
   const endpoint = adminEndpointOf(options, io);
   const admin = adminClient(endpoint);

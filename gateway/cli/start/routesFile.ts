@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { formatFault } from '../../config/fault.ts';
 import { parseConfig } from '../../config/load.ts';
 import { LoadThread } from '../../config/loadThread.ts';
-import { readRoutes, replacedLink } from '../../config/location.ts';
+import { readRoutes, replacedLinkFault } from '../../config/location.ts';
 import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { WatchedFiles } from '../../config/watchedFiles.ts';
@@ -39,7 +39,7 @@ export class RoutesFile {
     const bytes = readRoutes(config, cwd);
     const parsed = parseConfig(bytes, config, { env, cwd, overrides: this.#overrides });
     const { snapshot, faults, warnings } = await prepareAdaptersAndGrease(parsed);
-    const linkWarning = replacedLink(config, this.path);
+    const linkWarning = replacedLinkFault(config, this.path);
     for (const warning of linkWarning ? [linkWarning, ...warnings] : warnings)
       stderr.write(`warning: ${formatFault(warning)}\n`);
     for (const fault of faults) stderr.write(`${formatFault(fault)}\n`);

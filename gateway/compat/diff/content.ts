@@ -286,10 +286,10 @@ function headersOf(located: Located, documents: Documents): Readonly<Record<stri
 /** The media type of a part without `contentType` (OpenAPI, Encoding Object); undefined: it depends on the value. */
 function defaultContentType(schema: Schema, isOpenApi30: boolean, { isItem } = { isItem: false }): string | undefined {
   const { items, limits } = schema.view;
-  const [mediaType] = limits.texts.get('contentMediaType')?.value ?? [];
+  const [mediaType] = limits.jsonValues.get('contentMediaType')?.value ?? [];
   if (mediaType !== undefined) return normalizedType(String(JSON.parse(mediaType)));
   if (isBinary(schema.view, { direction: 'request', wireFormat: 'multipart' })) return octets;
-  if (limits.texts.has('contentEncoding')) return isOpenApi30 ? 'text/plain' : octets;
+  if (limits.jsonValues.has('contentEncoding')) return isOpenApi30 ? 'text/plain' : octets;
   const types = unionOfTypes(schema);
   if (types === undefined || types.size === 0) return undefined;
   if (!types.has('array') && !types.has('object')) return 'text/plain';

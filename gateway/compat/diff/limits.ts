@@ -60,8 +60,8 @@ export function compareLimits(pair: SchemaPair): void {
   }
   for (const keyword of minimums) if (pair.isApplicable(keyword)) compareCounts(pair, keyword, 1);
   for (const keyword of maximums) if (pair.isApplicable(keyword)) compareCounts(pair, keyword, -1);
-  for (const keyword of new Set([...old.texts.keys(), ...now.texts.keys()])) {
-    if (!isComparedAsType(keyword) && pair.isApplicable(keyword)) compareTexts(pair, keyword);
+  for (const keyword of new Set([...old.jsonValues.keys(), ...now.jsonValues.keys()])) {
+    if (!isComparedAsType(keyword) && pair.isApplicable(keyword)) compareJsonValues(pair, keyword);
   }
 }
 
@@ -114,13 +114,13 @@ function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: nu
   return sentNames.length >= (stricter.limits.counts.get('minProperties')?.value ?? 0);
 }
 
-function compareTexts(pair: SchemaPair, keyword: string): void {
-  const [old, now] = [pair.old.limits.texts.get(keyword), pair.new.limits.texts.get(keyword)];
+function compareJsonValues(pair: SchemaPair, keyword: string): void {
+  const [old, now] = [pair.old.limits.jsonValues.get(keyword), pair.new.limits.jsonValues.get(keyword)];
   const keepsAllOld = [...(old?.value ?? [])].every((text) => now?.value.has(text));
   const addsNothing = [...(now?.value ?? [])].every((text) => old?.value.has(text));
   if (keepsAllOld && addsNothing) return;
   if (keyword === 'multipleOf' && isEveryInteger(pair.old, old) && isEveryInteger(pair.new, now)) return;
-  if (now && !addsNothing && oldValuesSatisfy(pair, (value) => satisfiesTexts(value, keyword, now.value))) return;
+  if (now && !addsNothing && oldValuesSatisfy(pair, (value) => satisfiesJsonValues(value, keyword, now.value))) return;
   if (keepsAllOld || addsNothing) {
     addLimitChange(pair, keyword, keepsAllOld ? 1 : -1, old?.at, now?.at);
     return;
@@ -153,8 +153,8 @@ function compareDivisors(old: number, now: number): number {
   return isWhole(old / now) ? -1 : 0;
 }
 
-function firstNumber(texts: ReadonlySet<string> | undefined): number {
-  const [first] = texts ?? [];
+function firstNumber(jsonValues: ReadonlySet<string> | undefined): number {
+  const [first] = jsonValues ?? [];
   return Number(first);
 }
 
@@ -184,9 +184,9 @@ function countOf(value: unknown, unit: string): number | undefined {
   return isMap(value) && unit === 'Properties' ? Object.keys(value).length : undefined;
 }
 
-/** `texts`: the values of `pattern` or `multipleOf` in all parts of the schema, as JSON. */
-function satisfiesTexts(value: unknown, keyword: string, texts: ReadonlySet<string>): boolean {
-  const limits = [...texts].map((text): unknown => JSON.parse(text));
+/** `jsonValues`: the values of `pattern` or `multipleOf` in all parts of the schema, as JSON. */
+function satisfiesJsonValues(value: unknown, keyword: string, jsonValues: ReadonlySet<string>): boolean {
+  const limits = [...jsonValues].map((json): unknown => JSON.parse(json));
   if (keyword === 'pattern') {
     return typeof value !== 'string' || limits.every((pattern) => matchesPattern(String(pattern), value) === true);
   }

@@ -89,7 +89,7 @@ function isRequired({ value }: Located): boolean {
 function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const [before, after] = [statusesOf(old), statusesOf(now)];
   for (const [status, response] of before) {
-    const kept = after.get(status) ?? entryDeclaring(status, after);
+    const kept = after.get(status) ?? entrySurelyIncluding(status, after);
     if (kept) compareResponse(status, response, kept, caller, contracts, into);
     // The loop below compares each new status of the range with the range.
     else if (isNarrowed(status, after)) addStatusLimit('narrower', status, caller, into, response, undefined);
@@ -157,7 +157,7 @@ function addStatusLimit(
 }
 
 /** Like `entryIncluding`, but `default` never includes a successful status. */
-function entryDeclaring(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
+function entrySurelyIncluding(status: string, others: ReadonlyMap<string, Located>): Located | undefined {
   return /^[123]/.test(status) ? others.get(`${status.slice(0, 1)}XX`) : entryIncluding(status, others);
 }
 

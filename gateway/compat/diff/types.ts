@@ -63,8 +63,8 @@ function hasOnlyStatedType(old: View, now: View): boolean {
 /** Whether `wide` accepts any text, and values of `narrow` are written as a text. */
 function acceptsTextOf(wide: View, narrow: View): boolean {
   if (!wide.types?.has('string')) return false;
-  const { counts, texts } = wide.limits;
-  const isUnlimited = wide.values === undefined && counts.size === 0 && texts.size === 0;
+  const { counts, jsonValues } = wide.limits;
+  const isUnlimited = wide.values === undefined && counts.size === 0 && jsonValues.size === 0;
   return isUnlimited && !narrow.types?.has('array') && !narrow.types?.has('object');
 }
 
@@ -76,9 +76,9 @@ function compareNull(pair: SchemaPair): void {
   const { old, new: now } = pair;
   if (acceptsAnyType(old) || acceptsAnyType(now)) return;
   // A contract that allows null and omits it from the `enum` can be read either way.
-  const areBothUnclear = old.isNullUnlisted && now.isNullUnlisted;
+  const areBothUnclear = old.enumOmitsNull && now.enumOmitsNull;
   if (old.nullable !== now.nullable && !areBothUnclear) addNullChange(pair, now.nullable);
-  else if (old.nullable !== now.nullable || old.isNullUnlisted !== now.isNullUnlisted) {
+  else if (old.nullable !== now.nullable || old.enumOmitsNull !== now.enumOmitsNull) {
     const places = [old.at('enum') ?? old.at('const'), now.at('enum') ?? now.at('const')] as const;
     pair.addChange('structure', 'equivalent', 'null', ...places);
   }
@@ -94,7 +94,7 @@ export function addNullChange(pair: SchemaPair, isAdded: boolean): void {
 const widenings: ReadonlySet<string> = new Set(['int32>int64', 'float>double']);
 
 function compareFormats(pair: SchemaPair): void {
-  const [old, now] = [pair.old.limits.texts.get('format'), pair.new.limits.texts.get('format')];
+  const [old, now] = [pair.old.limits.jsonValues.get('format'), pair.new.limits.jsonValues.get('format')];
   const [before, after] = [formatKey(old?.value), formatKey(now?.value)];
   if (before === after || !isFormatApplicable(pair, old ?? now)) return;
   const isWider = now === undefined || widenings.has(`${before}>${after}`);
@@ -124,7 +124,7 @@ export function compareNotations(pair: SchemaPair): void {
   // A value in base64 instead of plain text breaks requests and responses.
   for (const keyword of ['contentEncoding', 'contentMediaType']) {
     if (!pair.isApplicable(keyword)) continue;
-    const [before, after] = [old.limits.texts.get(keyword), now.limits.texts.get(keyword)];
+    const [before, after] = [old.limits.jsonValues.get(keyword), now.limits.jsonValues.get(keyword)];
     const isSame = [...(before?.value ?? [])].sort().join() === [...(after?.value ?? [])].sort().join();
     if (!isSame) pair.addChange('structure', 'changed', keyword, before?.at, after?.at);
   }
@@ -138,12 +138,12 @@ const octetStreamJson = '"application/octet-stream"';
  */
 export function isBinary(view: View, { wireFormat }: SchemaUse): boolean {
   if (wireFormat !== 'bytes' && wireFormat !== 'multipart') return false;
-  const { texts } = view.limits;
-  if (texts.has('contentEncoding') || view.values) return false;
-  const mediaTypes = [...(texts.get('contentMediaType')?.value ?? [])];
+  const { jsonValues } = view.limits;
+  if (jsonValues.has('contentEncoding') || view.values) return false;
+  const mediaTypes = [...(jsonValues.get('contentMediaType')?.value ?? [])];
   // A whole body has its own media type. The default of a part is application/octet-stream.
   if (wireFormat === 'multipart' && mediaTypes.some((type) => type !== octetStreamJson)) return false;
-  if (texts.get('format')?.value.has('"binary"')) return true;
+  if (jsonValues.get('format')?.value.has('"binary"')) return true;
   if (mediaTypes.length > 0) return view.types === undefined || view.types.has('string');
-  return acceptsAnyType(view) && texts.size === 0;
+  return acceptsAnyType(view) && jsonValues.size === 0;
 }

@@ -95,8 +95,8 @@ export function acceptsAnyType({ types, choices, rejectsAll }: View): boolean {
 
 /** Whether a schema accepts every value. */
 export function acceptsAnyValue(view: View): boolean {
-  const { lower, upper, counts, texts } = view.limits;
-  const limitCount = Number(lower !== undefined) + Number(upper !== undefined) + counts.size + texts.size;
+  const { lower, upper, counts, jsonValues } = view.limits;
+  const limitCount = Number(lower !== undefined) + Number(upper !== undefined) + counts.size + jsonValues.size;
   return acceptsAnyType(view) && limitCount === 0 && view.conditions.size === 0;
 }
 

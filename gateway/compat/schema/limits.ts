@@ -20,16 +20,23 @@ export interface Limits {
   /** `minLength`, `maxItems` and so on. */
   readonly counts: ReadonlyMap<string, Limit<number>>;
   /** `pattern`, `format` and so on: the values of all parts of the schema, as JSON. */
-  readonly texts: ReadonlyMap<string, Limit<ReadonlySet<string>>>;
+  readonly jsonValues: ReadonlyMap<string, Limit<ReadonlySet<string>>>;
 }
 
 export const minimums = ['minLength', 'minItems', 'minProperties', 'minContains'] as const;
 export const maximums = ['maxLength', 'maxItems', 'maxProperties', 'maxContains'] as const;
 const rangeKeywords = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'] as const;
-const textKeywords = ['pattern', 'format', 'multipleOf', 'uniqueItems', 'contentEncoding', 'contentMediaType'] as const;
+const jsonValueKeywords = [
+  'pattern',
+  'format',
+  'multipleOf',
+  'uniqueItems',
+  'contentEncoding',
+  'contentMediaType',
+] as const;
 
-const unlimited: Limits = { lower: undefined, upper: undefined, counts: new Map(), texts: new Map() };
-const limitKeywords: ReadonlySet<string> = new Set([...rangeKeywords, ...minimums, ...maximums, ...textKeywords]);
+const unlimited: Limits = { lower: undefined, upper: undefined, counts: new Map(), jsonValues: new Map() };
+const limitKeywords: ReadonlySet<string> = new Set([...rangeKeywords, ...minimums, ...maximums, ...jsonValueKeywords]);
 
 export function limitsOf(parts: readonly { readonly located: Located }[], keywords: Keywords): Limits {
   if (![...keywords.keys()].some((keyword) => limitKeywords.has(keyword))) return unlimited;
@@ -43,22 +50,22 @@ export function limitsOf(parts: readonly { readonly located: Located }[], keywor
     lower = stricter(lower, boundOf(located, 'minimum', 'exclusiveMinimum'), 1);
     upper = stricter(upper, boundOf(located, 'maximum', 'exclusiveMaximum'), -1);
   }
-  return { lower, upper, counts, texts: textsOf(keywords) };
+  return { lower, upper, counts, jsonValues: jsonValuesOf(keywords) };
 }
 
-function textsOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
-  const texts = new Map<string, Limit<Set<string>>>();
-  for (const keyword of textKeywords) {
+function jsonValuesOf(keywords: Keywords): Map<string, Limit<Set<string>>> {
+  const jsonValues = new Map<string, Limit<Set<string>>>();
+  for (const keyword of jsonValueKeywords) {
     for (const at of keywords.get(keyword) ?? []) {
       if (at.value === null || at.value === false || isTrivial(keyword, at.value)) continue;
       const encoding = keyword === 'format' ? encodings.get(at.value) : undefined;
       const [name, value] = encoding === undefined ? [keyword, at.value] : ['contentEncoding', encoding];
-      const known = texts.get(name);
+      const known = jsonValues.get(name);
       if (known) known.value.add(canonicalJson(value));
-      else texts.set(name, { value: new Set([canonicalJson(value)]), at });
+      else jsonValues.set(name, { value: new Set([canonicalJson(value)]), at });
     }
   }
-  return texts;
+  return jsonValues;
 }
 
 // A `format` of OpenAPI 3.0 that is a `contentEncoding` since 3.1.

@@ -15,7 +15,7 @@ export interface View {
   readonly types: ReadonlySet<JsonType> | undefined;
   readonly nullable: boolean;
   /** Null is allowed, but the `enum` or `const` omits it. */
-  readonly isNullUnlisted: boolean;
+  readonly enumOmitsNull: boolean;
   /** No value is valid. */
   readonly rejectsAll: boolean;
   /** The values of `enum` and `const` without null, by their JSON, in the order of the contract. */
@@ -89,19 +89,19 @@ export class Schema {
    * The parts that come from a choice between one schema and null. Null stays valid although their `type` omits it, so
    * `isNullable` ignores them.
    */
-  readonly partsWithNullAlternative: ReadonlySet<JsonMap>;
+  readonly partsOfNullChoice: ReadonlySet<JsonMap>;
   readonly located: Located;
   readonly #lookup: SchemaLookup;
   #view: View | undefined;
 
   constructor(
     parts: Iterable<SchemaPart>,
-    partsWithNullAlternative: ReadonlySet<JsonMap>,
+    partsOfNullChoice: ReadonlySet<JsonMap>,
     located: Located,
     lookup: SchemaLookup,
   ) {
     this.parts = [...parts];
-    this.partsWithNullAlternative = partsWithNullAlternative;
+    this.partsOfNullChoice = partsOfNullChoice;
     this.located = located;
     this.#lookup = lookup;
   }

@@ -10,7 +10,7 @@ const choiceKeywords = ['oneOf', 'anyOf'] as const;
 /** The parts of a schema while they are collected. */
 interface CollectedParts {
   readonly parts: Map<JsonMap, SchemaPart>;
-  readonly partsWithNullAlternative: Set<JsonMap>;
+  readonly partsOfNullChoice: Set<JsonMap>;
 }
 
 /** The schemas of one contract. Each is built once, when it is first needed. */
@@ -40,19 +40,19 @@ export class Schemas implements SchemaLookup {
   }
 
   allOf(located: readonly Located[]): Schema {
-    const collected: CollectedParts = { parts: new Map(), partsWithNullAlternative: new Set() };
+    const collected: CollectedParts = { parts: new Map(), partsOfNullChoice: new Set() };
     for (const one of located) this.#collect(one, collected);
     const parts = [...collected.parts.values()];
     const [first, ...others] = parts;
     // Without parts there is no key to look up.
     if (!first) {
       const { place } = located[0] ?? this.#documents.root;
-      return new Schema(parts, collected.partsWithNullAlternative, { value: {}, place }, this);
+      return new Schema(parts, collected.partsOfNullChoice, { value: {}, place }, this);
     }
     const key = others.length === 0 ? first.id : keyOf(parts);
     const known = this.#byParts.get(key);
     if (known) return known;
-    const schema = new Schema(parts, collected.partsWithNullAlternative, first.located, this);
+    const schema = new Schema(parts, collected.partsOfNullChoice, first.located, this);
     this.#byParts.set(key, schema);
     return schema;
   }
@@ -149,19 +149,14 @@ export class Schemas implements SchemaLookup {
     this.#collect(this.without(located, ['$ref', '$dynamicRef']), into, isBesideNull);
   }
 
-  #add(
-    map: JsonMap,
-    located: Located,
-    { parts, partsWithNullAlternative }: CollectedParts,
-    isBesideNull: boolean,
-  ): void {
+  #add(map: JsonMap, located: Located, { parts, partsOfNullChoice }: CollectedParts, isBesideNull: boolean): void {
     let part = this.#parts.get(map);
     if (!part) {
       part = { map, located, id: this.#parts.size };
       this.#parts.set(map, part);
     }
     parts.set(map, part);
-    if (isBesideNull) partsWithNullAlternative.add(map);
+    if (isBesideNull) partsOfNullChoice.add(map);
   }
 }
 

@@ -42,7 +42,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
     types: typesOf(keywords, values),
     nullable:
       isNullable(schema, lookup) && !(allKeywords.has('not') && excludesNull(keywordsOf(partsDecidingNull(schema)))),
-    isNullUnlisted: isNullUnlisted(schema),
+    enumOmitsNull: enumOmitsNull(schema),
     rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
     values,
     limits: limitsOf(schema.parts, keywords),
@@ -78,13 +78,13 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
 }
 
 /** The parts that decide whether null is valid. */
-function partsDecidingNull({ parts, partsWithNullAlternative }: Schema): readonly SchemaPart[] {
-  return parts.filter(({ map }) => !partsWithNullAlternative.has(map));
+function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly SchemaPart[] {
+  return parts.filter(({ map }) => !partsOfNullChoice.has(map));
 }
 
 /**
  * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. Since 3.1, an `enum` must
- * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `isNullUnlisted`.
+ * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `enumOmitsNull`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
   const parts = partsDecidingNull(schema);
@@ -103,7 +103,7 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
 }
 
 /** Whether a part allows null by `nullable` or `type`, and omits it from its `enum` or `const`. */
-function isNullUnlisted({ parts }: Schema): boolean {
+function enumOmitsNull({ parts }: Schema): boolean {
   return parts.some(({ map }) => (map['nullable'] === true || includesNull(map['type'])) && omitsNull(map));
 }
 

@@ -167,7 +167,7 @@ export function warningFinding(fault: Fault): ComposeFinding {
   return { level: 'warning', fault };
 }
 
-export function faultFinding(fault: Fault): ComposeFinding {
+export function errorFinding(fault: Fault): ComposeFinding {
   return { level: 'fault', fault };
 }
 

@@ -1,6 +1,6 @@
 import { realPathOf } from '../location.ts';
 import { unknownValue } from './interpolate.ts';
-import { type ComposeFinding, child, faultFinding, faultIn, shortened, textOf, warningFinding } from './node.ts';
+import { type ComposeFinding, child, errorFinding, faultIn, shortened, textOf, warningFinding } from './node.ts';
 import { mountsOf, referringTexts, type Service } from './service.ts';
 import {
   type ComposeContext,
@@ -22,14 +22,14 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
     if (!service) {
       const remedy = 'Remove it; otherwise Compose rejects the whole file.';
       return [
-        faultFinding(
+        errorFinding(
           faultIn(at, path, `The service ${shortened(name)}, which this one depends on, does not exist.`, remedy),
         ),
       ];
     }
     if (service.isOutOfProfile && !gateway.isOutOfProfile) {
       const message = `Compose does not start ${shortened(gateway.name)}, because it depends on ${shortened(name)}, which is ${service.notStarted}.`;
-      return [faultFinding(faultIn(at, path, message, 'Remove it.'))];
+      return [errorFinding(faultIn(at, path, message, 'Remove it.'))];
     }
     if (!backends.has(service)) return [];
     const message = `${shortened(gateway.name)} does not start without ${shortened(name)}, and starting it also starts ${shortened(name)}.`;
@@ -54,7 +54,7 @@ export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
   const unreadable = gateway.missingEnvFiles.map((item) => {
     const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
     const remedy = 'Correct the path, or write required: false.';
-    return faultFinding(
+    return errorFinding(
       faultIn(item.at, ['services', gateway.name, 'env_file'], `${shortened(path)} cannot be read.`, remedy),
     );
   });

@@ -8,7 +8,7 @@ import {
   type ComposeFinding,
   child,
   entriesOf,
-  faultFinding,
+  errorFinding,
   listed,
   shortened,
   warningFinding,
@@ -192,11 +192,11 @@ export const upstreamUnanswered: ComposeRule = (context) =>
       const message = isLoopback(target.host)
         ? `in the container of the gateway, ${host} is the container itself.`
         : 'this is the gateway itself.';
-      return [faultFinding(faultWith(message, `${suggestion(target, context)}.`))];
+      return [errorFinding(faultWith(message, `${suggestion(target, context)}.`))];
     }
     if (resolution.kind === 'elsewhere') {
       const where = `${shortened(resolution.service.name)} is on ${networksInWords(resolution.service)}, and ${shortened(gateway.name)} on ${networksInWords(gateway)}.`;
-      return [faultFinding(faultWith(where, 'Put both services on one network.'))];
+      return [errorFinding(faultWith(where, 'Put both services on one network.'))];
     }
     if (resolution.kind !== 'nothing') return [];
     const externalNetworks = [...gateway.networks.keys()].filter((network) => project.externalNetworks.has(network));
@@ -212,7 +212,7 @@ export const upstreamUnanswered: ComposeRule = (context) =>
         : `Services there: ${listed(names)}.`;
     const remedy = best === undefined ? remedyWithoutGuess : `Did you mean ${shortened(best)}?`;
     return [
-      faultFinding(faultWith(`no service has the name ${host} on a network of ${shortened(gateway.name)}.`, remedy)),
+      errorFinding(faultWith(`no service has the name ${host} on a network of ${shortened(gateway.name)}.`, remedy)),
     ];
   });
 
@@ -230,7 +230,7 @@ export const portDiffers: ComposeRule = (context) =>
         : `${shortened(service.name)} listens on ${portsInWords(ports)} (${[...new Set(ports.map(({ key }) => key))].join(', ')}).`;
       const rightPort = published ?? ports[0];
       const remedy = `Write ${portsInWords(rightPort ? [rightPort] : [])}, or add ${target.port} to expose if that port is right.`;
-      return faultFinding(
+      return errorFinding(
         faultAt(
           context.source,
           target.path,

@@ -1,4 +1,4 @@
-import { Expanded } from '../expand.ts';
+import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
@@ -18,7 +18,8 @@ export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) 
 
 /** The remedy for a token whose variable is empty or not set: `${NAME:-}`. */
 function remedyForEmpty(token: unknown): string {
-  const [, name = 'its variable'] = token instanceof Expanded ? (/\$\{?([A-Za-z_]\w*)/.exec(token.written) ?? []) : [];
+  const [, name = 'its variable'] =
+    token instanceof ExpandedText ? (/\$\{?([A-Za-z_]\w*)/.exec(token.written) ?? []) : [];
   return `Set ${name}, for example to the output of \`openssl rand -hex 24\``;
 }
 
@@ -43,7 +44,7 @@ function addressText({ host, port }: HostPort): string {
 /** A password in routes.yaml ends up in version control. */
 export const storePasswordIsNotWritten: ConfigRule = ({ source, draft: { fleet } }) => {
   const at: Path = ['fleet', 'store'];
-  const isVariable = valueAt(source.tree, at) instanceof Expanded || source.quotedVariables?.has(placeKey(at));
+  const isVariable = valueAt(source.tree, at) instanceof ExpandedText || source.quotedVariables?.has(placeKey(at));
   const hasPassword = /^\w+:\/\/[^@/]*:[^@]*@|[?&]password=/.test(fleet.store ?? '');
   if (!hasPassword || isVariable) return [];
   const message = 'The URL contains a password.';

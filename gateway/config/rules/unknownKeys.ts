@@ -1,4 +1,4 @@
-import { Expanded } from '../expand.ts';
+import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { SchemaNode } from '../schema.ts';
@@ -31,7 +31,7 @@ interface UnknownKey {
 }
 
 function unknownIn(value: unknown, schemas: readonly SchemaNode[], path: Path): UnknownKey[] {
-  if (typeof value !== 'object' || value === null || value instanceof Expanded) return [];
+  if (typeof value !== 'object' || value === null || value instanceof ExpandedText) return [];
   const forms = schemas.flatMap((schema): readonly SchemaNode[] => [schema, ...(schema.anyOf ?? [])]);
   if (Array.isArray(value)) {
     const items = forms.flatMap((form): readonly SchemaNode[] => (form.items ? [form.items] : []));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conversions, type JsonValue, type Keys, type Operation } from '../adapterSettings.ts';
-import { Expanded } from '../expand.ts';
+import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import { nameOfType, nullToEmptyMap, type ScalarIssue, section, withoutExpansion } from './scalar.ts';
@@ -264,5 +264,5 @@ class OperationReader {
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Expanded);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExpandedText);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Expanded } from '../expand.ts';
+import { ExpandedText } from '../expand.ts';
 
 /** Why a scalar is wrong: a predicate that follows the value, such as `has no unit`, and what to write instead. */
 export class WrongValue {
@@ -58,7 +58,7 @@ function asAccepted<Name extends keyof ScalarTypes>(
   accepts: readonly Name[],
   input: unknown,
 ): ScalarTypes[Name] | undefined {
-  const candidates = input instanceof Expanded ? [input.value, input.text] : [input];
+  const candidates = input instanceof ExpandedText ? [input.value, input.text] : [input];
   return candidates.find((value): value is ScalarTypes[Name] => accepts.some((name) => typeof value === name));
 }
 
@@ -69,7 +69,7 @@ function mismatchPredicate(input: unknown): string {
 
 /** `a list`, `a number`, … */
 export function nameOfType(input: unknown): string {
-  const value = input instanceof Expanded ? input.value : input;
+  const value = input instanceof ExpandedText ? input.value : input;
   if (value === null || value === undefined) return 'empty';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'a map';
@@ -89,12 +89,12 @@ export function nullToEmptyMap(input: unknown): unknown {
 
 /** The YAML value of `${NAME}` for an expanded variable; any other input unchanged. */
 export function withoutExpansion(input: unknown): unknown {
-  return input instanceof Expanded ? input.value : input;
+  return input instanceof ExpandedText ? input.value : input;
 }
 
 /** Whether the input is a variable without quotes whose value is empty, such as `${NAME:-}`. */
 export function isEmptyVariable(input: unknown): boolean {
-  return input instanceof Expanded && input.text === '';
+  return input instanceof ExpandedText && input.text === '';
 }
 
 /** An optional key. It counts as missing if its variable is empty, so that one file works with and without the variable. */

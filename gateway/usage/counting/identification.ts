@@ -93,7 +93,7 @@ export function saltFrom(tagKey: string): string {
  * A hash of what determines the names of clients. If two processes or two runs have the same hash, both give a client the same
  * name. It does not reveal the salt.
  */
-export function clientNamingIdOf(identify: readonly Identifier[], salt: string): string {
+export function namingRulesIdOf(identify: readonly Identifier[], salt: string): string {
   return hash('sha256', JSON.stringify([salt, identify]));
 }
 

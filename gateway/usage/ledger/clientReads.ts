@@ -36,11 +36,11 @@ export class ClientReads {
 
   /** The spans for which the tables have rows. Calls of single routes have no sums of 30 days, only of hours and days. */
   async spans(since: number): Promise<Spans[]> {
-    return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.daysAndHours(since);
+    return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.spansWithoutBlocks(since);
   }
 
   /** From `since` to the last day with requests, without blocks. */
-  async daysAndHours(since: number): Promise<Spans[]> {
+  async spansWithoutBlocks(since: number): Promise<Spans[]> {
     const { begin, end } = await this.#reads.recordedPeriod();
     return this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
   }
@@ -101,7 +101,7 @@ export class ClientReads {
   async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
     const { inListSql } = this.#database;
     const versions = await this.#reads.versionIds();
-    const spans = await this.daysAndHours(since);
+    const spans = await this.spansWithoutBlocks(since);
     const [acceptedClient] = await this.#database.all<{ id: number }>(
       `SELECT client AS id FROM version_client WHERE version ${inListSql} AND accepted > 0
         AND client = (SELECT id FROM clients WHERE name = ?) LIMIT 1`,

@@ -170,7 +170,7 @@ export class Ledger implements WritableLedger {
         if (interruption !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
         work(store);
-        store.storeClientNamingId(this.settings, now);
+        store.storeNamingRulesId(this.settings, now);
       });
       if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
       this.#outbox = store.outboxState();

@@ -205,10 +205,10 @@ export class LedgerReader implements UsageQueries {
 
   /** The most used routes of each client, by the id of the client. */
   async #topRoutes(version: string, clients: readonly number[], since: number) {
-    return this.#clientReads.topRoutes(version, clients, await this.#clientReads.daysAndHours(since));
+    return this.#clientReads.topRoutes(version, clients, await this.#clientReads.spansWithoutBlocks(since));
   }
 
-  async folded(since: number, version?: string): Promise<number> {
+  async requestsOfOtherClients(since: number, version?: string): Promise<number> {
     const { begin, end } = await this.#reads.recordedPeriod();
     const spans = await this.#reads.spans(Math.max(since, begin), end, 'client');
     return this.#reads.requestsOf(otherClients, spans, version);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { clientNamingIdOf, saltFrom } from '../counting/identification.ts';
+import { namingRulesIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { addEvidenceRows } from './evidence.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
@@ -154,8 +154,8 @@ export class SqliteStore {
    * Stores an id of `usage.identify` and the salt, which determine the names of clients, and since when it is the same. Within
    * `transaction`. `now`: epoch ms.
    */
-  storeClientNamingId({ identify }: LedgerSettings, now: number): void {
-    const naming = identify && clientNamingIdOf(identify, this.#salt);
+  storeNamingRulesId({ identify }: LedgerSettings, now: number): void {
+    const naming = identify && namingRulesIdOf(identify, this.#salt);
     if (naming === undefined || naming === this.#naming) return;
     const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
     const storedNaming = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];

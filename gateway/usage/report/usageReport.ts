@@ -100,7 +100,7 @@ async function foldedIn(
   routeQueries: RouteQueries,
   { version, route, since }: UsageReportQuery,
 ): Promise<number> {
-  if (route === undefined || version === undefined) return queries.folded(since, version);
+  if (route === undefined || version === undefined) return queries.requestsOfOtherClients(since, version);
   const clients = await routeQueries.byClient(version, since);
   return clients.find((one) => !isSingleClient(one))?.requests ?? 0;
 }

@@ -208,7 +208,7 @@ describe('the text', () => {
     gatewayRow('gw-6', now - 100, { config: '3f9a0b1c2d4e' }),
   ];
   const jsonOf = (changes: Partial<FleetJson> = {}): FleetJson => {
-    const instances = instancesOf({ rows, now, unheard: ['10.0.0.9'] }, now, 10_000);
+    const instances = instancesOf({ rows, unheardAddresses: ['10.0.0.9'] }, now, 10_000);
     return { ...fleetJson({ problem: undefined, now, instances }), ...changes };
   };
 
@@ -242,7 +242,7 @@ gw-5 is gone: its \\x1bmachine broke
       gatewayRow('gw-3', now - 41_000, { config }),
       gatewayRow('gw-4', now - 100, { config }),
     ];
-    const instances = instancesOf({ rows: shown, now, unheard: [] }, now, 10_000);
+    const instances = instancesOf({ rows: shown }, now, 10_000);
     const lines = fleetAsText(fleetJson({ problem: undefined, now, instances }), plain)
       .split('\n')
       .slice(0, 4);
@@ -252,7 +252,7 @@ gw-5 is gone: its \\x1bmachine broke
       gatewayRow('gw-2', now, { versions: { v1: activeLoad } }),
       gatewayRow('gw-3', now - 41_000),
     ];
-    const view = { problem: undefined, instances: instancesOf({ rows: blockers, now, unheard: [] }, now, 10_000) };
+    const view = { problem: undefined, instances: instancesOf({ rows: blockers }, now, 10_000) };
     expect(readFileSync('docs/running.md', 'utf8')).toContain(`\n/v1: ${stopBlockers(view, 'v1').join(', ')}\n`);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Expanded } from '../../../gateway/config/expand.ts';
+import { ExpandedText } from '../../../gateway/config/expand.ts';
 import { flag, identifier, integer, text, token, workers } from '../../../gateway/config/schema/words.ts';
 import { read } from './read.ts';
 
@@ -26,9 +26,9 @@ describe('reads', () => {
     ['identifier', identifier, 'header:X-Client-Id', { by: 'header', name: 'x-client-id' }],
     ['identifier', identifier, 'jwt:sub', { by: 'jwt', claim: 'sub' }],
     ['identifier', identifier, 'address', { by: 'address' }],
-    ['token', token, new Expanded('0123', 123), '0123'],
-    ['integer', integer(1, 200), new Expanded('0123', 123), 123],
-    ['flag', flag, new Expanded('true', true), true],
+    ['token', token, new ExpandedText('0123', 123), '0123'],
+    ['integer', integer(1, 200), new ExpandedText('0123', 123), 123],
+    ['flag', flag, new ExpandedText('true', true), true],
   ])('$0: $2', (_name, schema, input, value) => {
     expect(read(schema, input)).toEqual(value);
   });

@@ -20,7 +20,10 @@ export function startLoad(port: number, connections: number): Promise<() => Prom
 /** Starts a load generator of this folder. The returned function stops it and returns its report. */
 export async function startLoadProcess<Report>(name: string, ...numbers: number[]): Promise<() => Promise<Report>> {
   const file = fileURLToPath(new URL(name, import.meta.url));
-  const { program, args } = pinned({ program: process.execPath, args: [file, ...numbers.map(String)] }, 'onLoadCores');
+  const { program, args } = pinned(
+    { program: process.execPath, args: [file, ...numbers.map(String)] },
+    'onGeneratorCores',
+  );
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let written = '';

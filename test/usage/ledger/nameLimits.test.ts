@@ -166,13 +166,16 @@ describe('names above the limit', () => {
     const others = (version: string, first: number) => row({ version, client: 'other clients', first, requests: 5 });
     ledger.add([row(), others('v1', noon), others('v1', noon - 40 * dayMs), others('v2', noon)]);
     expect([
-      await readLedger(ledger).folded(0),
-      await readLedger(ledger).folded(0, 'v1'),
-      await readLedger(ledger).folded(noon),
-      await readLedger(ledger).folded(noon, 'v1'),
+      await readLedger(ledger).requestsOfOtherClients(0),
+      await readLedger(ledger).requestsOfOtherClients(0, 'v1'),
+      await readLedger(ledger).requestsOfOtherClients(noon),
+      await readLedger(ledger).requestsOfOtherClients(noon, 'v1'),
     ]).toEqual([15, 10, 10, 5]);
-    expect([await readLedger(ledger).folded(noon + dayMs), await readLedger(ledger).folded(0, 'v9')]).toEqual([0, 0]);
-    expect(await readLedger(openLedger().ledger).folded(0)).toBe(0);
+    expect([
+      await readLedger(ledger).requestsOfOtherClients(noon + dayMs),
+      await readLedger(ledger).requestsOfOtherClients(0, 'v9'),
+    ]).toEqual([0, 0]);
+    expect(await readLedger(openLedger().ledger).requestsOfOtherClients(0)).toBe(0);
   });
 });
 

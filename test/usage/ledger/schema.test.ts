@@ -135,7 +135,7 @@ it('reads the ledger of an earlier release without changing it', async () => {
   expect(await reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
   expect(await reader.movement('v1', 'v2', 0)).toMatchObject([{ hasUsedOld: true, from: { requests: 7 } }]);
   expect(await reader.series('day', 0)).toMatchObject([{ requests: 7, failing: 0 }]);
-  expect([reader.problem, await reader.folded(0)]).toEqual([undefined, 0]);
+  expect([reader.problem, await reader.requestsOfOtherClients(0)]).toEqual([undefined, 0]);
   reader.close();
   expect(readFileSync(store).equals(before)).toBe(true);
 });
