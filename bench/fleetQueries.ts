@@ -131,13 +131,13 @@ async function measure(title: string): Promise<void> {
   /** Prints the times of eight runs: the first, then the median and the shortest of the others with PostgreSQL's mean CPU time. */
   async function printTime(name: string, query: () => Promise<unknown>): Promise<void> {
     const firstStart = performance.now();
-    await reader.snapshot(query);
+    await reader.readConsistently(query);
     const first = performance.now() - firstStart;
     const before = await cpuMs();
     const times: number[] = [];
     for (let round = 0; round < 7; round++) {
       const start = performance.now();
-      await reader.snapshot(query);
+      await reader.readConsistently(query);
       times.push(performance.now() - start);
     }
     const cpu = ((await cpuMs()) - before) / times.length;

@@ -53,7 +53,7 @@ export function requiredOf(schema: PlainSchema): readonly string[] {
 export function typesOf(schema: PlainSchema): readonly string[] | undefined {
   const { type, properties, items } = schema;
   if (type !== undefined) return [type].flat().map(String);
-  const values = valuesOf(schema);
+  const values = listedValuesOf(schema);
   if (values) return [...new Set(values.map(typeOf))];
   if (
     properties !== undefined ||
@@ -72,7 +72,7 @@ export function typeOf(value: unknown): string {
 }
 
 /** The values of `enum` and `const`. */
-export function valuesOf(schema: PlainSchema): readonly unknown[] | undefined {
+export function listedValuesOf(schema: PlainSchema): readonly unknown[] | undefined {
   if (Object.hasOwn(schema, 'const')) return [schema['const']];
   return Array.isArray(schema['enum']) ? schema['enum'] : undefined;
 }
@@ -84,7 +84,7 @@ export function hasType(schema: PlainSchema, type: string): boolean {
 /** The branch without null. Undefined: null is its only value. */
 export function withoutNull(branch: PlainSchema): PlainSchema | undefined {
   const types = typesOf(branch);
-  const values = valuesOf(branch)?.filter((value) => value !== null);
+  const values = listedValuesOf(branch)?.filter((value) => value !== null);
   if (values?.length === 0) return undefined;
   const otherTypes = types?.filter((type) => type !== 'null');
   if (otherTypes?.length === 0) return undefined;
@@ -96,7 +96,7 @@ export function withoutNull(branch: PlainSchema): PlainSchema | undefined {
 }
 
 export function allowsNull(branch: PlainSchema): boolean {
-  return hasType(branch, 'null') && (valuesOf(branch)?.includes(null) ?? true);
+  return hasType(branch, 'null') && (listedValuesOf(branch)?.includes(null) ?? true);
 }
 
 /** The value of the keyword `type`: a single type is not a list. */

@@ -1,12 +1,12 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
 import {
   kindInWords,
+  listedValuesOf,
   listOf,
   propertiesOf,
   type SubSchema,
   typeOf,
   typesOf,
-  valuesOf,
   valuesSchema,
 } from './branches.ts';
 import { fromEntries, type PlainSchema } from './bundle.ts';
@@ -34,7 +34,7 @@ export function convertedSchema(branch: PlainSchema, conversion: Conversion, rep
   const types = typesOf(branch);
   if (types === undefined)
     return report('The contract does not name the type of the value.', 'Add a type to the contract.');
-  const values = valuesOf(branch);
+  const values = listedValuesOf(branch);
   if (values) return convertedValues(values, conversion, report);
   // `number` includes `integer`.
   const [type = '', ...otherTypes] = types.filter((one) => one !== 'integer' || !types.includes('number'));
@@ -247,7 +247,7 @@ export function mappedSchema(
   if (mapsOnlyNull(operation)) return branch;
   const { values } = operation;
   const types = typesOf(branch);
-  const listedValues = valuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
+  const listedValues = listedValuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
   if (types === undefined || types.some((type) => type === 'object' || type === 'array'))
     return report(`map needs single values, and this is ${kindInWords([branch])}.`, 'Name another field.');
   if (listedValues === undefined) {

@@ -3,11 +3,11 @@ import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
 import {
   allowsNull,
   branchesOf,
+  listedValuesOf,
   propertiesOf,
   type SubSchema,
   TooManyBranches,
   typesOf,
-  valuesOf,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import { type Field, fieldsOf, movedFields, renamesFor, type SpareField } from './draftFields.ts';
@@ -223,7 +223,7 @@ class ValueDraft {
   }
 
   #draftScalar(source: PlainSchema, target: PlainSchema, at: Keys): void {
-    const [sourceValues, targetValues] = [valuesOf(source), valuesOf(target)];
+    const [sourceValues, targetValues] = [listedValuesOf(source), listedValuesOf(target)];
     if (sourceValues?.length === 1 && targetValues?.length === 1 && at.length > 0) {
       if (!isEqual(sourceValues[0], targetValues[0]))
         this.#add({ kind: 'const', at, value: targetValues[0] as JsonValue });
@@ -252,7 +252,7 @@ class ValueDraft {
   #addField({ keys: at, schema, senderSchema }: Field & { readonly senderSchema: SubSchema | undefined }): void {
     const { from, to, receiver, direction } = this.#context;
     const branches = alternativesOf(schema, to);
-    const values = branches.flatMap((branch) => valuesOf(branch) ?? []);
+    const values = branches.flatMap((branch) => listedValuesOf(branch) ?? []);
     const onlyValue = branches.length === 1 && values.length === 1 ? values[0] : undefined;
     const receiverDefault = onlyValue ?? annotationOf(schema, to, 'default');
     const senderDefault = senderSchema === undefined ? undefined : annotationOf(senderSchema, from, 'default');

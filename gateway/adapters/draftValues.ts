@@ -3,12 +3,12 @@ import { isEqual } from '../compat/schema/keywords.ts';
 import type { conversions, JsonValue } from '../config/adapterSettings.ts';
 import {
   branchesOf,
+  listedValuesOf,
   type NamedSchemas,
   propertiesOf,
   type SubSchema,
   TooManyBranches,
   typesOf,
-  valuesOf,
   withoutNull,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
@@ -81,7 +81,7 @@ function objectLikeness(source: PlainSchema, target: PlainSchema): Likeness {
 
 /** The share of the listed values that the target lists, too. 1 if neither side lists values; 0 if only one side lists them. */
 function shareOfValues(source: PlainSchema, target: PlainSchema): number {
-  const [sourceValues, targetValues] = [valuesOf(source), valuesOf(target)];
+  const [sourceValues, targetValues] = [listedValuesOf(source), listedValuesOf(target)];
   if (!sourceValues && !targetValues) return 1;
   return sourceValues && targetValues
     ? sourceValues.filter((value) => targetValues.includes(value)).length / sourceValues.length
@@ -237,7 +237,7 @@ export function valuesInWords(values: readonly unknown[]): string {
 
 /** The values of an `enum` or of a boolean. Without null, because null is not mapped. */
 function listedValues(branch: PlainSchema): readonly unknown[] | undefined {
-  const values = valuesOf(branch) ?? (typesOf(branch)?.join() === 'boolean' ? [true, false] : undefined);
+  const values = listedValuesOf(branch) ?? (typesOf(branch)?.join() === 'boolean' ? [true, false] : undefined);
   const areScalars = values?.every((value) => typeof value !== 'object' || value === null) ?? false;
   return areScalars ? values?.filter((value) => value !== null) : undefined;
 }

@@ -1,13 +1,13 @@
 import {
   branchesOf,
   fieldOf,
+  listedValuesOf,
   listOf,
   type NamedSchemas,
   propertiesOf,
   type SubSchema,
   TooManyBranches,
   typesOf,
-  valuesOf,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import { isDateText, isDateTimeText } from './conversions.ts';
@@ -78,7 +78,7 @@ function hasFormat(schema: PlainSchema, format: unknown): boolean {
   if (typeof format !== 'string') return false;
   const largestValue = largestValueOf[format] ?? Number.POSITIVE_INFINITY;
   const isWithin = (value: unknown): boolean => typeof value === 'number' && Math.abs(value) <= largestValue;
-  const values = valuesOf(schema)?.filter((value) => value !== null);
+  const values = listedValuesOf(schema)?.filter((value) => value !== null);
   if (values) {
     const matchesFormat = textFormats[format];
     return values.every((value) => (typeof value === 'string' ? (matchesFormat?.(value) ?? true) : isWithin(value)));

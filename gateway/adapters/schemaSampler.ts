@@ -2,6 +2,7 @@ import { isEqual } from '../compat/schema/keywords.ts';
 import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
 import {
   branchesOf,
+  listedValuesOf,
   listOf,
   type NamedSchemas,
   propertiesOf,
@@ -9,7 +10,6 @@ import {
   type SubSchema,
   TooManyBranches,
   typesOf,
-  valuesOf,
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import { decimalOf } from './conversions.ts';
@@ -83,7 +83,7 @@ export class SchemaSampler {
       (branch) => !typesOf(branch)?.some((type) => type === 'object' || type === 'array'),
     );
     const branch = pick(this.#isSparse(depth) && scalars.length > 0 ? scalars : branches, this.#random);
-    const values = valuesOf(branch);
+    const values = listedValuesOf(branch);
     if (values?.length === 0) throw new Unsampled();
     if (values) return pick(values, this.#random) as JsonValue;
     const types = typesOf(branch) ?? ['string', 'integer', 'boolean'];

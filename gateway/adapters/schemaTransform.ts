@@ -9,13 +9,13 @@ import {
   hasType,
   isAlwaysPresent,
   kindInWords,
+  listedValuesOf,
   type NamedSchemas,
   propertiesOf,
   requiredOf,
   type SubSchema,
   TooManyBranches,
   unionOf,
-  valuesOf,
   valuesSchema,
   withField,
   withFieldSchema,
@@ -172,7 +172,7 @@ export class SchemaTransform {
     if (this.#isValid(schema, value)) return schema;
     const branches = branchesOf(schema, this.#named);
     const [only, ...others] = branches;
-    const values = only && others.length === 0 ? valuesOf(only) : undefined;
+    const values = only && others.length === 0 ? listedValuesOf(only) : undefined;
     return values ? valuesSchema([...values, value]) : unionOf([...branches, constantSchema(value)]);
   }
 

@@ -111,7 +111,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
     };
     await sendAnswer(res, async () => {
       const answer = await queryLedger();
-      if (!fleet || question === undefined || answer === undefined || 'problem' in answer || !answer.waitsForCounts)
+      if (!fleet || question === undefined || answer === undefined || 'problem' in answer || !answer.mayLackCounts)
         return answer;
       await fleet.awaitCounts([version], flushAndReport, question);
       return queryLedger();
@@ -183,7 +183,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinctRemarks });
       };
       const answer = await queryLedger(false);
-      if (!fleet || question === undefined || 'problem' in answer || !answer.waitsForCounts) return answer;
+      if (!fleet || question === undefined || 'problem' in answer || !answer.mayLackCounts) return answer;
       await fleet.awaitCounts(versions, flushAndReport, question);
       return queryLedger(true);
     });

@@ -3,12 +3,12 @@ import { dateTime, instant, period } from '../config/schema/units.ts';
 import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import {
   defaultGrouping,
-  faultOfRoute,
   type Grouping,
   groupings,
   sortableColumns,
   states,
   type UsagePage,
+  whyRouteNotAllowed,
 } from '../usage/report/usagePage.ts';
 
 /** The parameters of `GET /api/usage`, parsed. Plain data: it is sent to the thread that reads the ledger. */
@@ -49,7 +49,7 @@ export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
   const route = routeIn(query);
   const by = oneOf(query, 'by', groupings) ?? defaultGrouping(version, instance);
   const step = oneOf(query, 'step', ['day', 'hour'] as const);
-  const routeFault = route && faultOfRoute({ by, version, step, instance });
+  const routeFault = route && whyRouteNotAllowed({ by, version, step, instance });
   if (routeFault !== undefined) throw new InvalidParameterError(`\`route\` ${routeFault}`);
   const page = pageOf(query, by);
   if (route !== undefined && page?.state !== undefined)

@@ -104,7 +104,7 @@ interface TypeCheck {
 
 type Issue = z.core.$ZodIssue;
 
-const unspecificIssue: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', mismatch: false };
+const unspecificIssue: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct it.', isWrongType: false };
 
 /**
  * Checks types and fills in defaults. A wrong value is reported and left out, so that the rules can find further faults;
@@ -131,16 +131,16 @@ function flattenUnion(issue: Issue, parent: Path): Issue[] {
   const path = [...parent, ...(issue.path as (string | number)[])];
   if (issue.code !== 'invalid_union') return [{ ...issue, path }];
   const branchesOfType = issue.errors.filter(
-    (branch) => !branch.some((branchIssue) => branchIssue.path.length === 0 && isMismatch(branchIssue)),
+    (branch) => !branch.some((branchIssue) => branchIssue.path.length === 0 && isTypeIssue(branchIssue)),
   );
   const [only, other] = branchesOfType;
   if (only && !other) return only.flatMap((branchIssue) => flattenUnion(branchIssue, path));
   return [{ ...issue, path }];
 }
 
-function isMismatch(issue: Issue): boolean {
-  if (issue.code === 'custom') return issue.params?.['mismatch'] === true;
-  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some(isMismatch));
+function isTypeIssue(issue: Issue): boolean {
+  if (issue.code === 'custom') return issue.params?.['isWrongType'] === true;
+  if (issue.code === 'invalid_union') return issue.errors.every((branch) => branch.some(isTypeIssue));
   return issue.code === 'invalid_type' || issue.code === 'invalid_value';
 }
 

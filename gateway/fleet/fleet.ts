@@ -66,7 +66,7 @@ export class Fleet {
   #salt: string | undefined;
   /** When the ledger was last told to adopt the salt, by `performance.now()`. */
   #adoptedAt = Number.NEGATIVE_INFINITY;
-  readonly #unsent = new UnsentCounts();
+  readonly #unsentCounts = new UnsentCounts();
   /** The folded requests in the last report of the ledger. */
   #lastFolded = 0;
   /** The oldest batch in the outbox, as the thread was told last. */
@@ -80,7 +80,7 @@ export class Fleet {
       settings,
       outbox: () => this.#ledger.outbox,
       unwrittenRows: () => this.#ledger.unwrittenRows,
-      unsent: this.#unsent,
+      unsentCounts: this.#unsentCounts,
       send: (command) => this.#send(command),
       notice,
       release: packageVersion(),
@@ -125,7 +125,7 @@ export class Fleet {
 
   /** Notes a batch that is about to be added to the ledger. `since`: no request in it ended before this, epoch ms. */
   onBatch(batch: UsageBatch, since: number): void {
-    this.#unsent.add(batch, since);
+    this.#unsentCounts.add(batch, since);
   }
 
   /** Called after the ledger got new settings. */
@@ -196,7 +196,7 @@ export class Fleet {
   }
 
   #onLedgerReport(): void {
-    if (this.outbox) this.#unsent.onOutbox(this.outbox, this.#ledger.hasWrittenAll);
+    if (this.outbox) this.#unsentCounts.onOutbox(this.outbox, this.#ledger.hasWrittenAll);
     this.#announceOldest();
     this.#adoptSalt();
     this.#onChange();

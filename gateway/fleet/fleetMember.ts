@@ -34,7 +34,7 @@ export interface MemberOptions {
   /** Rows that the ledger keeps in memory, because it cannot write them. */
   readonly unwrittenRows: () => number;
   /** The counts that are on their way to the store. */
-  readonly unsent: QuestionOptions['unsent'];
+  readonly unsentCounts: QuestionOptions['unsentCounts'];
   /** Sends a command to the fleet thread. */
   readonly send: (command: MembershipCommand) => void;
   readonly notice: (line: string) => void;
@@ -84,9 +84,9 @@ export class FleetMember {
     this.view = new FleetView(options.settings.silentAfter);
     this.#membersNotices = new OutageNotices(options.notice);
     this.#checkNotices = new OutageNotices(options.notice);
-    const { settings, release, unsent } = options;
+    const { settings, release, unsentCounts } = options;
     const [self, sendHeartbeat] = [() => this.#self, () => this.#sendHeartbeat()];
-    this.#questions = new CountsQuestions({ settings, release, unsent, view: this.view, self, sendHeartbeat });
+    this.#questions = new CountsQuestions({ settings, release, unsentCounts, view: this.view, self, sendHeartbeat });
     this.#agreement = new ConfigAgreement({
       name: options.settings.name,
       notice: options.notice,
@@ -200,7 +200,7 @@ export class FleetMember {
   facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];
-    return { ...facts, notes, unsent: this.#questions.unsent(version, question) };
+    return { ...facts, notes, unsent: this.#questions.remarksOnUnsent(version, question) };
   }
 
   /**

@@ -19,9 +19,10 @@ export class FleetLedger implements LedgerDatabase {
   readonly hasInstances = true;
   readonly #postgres: Postgres;
   readonly #beginSql: string;
-  #isInSnapshot = false;
+  /** True from `begin` to `end`. */
+  #hasBegun = false;
   #connection: PooledConnection | undefined;
-  /** The first failure of a snapshot. Its transaction has then ended, so the other statements cannot run. */
+  /** The first failure since `begin`. The transaction has then ended, so further statements cannot run. */
   #failure: unknown;
 
   private constructor(postgres: Postgres, timeoutMs: number) {
@@ -47,7 +48,7 @@ export class FleetLedger implements LedgerDatabase {
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]> {
-    if (this.#isInSnapshot) return this.#run(sql, values);
+    if (this.#hasBegun) return this.#run(sql, values);
     await this.begin();
     try {
       return await this.#run<Row>(sql, values);
@@ -57,12 +58,12 @@ export class FleetLedger implements LedgerDatabase {
   }
 
   async begin(): Promise<void> {
-    this.#isInSnapshot = true;
+    this.#hasBegun = true;
   }
 
   async end(): Promise<void> {
     const connection = this.#connection;
-    this.#isInSnapshot = false;
+    this.#hasBegun = false;
     this.#connection = this.#failure = undefined;
     if (connection === undefined) return;
     if (!connection.isBroken) await connection.query('ROLLBACK').catch(() => {});

@@ -28,7 +28,7 @@ export interface QuestionOptions {
   readonly release: string;
   readonly view: FleetView;
   /** The counts of this gateway that are on their way to the store. */
-  readonly unsent: Pick<UnsentCounts, 'calls' | 'ofEarlierRun'>;
+  readonly unsentCounts: Pick<UnsentCounts, 'calls' | 'earlierRunSince'>;
   /** The id of this gateway in the store. */
   readonly self: () => string | undefined;
   /** Writes the state of this gateway to the store, and reads the states of the others. False: this gateway is starting or stopping. */
@@ -66,13 +66,13 @@ export class CountsQuestions {
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
   counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
-    const { unsent: unsentCounts } = this.#options;
+    const { unsentCounts } = this.#options;
     const unresponsiveTimes = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
     );
     const unsentTimes = [
       ...unresponsiveTimes,
-      ...(unsentCounts.ofEarlierRun === undefined ? [] : [unsentCounts.ofEarlierRun - flushMs]),
+      ...(unsentCounts.earlierRunSince === undefined ? [] : [unsentCounts.earlierRunSince - flushMs]),
     ];
     return {
       at,
@@ -84,7 +84,7 @@ export class CountsQuestions {
   }
 
   /** Why calls of a version may be missing in the shared ledger for some seconds. */
-  unsent(version: string, { report, ...question }: OwnQuestion): Remark[] {
+  remarksOnUnsent(version: string, { report, ...question }: OwnQuestion): Remark[] {
     const { settings, release, view } = this.#options;
     const self = this.#options.self() ?? '';
     const ownRow = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
@@ -163,7 +163,7 @@ export class CountsQuestions {
     const report = await flushAndReport();
     return new Map(
       versions.flatMap((version) => {
-        const [firstReason] = this.unsent(version, { report, ...question });
+        const [firstReason] = this.remarksOnUnsent(version, { report, ...question });
         return firstReason ? [[version, firstReason.text] as const] : [];
       }),
     );

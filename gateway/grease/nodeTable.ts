@@ -1,4 +1,4 @@
-import { listOf, type NamedSchemas, propertiesOf, type SubSchema, valuesOf } from '../adapters/branches.ts';
+import { listedValuesOf, listOf, type NamedSchemas, propertiesOf, type SubSchema } from '../adapters/branches.ts';
 import { type PlainSchema, refPrefix } from '../adapters/bundle.ts';
 import type { PlanNode } from './splice.ts';
 
@@ -206,7 +206,8 @@ function isSubSchema(value: unknown): value is PlainSchema {
 
 function allows(schemas: Alternative, type: 'object' | 'array'): boolean {
   return schemas.every((schema) => {
-    const allowsContainer = valuesOf(schema)?.some((value) => typeof value === 'object' && value !== null) ?? true;
+    const allowsContainer =
+      listedValuesOf(schema)?.some((value) => typeof value === 'object' && value !== null) ?? true;
     return allowsContainer && (schema['type'] === undefined || [schema['type']].flat().includes(type));
   });
 }

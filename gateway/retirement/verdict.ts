@@ -34,7 +34,7 @@ export function retirementVerdict(facts: RetirementFacts): Verdict {
 }
 
 /** Whether the answer becomes a yes once the counts of the last seconds are in the ledger, unless a client has called. */
-export function waitsForCounts({ answer, reasons, facts }: Verdict): boolean {
+export function mayLackCounts({ answer, reasons, facts }: Verdict): boolean {
   return answer === 'not yet' && reasons.some((one) => facts.fleet?.unsent.includes(one));
 }
 

@@ -74,7 +74,7 @@ describe('a snapshot', () => {
   it('does not see what is written meanwhile', async () => {
     const { store, postgres } = await filled();
     const reader = await readerOf(store);
-    await reader.snapshot(async () => {
+    await reader.readConsistently(async () => {
       expect(await reader.totals(0)).toMatchObject([{ requests: 8 }, { requests: 2 }]);
       await postgres.query('UPDATE version_gateway.version_day SET requests = requests + 100');
       await postgres.query('UPDATE version_gateway.version_block SET requests = requests + 100');
@@ -159,18 +159,18 @@ describe('a store that fails', () => {
     const { store } = await filled();
     const reader = await readerOf(store);
     await server.crash();
-    expect(await reader.snapshot(() => reader.totals(0))).toEqual([]);
+    expect(await reader.readConsistently(() => reader.totals(0))).toEqual([]);
     expect(reader.problem).toMatch(/^The fleet's store cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:\d+\.$/);
     await server.start();
     reader.problem = undefined;
-    expect(await reader.snapshot(() => reader.totals(0))).toHaveLength(2);
+    expect(await reader.readConsistently(() => reader.totals(0))).toHaveLength(2);
     expect(reader.problem).toBeUndefined();
   });
 
   it('is a problem if its connection is lost between two statements', async () => {
     const { store } = await filled();
     const reader = await readerOf(store);
-    const [before, again, after] = await reader.snapshot(async () => {
+    const [before, again, after] = await reader.readConsistently(async () => {
       const before = await reader.totals(0);
       await server.crash();
       await server.start();
@@ -179,7 +179,7 @@ describe('a store that fails', () => {
     });
     expect([before?.length, again, after]).toEqual([2, before, []]);
     expect(reader.problem).toMatch(/^The fleet's store cannot be re(?:ached|ad): /);
-    expect(await reader.snapshot(() => reader.totals(0))).toHaveLength(2);
+    expect(await reader.readConsistently(() => reader.totals(0))).toHaveLength(2);
   });
 
   it('is a problem if a statement takes too long', async () => {
@@ -187,7 +187,7 @@ describe('a store that fails', () => {
     const reader = await readerOf(store, 1_000);
     await postgres.transaction(async (sql) => {
       await sql.query('LOCK TABLE version_gateway.version_day');
-      expect(await reader.snapshot(() => reader.series('day', 0))).toEqual([]);
+      expect(await reader.readConsistently(() => reader.series('day', 0))).toEqual([]);
     });
     expect(reader.problem).toBe("The fleet's store cannot be read: canceling statement due to statement timeout.");
   });
@@ -195,7 +195,7 @@ describe('a store that fails', () => {
   it('is a problem if it does not answer', async () => {
     const { store, freeze } = await freezable((await filled()).store);
     const reader = await readerOf(store, 500);
-    const rows = await reader.snapshot(async () => {
+    const rows = await reader.readConsistently(async () => {
       await reader.totals(0);
       freeze();
       // The second one fails at once.
@@ -207,7 +207,7 @@ describe('a store that fails', () => {
   it('is a problem if it is not the store of a fleet', async () => {
     const { store } = await emptyStore();
     const reader = await readerOf(store);
-    expect([await reader.snapshot(() => reader.totals(0)), reader.problem]).toEqual([
+    expect([await reader.readConsistently(() => reader.totals(0)), reader.problem]).toEqual([
       [],
       "The fleet's store cannot be read: it has no ledger.  Start a gateway of this release with it as fleet.store.",
     ]);
@@ -217,7 +217,7 @@ describe('a store that fails', () => {
     const { store, postgres } = await filled();
     await postgres.query("UPDATE version_gateway.meta SET value = '7' WHERE key IN ('version', 'compatible')");
     const reader = await readerOf(store);
-    expect(await reader.snapshot(() => reader.totals(0))).toEqual([]);
+    expect(await reader.readConsistently(() => reader.totals(0))).toEqual([]);
     expect(reader.problem).toMatch(
       /^The fleet's store cannot be read: a later release has changed it \(version 7, this release knows \d\)\. {2}Update version-gateway\.$/,
     );

@@ -192,9 +192,9 @@ describe('the questions of a gateway', () => {
   });
   const report = { versions: [], workers: [] };
 
-  function questionsWith(view: FleetView, sendHeartbeat: () => Promise<boolean>, unsent = new UnsentCounts()) {
+  function questionsWith(view: FleetView, sendHeartbeat: () => Promise<boolean>, unsentCounts = new UnsentCounts()) {
     if (settings === undefined) throw new Error('the snapshot has no fleet');
-    return new CountsQuestions({ settings, release: '1.0.0', view, unsent, self: () => 'me', sendHeartbeat });
+    return new CountsQuestions({ settings, release: '1.0.0', view, unsentCounts, self: () => 'me', sendHeartbeat });
   }
 
   it('have different ids, also if they are asked at the same time', () => {
@@ -215,10 +215,10 @@ describe('the questions of a gateway', () => {
   });
 
   it('count the calls of an earlier run from five seconds before their batch was written', () => {
-    const unsent = new UnsentCounts();
-    unsent.onOutbox({ epoch: 7, oldest: { epoch: 6, seq: 1 }, newest: { epoch: 6, seq: 1 }, since: now }, true);
+    const unsentCounts = new UnsentCounts();
+    unsentCounts.onOutbox({ epoch: 7, oldest: { epoch: 6, seq: 1 }, newest: { epoch: 6, seq: 1 }, since: now }, true);
     const view = new FleetView(10_000);
-    const questions = questionsWith(view, async () => true, unsent);
+    const questions = questionsWith(view, async () => true, unsentCounts);
     expect(questions.counted(report, now).all).toBe(now - 5_000);
   });
 

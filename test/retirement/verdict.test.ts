@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RetirementFacts } from '../../gateway/retirement/facts.ts';
-import { retirementVerdict, waitsForCounts } from '../../gateway/retirement/verdict.ts';
+import { mayLackCounts, retirementVerdict } from '../../gateway/retirement/verdict.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -285,7 +285,7 @@ describe('in a fleet', () => {
     const unsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
     const asked = (facts: Partial<RetirementFacts>) => {
       const verdict = retirementVerdict({ ...quiet, ...facts, fleet: { ...fleet, unsent } });
-      return [verdict.answer, verdict.reasons.map(({ code }) => code), waitsForCounts(verdict)];
+      return [verdict.answer, verdict.reasons.map(({ code }) => code), mayLackCounts(verdict)];
     };
     expect(asked({})).toEqual(['not yet', ['calls_unsent'], true]);
     expect(asked({ stage: 'removed' })).toEqual(['not yet', ['removed', 'calls_unsent'], true]);

@@ -11,7 +11,7 @@ import { findFreezeClients, freezeNote, newClientsInWords, newClientsOf } from '
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
 import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedUsage.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
-import { retirementVerdict, waitsForCounts } from '../../retirement/verdict.ts';
+import { mayLackCounts, retirementVerdict } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
@@ -91,7 +91,7 @@ const answers: {
     });
     const notes = verdict.notes.concat(adapterNotes, brownoutNotes, shadowNotes, freezeNotes);
     const withNotes = { ...verdict, notes };
-    return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), waitsForCounts: waitsForCounts(verdict) };
+    return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), mayLackCounts: mayLackCounts(verdict) };
   },
 
   brownouts: async (queries, snapshot, { version, ...query }) => {
@@ -129,7 +129,7 @@ const answers: {
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
     // A plan with a loss does not wait for more counts, because they could only add losses.
-    return { ...bodyOf(JSON.stringify(plan)), waitsForCounts: !hasLoss(plan) };
+    return { ...bodyOf(JSON.stringify(plan)), mayLackCounts: !hasLoss(plan) };
   },
 
   digest: (queries, snapshot, query) => digestEvent({ ...query, queries, snapshot }),

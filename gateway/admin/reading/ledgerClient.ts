@@ -109,8 +109,7 @@ export interface AnswerBody {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The name of the CSV file; undefined: the body is JSON. */
   readonly csvName?: string | undefined;
-  /** Counts that are on their way to the ledger may change the answer. */
-  readonly waitsForCounts?: boolean;
+  readonly mayLackCounts?: boolean;
 }
 
 /** A query that has no result. */

@@ -24,8 +24,7 @@ parentPort?.on('message', (request: ReaderRequest) => {
 async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest): Promise<void> {
   if (next) snapshot = fromPlain(next);
   const queries = await readerOf(ledger);
-  // `queries.snapshot` makes all queries of the answer read one state of the ledger. The variable `snapshot` is the configuration.
-  const answer = await queries.snapshot(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
+  const answer = await queries.readConsistently(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
   const message: ReaderReply = { answer };
   // The buffer of an encoded body is transferred, not copied.
   const hasEncodedBody = answer !== undefined && 'body' in answer && typeof answer.body !== 'string';

@@ -190,7 +190,7 @@ async function callsIn(snapshot: Snapshot): Promise<CallsInLedger> {
     const problem = snapshot.fleet && (error instanceof Error ? error.message : String(error));
     return { callsOf: () => undefined, problem };
   }
-  const calls = await ledger.snapshot(() => readCalls(ledger, versions, systemClock.now() - callWindowMs));
+  const calls = await ledger.readConsistently(() => readCalls(ledger, versions, systemClock.now() - callWindowMs));
   await ledger.close();
   return {
     callsOf: (version, { kind, method, path }) => {

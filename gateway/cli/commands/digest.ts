@@ -90,7 +90,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
   const snapshot = snapshotOf(config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
   const ledger = await openLedger(store, io.cwd, names === undefined ? snapshot.usage.names : resolve(io.cwd, names));
   try {
-    return await ledger.snapshot(async () => {
+    return await ledger.readConsistently(async () => {
       const now = Date.now();
       const found = await digestEvent({
         snapshot,

@@ -129,7 +129,7 @@ async function planFromStore(
   const namesFile = names === undefined ? candidate.usage.names : resolve(io.cwd, names);
   const ledger = await openLedger(store, io.cwd, namesFile);
   try {
-    return await ledger.snapshot(async () => {
+    return await ledger.readConsistently(async () => {
       const now = systemClock.now();
       const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
       const found = await planEdit(ledger, { candidate, running, ...period });

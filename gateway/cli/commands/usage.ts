@@ -4,7 +4,7 @@ import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
 import { routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
-import { defaultGrouping, faultOfRoute, type Grouping, groupings } from '../../usage/report/usagePage.ts';
+import { defaultGrouping, type Grouping, groupings, whyRouteNotAllowed } from '../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
@@ -60,7 +60,8 @@ async function usage(subject: NamedSubject | undefined, options: UsageOptions, i
     throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
   const { by, instance } = options;
   const version = subject?.version;
-  const fault = subject?.route && faultOfRoute({ by: by ?? defaultGrouping(version, instance), version, instance });
+  const fault =
+    subject?.route && whyRouteNotAllowed({ by: by ?? defaultGrouping(version, instance), version, instance });
   if (fault !== undefined) throw new UsageError(`A route ${fault}`);
   const storeOptions = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
   const report = await (store === undefined
@@ -111,7 +112,7 @@ async function reportFromStore(
 ): Promise<UsageReport> {
   const ledger = await openLedger(store, cwd, names);
   try {
-    return await ledger.snapshot(async () => {
+    return await ledger.readConsistently(async () => {
       const version = subject?.version;
       const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
       const fault = await instanceFault(ledger, query);

@@ -10,7 +10,7 @@ type Fields = ReadonlyMap<string, SubschemaRef>;
 
 /** Compares the fields of objects: the named ones, then all others. */
 export function compareFields(pair: SchemaPair): void {
-  if (!pair.isApplicable('properties')) return;
+  if (!pair.isKeywordComparable('properties')) return;
   const { old, new: now, use } = pair;
   const [before, after] = [fieldsIn(old, use.direction), fieldsIn(now, use.direction)];
   for (const [name, field] of before) {
@@ -102,7 +102,7 @@ function isUnconstrained(additional: SubschemaRef | undefined): boolean {
 
 /** Compares the items of arrays: those of `prefixItems`, then all others. */
 export function compareItems(pair: SchemaPair): void {
-  if (!pair.isApplicable('items')) return;
+  if (!pair.isKeywordComparable('items')) return;
   const { old, new: now } = pair;
   const count = Math.max(old.prefixItems.length, now.prefixItems.length);
   for (let index = 0; index < count; index += 1) {
@@ -153,7 +153,7 @@ export function compareConditions(pair: SchemaPair): void {
   for (const [name, { ref, isNegated }] of old) {
     const kept = now.get(name)?.ref;
     const keyword = keywordOf(name);
-    if (!pair.isApplicable(keyword)) continue;
+    if (!pair.isKeywordComparable(keyword)) continue;
     if (kept === undefined && !isNegated && addLostFields(pair, keyword, ref)) continue;
     if (kept === undefined)
       pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'wider', keyword, ref.at, undefined);
@@ -164,7 +164,7 @@ export function compareConditions(pair: SchemaPair): void {
     }
   }
   for (const [name, { ref }] of now) {
-    if (old.has(name) || !pair.isApplicable(keywordOf(name))) continue;
+    if (old.has(name) || !pair.isKeywordComparable(keywordOf(name))) continue;
     pair.addChange('limit', effectOfPattern(pair, name, ref) ?? 'narrower', keywordOf(name), undefined, ref.at);
   }
 }

@@ -54,14 +54,14 @@ function includesAllOf(values: ReadonlyMap<string, unknown>, types: ReadonlySet<
 export function compareLimits(pair: SchemaPair): void {
   const [old, now] = [pair.old.limits, pair.new.limits];
   if (old === now) return;
-  if (pair.isApplicable('minimum')) {
+  if (pair.isKeywordComparable('minimum')) {
     compareRangeEnds(pair, 'minimum', old.lower, now.lower, 1);
     compareRangeEnds(pair, 'maximum', old.upper, now.upper, -1);
   }
-  for (const keyword of minimums) if (pair.isApplicable(keyword)) compareCounts(pair, keyword, 1);
-  for (const keyword of maximums) if (pair.isApplicable(keyword)) compareCounts(pair, keyword, -1);
+  for (const keyword of minimums) if (pair.isKeywordComparable(keyword)) compareCounts(pair, keyword, 1);
+  for (const keyword of maximums) if (pair.isKeywordComparable(keyword)) compareCounts(pair, keyword, -1);
   for (const keyword of new Set([...old.jsonValues.keys(), ...now.jsonValues.keys()])) {
-    if (!isComparedAsType(keyword) && pair.isApplicable(keyword)) compareJsonValues(pair, keyword);
+    if (!isComparedAsType(keyword) && pair.isKeywordComparable(keyword)) compareJsonValues(pair, keyword);
   }
 }
 

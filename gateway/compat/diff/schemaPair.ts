@@ -83,7 +83,7 @@ export class SchemaPair {
   }
 
   /** False for a keyword that limits a type which only one of the schemas accepts: the change of type includes its effect. */
-  isApplicable(keyword: string): boolean {
+  isKeywordComparable(keyword: string): boolean {
     return isApplicable(keyword, this.old.types) === isApplicable(keyword, this.new.types);
   }
 

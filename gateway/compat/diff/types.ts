@@ -106,7 +106,7 @@ const numberFormats: ReadonlySet<string> = new Set(['"int32"', '"int64"', '"floa
 
 /** False for formats of texts if only one schema accepts texts, and likewise for numbers. */
 function isFormatApplicable(pair: SchemaPair, formats: Limit<ReadonlySet<string>> | undefined): boolean {
-  return pair.isApplicable(formats?.value.isSubsetOf(numberFormats) ? 'minimum' : 'minLength');
+  return pair.isKeywordComparable(formats?.value.isSubsetOf(numberFormats) ? 'minimum' : 'minLength');
 }
 
 /** `int32`, without the quotes of JSON; several formats in a fixed order. */
@@ -123,7 +123,7 @@ export function compareNotations(pair: SchemaPair): void {
   if (isBinary(old, use) && isBinary(now, use)) return;
   // A value in base64 instead of plain text breaks requests and responses.
   for (const keyword of ['contentEncoding', 'contentMediaType']) {
-    if (!pair.isApplicable(keyword)) continue;
+    if (!pair.isKeywordComparable(keyword)) continue;
     const [before, after] = [old.limits.jsonValues.get(keyword), now.limits.jsonValues.get(keyword)];
     const isSame = [...(before?.value ?? [])].sort().join() === [...(after?.value ?? [])].sort().join();
     if (!isSame) pair.addChange('structure', 'changed', keyword, before?.at, after?.at);

@@ -82,7 +82,7 @@ function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEnt
 export const forcePlaceholder = '<why this is right>';
 
 /** `guard.force` may name a version that is no longer in the file. Each entry needs a prefix and a reason. */
-export const forceNamesVersions: ConfigRule = ({ source, draft }) =>
+export const guardForceEntries: ConfigRule = ({ source, draft }) =>
   Object.entries(draft.guard.force).flatMap(([key, reason]): Fault[] => {
     const path = ['guard', 'force', key];
     if (!isPrefix(key))
@@ -132,7 +132,7 @@ export function isRoute({ method, path }: Pick<RouteEnd, 'method' | 'path'>): bo
 }
 
 /** Each key of `ends` is a route of the version, and occurs once. */
-export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
+export const routeOfEachEndExists: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
     const contract = contracts.get(key);
     const nameByShape = new Map<string, string>();
@@ -155,7 +155,7 @@ export const endsNameRoutes: ConfigRule = ({ source, entries, contracts }) =>
   });
 
 /** The end of a route needs a deprecation, and neither of its dates may be later than the sunset of the version. */
-export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
+export const routeEndsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
     const inRoutesFile = Object.entries(route.ends ?? {}).flatMap(([name, dates]): Fault[] =>
@@ -172,7 +172,7 @@ export const endsHaveDates: ConfigRule = ({ source, entries, contracts }) =>
   });
 
 /** Warns about operations of a contract whose end cannot be announced. It is no fault: other tools accept other values. */
-export const endsOfContractHaveDates: WarningRule = ({ source, entries, contracts }) =>
+export const contractEndsHaveDates: WarningRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) =>
     endsOfContract(route, contracts.get(key))
       .filter(isUndated)

@@ -220,7 +220,7 @@ export const restrictionsNeedTagKey: WarningRule = (context, now) => {
 };
 
 /** A waiver by a tag needs the secret of the client. Any other name is a word that anybody can send. */
-export const waivedClientsAreProven: WarningRule = (context) => {
+export const waivedClientsHaveTags: WarningRule = (context) => {
   const { source, draft, entries } = context;
   if (!entries.some(({ route }) => route.waivers.length > 0)) return [];
   const clientsOf = clientFinder(context);

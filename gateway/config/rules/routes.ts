@@ -33,7 +33,7 @@ export const prefixShape: ConfigRule = ({ source }) => {
 };
 
 /** If a file has `/v1/`, `V01` and `/v1`, only one of them would get requests. */
-export const eachVersionHasOneKey: ConfigRule = ({ source }) => {
+export const oneSpellingPerVersion: ConfigRule = ({ source }) => {
   const keys = routeKeys(source);
   return keys
     .filter((key) => rightSpelling(key, keys) !== key)

@@ -79,7 +79,7 @@ export const slowProbes: WarningRule = ({ source, draft, entries }) => {
 };
 
 /** A trusted proxy may write any address into X-Forwarded-For. */
-export const unboundedTrust: WarningRule = ({ source, draft: { gateway } }) =>
+export const everyProxyIsTrusted: WarningRule = ({ source, draft: { gateway } }) =>
   gateway.trusted_proxies
     .filter((cidr) => cidr.endsWith('/0'))
     .map((cidr) => {

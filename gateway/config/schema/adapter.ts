@@ -31,7 +31,7 @@ const operations = z
     const reader = new OperationReader();
     const list = reader.readOperations(input, []);
     for (const { path, predicate, remedy } of reader.problems) {
-      const params: ScalarIssue = { predicate, remedy, mismatch: false };
+      const params: ScalarIssue = { predicate, remedy, isWrongType: false };
       context.issues.push({ code: 'custom', input, message: predicate, path: [...path], params: { ...params } });
     }
     return reader.problems.length > 0 ? z.NEVER : list;

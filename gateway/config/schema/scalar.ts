@@ -12,11 +12,11 @@ export class WrongValue {
   }
 }
 
-/** The content of a fault. `mismatch`: the type is wrong, so the value may be meant as another form, such as a map. */
+/** The content of a fault. `isWrongType`: the type is wrong, so the value may be meant as another form, such as a map. */
 export interface ScalarIssue {
   readonly predicate: string;
   readonly remedy: string;
-  readonly mismatch: boolean;
+  readonly isWrongType: boolean;
 }
 
 interface ScalarTypes {
@@ -45,7 +45,7 @@ export function scalar<Name extends keyof ScalarTypes, Value>(kind: ScalarKind<N
       const params: ScalarIssue = {
         predicate: result.predicate,
         remedy: result.remedy ?? `Write ${kind.expected}.`,
-        mismatch: typed === undefined,
+        isWrongType: typed === undefined,
       };
       context.issues.push({ code: 'custom', input, message: result.predicate, params: { ...params } });
       return z.NEVER;

@@ -33,10 +33,10 @@ export class ReportingDatabase {
   readonly #database: LedgerDatabase | undefined;
   readonly #onProblem: (problem: string) => void;
   /**
-   * In a snapshot: the rows of each statement, by the JSON of the statement and its values. The queries of one answer often repeat a
-   * statement, for the same sums and ids.
+   * During `readConsistently`: the rows of each statement, by the JSON of the statement and its values. The queries of one answer
+   * often repeat a statement, for the same sums and ids.
    */
-  #rowsInSnapshot: Map<string, Promise<object[]>> | undefined;
+  #cachedRows: Map<string, Promise<object[]>> | undefined;
 
   constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
     this.inListSql = database?.inListSql ?? '';
@@ -46,11 +46,11 @@ export class ReportingDatabase {
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[] = []): Promise<Row[]> {
-    const key = this.#rowsInSnapshot && JSON.stringify([sql, values]);
-    const cachedRows = key === undefined ? undefined : this.#rowsInSnapshot?.get(key);
+    const key = this.#cachedRows && JSON.stringify([sql, values]);
+    const cachedRows = key === undefined ? undefined : this.#cachedRows?.get(key);
     const rows =
       cachedRows ?? this.#runOrReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
-    if (key !== undefined) this.#rowsInSnapshot?.set(key, rows);
+    if (key !== undefined) this.#cachedRows?.set(key, rows);
     // A caller may sort its rows.
     return [...((await rows) as Row[])];
   }
@@ -60,13 +60,13 @@ export class ReportingDatabase {
   }
 
   /** Runs `work` on one state of the database. */
-  async snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
+  async readConsistently<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#runOrReport((database) => database.begin());
-    this.#rowsInSnapshot = new Map();
+    this.#cachedRows = new Map();
     try {
       return await work();
     } finally {
-      this.#rowsInSnapshot = undefined;
+      this.#cachedRows = undefined;
       await this.#database?.end();
     }
   }

@@ -92,8 +92,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   /** Runs all queries of `work` on one state of the ledger, even if it is written to at the same time. */
-  snapshot<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#ledger.snapshot(work);
+  readConsistently<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#ledger.readConsistently(work);
   }
 
   async close(): Promise<void> {

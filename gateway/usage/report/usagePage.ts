@@ -10,7 +10,7 @@ export function defaultGrouping(version: string | undefined, instance: string | 
 }
 
 /** Why a report cannot be restricted to one route, as the end of a sentence that begins with the route; undefined: it can. */
-export function faultOfRoute(query: {
+export function whyRouteNotAllowed(query: {
   readonly by: Grouping;
   readonly version: string | undefined;
   readonly step?: string | undefined;

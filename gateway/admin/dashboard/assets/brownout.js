@@ -1,5 +1,5 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
-import { clientName } from './clientCells.js';
+import { clientIdentifier } from './clientCells.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
 import { dateTime, plural, withCommas } from './format.js';
 import { sortable } from './table.js';
@@ -136,8 +136,8 @@ function clientTable(now) {
         el(
           'span',
           { class: 'client' },
-          ...(name === null ? clientName(client) : [name]),
-          name !== null && el('small', {}, ...clientName(client)),
+          ...(name === null ? clientIdentifier(client) : [name]),
+          name !== null && el('small', {}, ...clientIdentifier(client)),
         ),
     },
     {
@@ -167,5 +167,8 @@ function clientTable(now) {
       cell: ({ successor_use: at }) => (at === null ? '–' : timeAgo(at, now)),
     },
   ];
-  return sortable('Clients that the brownout refused', columns, { sortedBy: 'Refused' }, ({ client }) => client);
+  return sortable('Clients that the brownout refused', columns, {
+    sortedBy: 'Refused',
+    keyOf: ({ client }) => client,
+  });
 }

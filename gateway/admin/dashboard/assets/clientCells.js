@@ -26,9 +26,9 @@ export function columns(labels, isRetired, now, renameButton) {
         el(
           'span',
           { class: 'client' },
-          ...(one.name === null ? clientName(one.client) : [one.name]),
+          ...(one.name === null ? clientIdentifier(one.client) : [one.name]),
           renameButton(one),
-          one.name !== null && el('small', {}, ...clientName(one.client)),
+          one.name !== null && el('small', {}, ...clientIdentifier(one.client)),
         ),
     },
     {
@@ -106,7 +106,7 @@ const maxUnbrokenLength = 24;
  * The tag of a client in the ledger, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
  * @param {string} client
  */
-export function clientName(client) {
+export function clientIdentifier(client) {
   const colon = client.indexOf(':') + 1;
   return [client.slice(0, colon), client.slice(colon)].flatMap((part, index) => [
     index > 0 && colon > 0 && el('wbr'),

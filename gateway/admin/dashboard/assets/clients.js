@@ -1,5 +1,5 @@
 import { ApiError, post, usageUrl } from './api.js';
-import { clientName, columns, migrationLabels } from './clientCells.js';
+import { clientIdentifier, columns, migrationLabels } from './clientCells.js';
 import { el, emptyMessage } from './dom.js';
 import { plural, withCommas } from './format.js';
 import { sortable } from './table.js';
@@ -25,8 +25,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
   const table = sortable(
     `Clients of ${version}`,
     columns(labels, isRetired, () => now, renameButton),
-    { sortedBy: 'Requests' },
-    ({ client }) => client,
+    { sortedBy: 'Requests', keyOf: ({ client }) => client },
     onQueryChange,
   );
   const onFilterChange = () => {
@@ -191,7 +190,7 @@ export class NameDialog {
   #open(client) {
     this.#client = client;
     this.#title.textContent = client.name === null ? 'Name a client' : `Rename ${client.name}`;
-    this.#tag.replaceChildren(...clientName(client.client).filter((part) => part !== false));
+    this.#tag.replaceChildren(...clientIdentifier(client.client).filter((part) => part !== false));
     this.#input.value = client.name ?? '';
     this.#outcome.replaceChildren();
     this.#dialog.showModal();

@@ -42,8 +42,7 @@ export function routes(version) {
         cell: ({ route }) => counterpart(route),
       },
     ]),
-    { sortedBy: 'Requests' },
-    ({ route }) => route,
+    { sortedBy: 'Requests', keyOf: ({ route }) => route },
   );
   /** A row without a path stands for several routes. @param {string} route */
   const hasPath = (route) => route.includes(' /');

@@ -167,9 +167,10 @@ function differenceTable(now) {
       cell: ({ last }) => timeAgo(last, now),
     },
   ];
-  return sortable('Differences between the responses', columns, { sortedBy: 'Class' }, (one) =>
-    [one.route, one.status, one.path, one.what, one.detail].join(' '),
-  );
+  return sortable('Differences between the responses', columns, {
+    sortedBy: 'Class',
+    keyOf: (one) => [one.route, one.status, one.path, one.what, one.detail].join(' '),
+  });
 }
 
 /** @param {DriftReport} report */
@@ -222,9 +223,10 @@ function findingTable(now) {
       cell: ({ last }) => timeAgo(last, now),
     },
   ];
-  return sortable('What the contract does not declare', columns, { sortedBy: 'Responses' }, (one) =>
-    [one.route, one.status, one.path, one.what, one.detail].join(' '),
-  );
+  return sortable('What the contract does not declare', columns, {
+    sortedBy: 'Responses',
+    keyOf: (one) => [one.route, one.status, one.path, one.what, one.detail].join(' '),
+  });
 }
 
 /**

@@ -98,11 +98,11 @@ const rowsPerPage = 50;
  * @template Row
  * @param {string} caption
  * @param {readonly Column<Row>[]} columns
- * @param {{ sortedBy: string }} order the title of the column that the table is first sorted by, descending
- * @param {(row: Row) => string} key identifies a row across updates
+ * @param {{ sortedBy: string, keyOf: (row: Row) => string }} options `sortedBy`: the title of the column that the table is first
+ *   sorted by, descending; `keyOf`: identifies a row across updates
  * @param {() => void} [onQueryChange] if given, the table does not sort; the caller fills in the rows of the new `query`
  */
-export function sortable(caption, columns, { sortedBy }, key, onQueryChange) {
+export function sortable(caption, columns, { sortedBy, keyOf }, onQueryChange) {
   let sortIndex = columns.findIndex(({ title }) => title === sortedBy);
   let [isAscending, rowLimit] = [false, rowsPerPage];
   /** @type {readonly Row[]} */
@@ -145,7 +145,7 @@ export function sortable(caption, columns, { sortedBy }, key, onQueryChange) {
       body,
       sorted.slice(0, rowLimit).map((one) =>
         row(
-          key(one),
+          keyOf(one),
           columns.map(({ title, number, cell }) => ({ title, number, content: cell(one) })),
         ),
       ),
