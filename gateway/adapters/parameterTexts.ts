@@ -87,13 +87,13 @@ export function transformedPath(
     const form = forms.other.get(`path ${name}`);
     if (texts.length > 1 && form?.separator === undefined) throw new Error(`${what} is a list`);
     const [written = ''] = writtenValues(texts, form, rawByText);
-    if (isNoSegment(decoded(written))) throw new Error(`${what} has no value`);
+    if (cannotBeSegment(decoded(written))) throw new Error(`${what} has no value`);
     return written;
   });
 }
 
 /** Whether a path cannot have this text as a segment. */
-export function isNoSegment(text: string): boolean {
+export function cannotBeSegment(text: string): boolean {
   return text === '' || text === '.' || text === '..';
 }
 

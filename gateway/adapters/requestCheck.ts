@@ -12,7 +12,7 @@ import { type NamedSchemas, propertiesOf, requiredOf } from './branches.ts';
 import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, type ParameterPlace, parameterFormsOf, parameterObject, parametersOfPath } from './parameters.ts';
-import { isNoSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
+import { cannotBeSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
 import { headerSampleFault, isValidText } from './sampledCheck.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import type { SchemaValidator } from './validator.ts';
@@ -163,7 +163,7 @@ function isUnwritable(value: JsonValue, where: ParameterPlace): boolean {
       value.some((one) => typeof one === 'object') ||
       (where === 'path' && value.length === 1 && isUnwritable(value[0] ?? null, where))
     );
-  return typeof value === 'object' || (where === 'path' && isNoSegment(String(value)));
+  return typeof value === 'object' || (where === 'path' && cannotBeSegment(String(value)));
 }
 
 /**
@@ -264,7 +264,7 @@ function pathOrQueryWith(
   }
   if (requiredOf(schema).some((name) => !texts.get(name)?.length)) return undefined;
   if (where === 'path') {
-    const isImpossible = [...texts.values()].some(([text = '']) => isNoSegment(text));
+    const isImpossible = [...texts.values()].some(([text = '']) => cannotBeSegment(text));
     return isImpossible
       ? undefined
       : template.replace(/\{([^{}]*)\}/g, (_whole, name: string) => texts.get(name)?.[0] ?? '');

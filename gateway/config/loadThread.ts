@@ -87,7 +87,7 @@ export class LoadThread {
   readonly #options: LoadThreadOptions;
   readonly #limits: LoadLimits;
   /** The digest of the file as it was last read, valid or not. */
-  lastRead: string | undefined;
+  lastReadDigest: string | undefined;
   /** Whether routes.yaml was a link at the start. An editor may have replaced it since. */
   readonly #isLink: boolean;
   /** The snapshot that was loaded last, previews excluded. */
@@ -102,7 +102,7 @@ export class LoadThread {
     this.#options = options;
     this.#isLink = realPathOf(options.path) !== options.path;
     this.#before = snapshot;
-    this.lastRead = digest;
+    this.lastReadDigest = digest;
     this.#limits = { ...defaultLimits, ...limits };
   }
 
@@ -141,7 +141,7 @@ export class LoadThread {
     const filesChangedAt = Math.max(plain?.filesChangedAt ?? 0, this.#before.filesChangedAt);
     const snapshot = plain && (await fromPlainInSlices({ ...plain, filesChangedAt }, this.#before));
     if (!isPreview) {
-      this.lastRead = digest;
+      this.lastReadDigest = digest;
       this.#before = snapshot ?? this.#before;
     }
     return {

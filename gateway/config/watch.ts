@@ -31,7 +31,7 @@ export interface Watch {
 
 export interface WatchOptions {
   /** The digest of the content that the caller read last. A function if the caller may read the file at any time. */
-  readonly lastRead?: string | undefined | (() => string | undefined);
+  readonly lastReadDigest?: string | undefined | (() => string | undefined);
   /** Whether `onChange` gets the content. For a file that keeps changing, it gets an earlier content. */
   readonly takesContent?: boolean;
   /** How long a file must stay unchanged to count as complete. */
@@ -63,7 +63,7 @@ export function watchFile(file: string, onChange: (content?: Uint8Array) => void
 class FileWatch implements Watch {
   readonly #file: string;
   readonly #onChange: (content?: Uint8Array) => void;
-  readonly #lastRead: () => string | undefined;
+  readonly #lastReadDigest: () => string | undefined;
   readonly #takesContent: boolean;
   readonly #restMs: number;
   readonly #mostBytes: number;
@@ -73,8 +73,8 @@ class FileWatch implements Watch {
   readonly #folders = new Map<string, FSWatcher | undefined>();
   /** The digest of the content that was reported last. */
   #reportedDigest: string | undefined;
-  /** `lastRead` at the time of that report. */
-  #lastReadAtReport: string | undefined;
+  /** `lastReadDigest` at the time of that report. */
+  #lastReadDigestAtReport: string | undefined;
   #pollTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   #nextCheckAt = Number.POSITIVE_INFINITY;
@@ -99,12 +99,12 @@ class FileWatch implements Watch {
   #replacements = 0;
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
-    const { lastRead, takesContent = false, restMs = defaultRestMs, mostBytes = largestFileBytes } = options;
+    const { lastReadDigest, takesContent = false, restMs = defaultRestMs, mostBytes = largestFileBytes } = options;
     this.#realPathOf = options.realPathOf ?? ((path) => path);
     this.#file = file;
     this.#onChange = onChange;
-    this.#reportedDigest = typeof lastRead === 'function' ? undefined : lastRead;
-    this.#lastRead = typeof lastRead === 'function' ? lastRead : () => this.#reportedDigest;
+    this.#reportedDigest = typeof lastReadDigest === 'function' ? undefined : lastReadDigest;
+    this.#lastReadDigest = typeof lastReadDigest === 'function' ? lastReadDigest : () => this.#reportedDigest;
     this.#takesContent = takesContent;
     this.#restMs = restMs;
     this.#mostBytes = mostBytes;
@@ -130,7 +130,7 @@ class FileWatch implements Watch {
     if (path === this.#path) return;
     this.#path = path;
     // Forget the last report: a content that was rejected at another path may be accepted at this one.
-    this.#lastReadAtReport = '';
+    this.#lastReadDigestAtReport = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, watcher] of this.#folders) {
       if (folders.has(folder)) continue;
@@ -192,7 +192,7 @@ class FileWatch implements Watch {
       if (restedMs >= goneAfterMs && this.#readAt === undefined) this.#report(undefined, now);
       return;
     }
-    // A content that was read may be new again, because `lastRead` may have changed without a change of the file.
+    // A content that was read may be new again, because `lastReadDigest` may have changed without a change of the file.
     if (this.#readAt !== undefined && !this.#isNew(this.#readDigest)) {
       if (this.#readAt - this.#unchangedSince >= fileClockTickMs) return;
       if (restedMs < fileClockTickMs) return this.#checkIn(fileClockTickMs - restedMs);
@@ -240,15 +240,17 @@ class FileWatch implements Watch {
       this.#readDigest = digest;
     }
     if (!this.#isNew(digest)) return;
-    this.#lastReadAtReport = this.#lastRead();
+    this.#lastReadDigestAtReport = this.#lastReadDigest();
     this.#reportedDigest = digest;
     this.#onChange(content);
   }
 
   /** False for the content that the caller read last, and for a reported content that the caller has not read yet. */
   #isNew(digest: string | undefined): boolean {
-    const lastRead = this.#lastRead();
-    return digest !== lastRead && !(digest === this.#reportedDigest && lastRead === this.#lastReadAtReport);
+    const lastReadDigest = this.#lastReadDigest();
+    return (
+      digest !== lastReadDigest && !(digest === this.#reportedDigest && lastReadDigest === this.#lastReadDigestAtReport)
+    );
   }
 }
 

@@ -9,16 +9,16 @@ import { type Watch, watchFile } from './watch.ts';
  */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;
-  readonly #lastRead: () => string | undefined;
+  readonly #lastReadDigest: () => string | undefined;
   readonly #watches = new Map<string, Watch>();
 
   /**
-   * `onChange` gets the content of routes.yaml if that file has changed and can be read. `lastRead`: the digest of the
+   * `onChange` gets the content of routes.yaml if that file has changed and can be read. `lastReadDigest`: the digest of the
    * routes.yaml that was read last.
    */
-  constructor(onChange: (content?: Uint8Array) => void, lastRead: () => string | undefined) {
+  constructor(onChange: (content?: Uint8Array) => void, lastReadDigest: () => string | undefined) {
     this.#onChange = onChange;
-    this.#lastRead = lastRead;
+    this.#lastReadDigest = lastReadDigest;
   }
 
   /** Watches these files, and stops watching all others. */
@@ -35,12 +35,12 @@ export class WatchedFiles {
       this.#watches.delete(file);
     }
     if (!this.#watches.has(routes)) {
-      const options = { lastRead: this.#lastRead, takesContent: true, realPathOf };
+      const options = { lastReadDigest: this.#lastReadDigest, takesContent: true, realPathOf };
       this.#watches.set(routes, watchFile(routes, this.#onChange, options));
     }
-    for (const [file, lastRead] of otherFiles) {
+    for (const [file, lastReadDigest] of otherFiles) {
       if (this.#watches.has(file)) continue;
-      const options = { lastRead, mostBytes: largestContractBytes };
+      const options = { lastReadDigest, mostBytes: largestContractBytes };
       this.#watches.set(
         file,
         watchFile(file, () => this.#onChange(), options),

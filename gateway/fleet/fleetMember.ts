@@ -11,7 +11,13 @@ import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
-import { CountsQuestions, loadsOf, longestUnreadMs, type OwnQuestion, type QuestionOptions } from './questions.ts';
+import {
+  CountsQuestions,
+  loadsOf,
+  longestReadIntervalMs,
+  type OwnQuestion,
+  type QuestionOptions,
+} from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 // The store usually answers in a fraction of this time. A start, a reload or an operator does not wait longer for an answer.
@@ -75,15 +81,15 @@ export class FleetMember {
   readonly #onAnswer = new Map<number, (answer: MembershipAnswer) => void>();
   #firstAnswer = Promise.withResolvers<void>();
   readonly #agreement: ConfigAgreement;
-  readonly #membersNotices: OutageNotices;
-  readonly #checkNotices: OutageNotices;
+  readonly #membersCheckNotices: OutageNotices;
+  readonly #configCheckNotices: OutageNotices;
   readonly #questions: CountsQuestions;
 
   constructor(options: MemberOptions) {
     this.#options = options;
     this.view = new FleetView(options.settings.silentAfter);
-    this.#membersNotices = new OutageNotices(options.notice);
-    this.#checkNotices = new OutageNotices(options.notice);
+    this.#membersCheckNotices = new OutageNotices(options.notice);
+    this.#configCheckNotices = new OutageNotices(options.notice);
     const { settings, release, unsentCounts } = options;
     const [self, sendHeartbeat] = [() => this.#self, () => this.#sendHeartbeat()];
     this.#questions = new CountsQuestions({ settings, release, unsentCounts, view: this.view, self, sendHeartbeat });
@@ -123,8 +129,8 @@ export class FleetMember {
     this.#gateway = gateway;
     const { settings, send } = this.#options;
     this.#heartbeatTimer = setInterval(() => void this.#sendHeartbeatAndCheck(), settings.heartbeat).unref();
-    if (settings.heartbeat > longestUnreadMs)
-      this.#readTimer = setInterval(() => send({ kind: 'read' }), longestUnreadMs).unref();
+    if (settings.heartbeat > longestReadIntervalMs)
+      this.#readTimer = setInterval(() => send({ kind: 'read' }), longestReadIntervalMs).unref();
     await this.#agreement.decide(gateway);
     await this.#sendHeartbeatAndCheck();
   }
@@ -144,8 +150,8 @@ export class FleetMember {
   /** Marks the silent gateways of this name as gone. `failure`: why the store did not answer. */
   async forget(name: string, reason: string): Promise<ForgetOutcome | { readonly failure: string }> {
     const silent = this.view.instances.filter((one) => one.name === name && one.state === 'silent');
-    const remembered = silent.flatMap(({ row }) => row ?? []);
-    const answer = await this.#ask({ kind: 'forget', name, reason, remembered });
+    const lastKnownRows = silent.flatMap(({ row }) => row ?? []);
+    const answer = await this.#ask({ kind: 'forget', name, reason, lastKnownRows });
     if ('outcome' in answer) return answer.outcome;
     return { failure: 'failure' in answer ? answer.failure : 'it gave an unexpected answer' };
   }
@@ -156,8 +162,8 @@ export class FleetMember {
       this.#onAnswer.delete(report.id);
       return;
     }
-    if (report.kind === 'members') {
-      this.#onMembers(report.problem);
+    if (report.kind === 'membersCheck') {
+      this.#onMembersCheck(report.problem);
       return;
     }
     if (report.kind === 'gateways') {
@@ -168,11 +174,11 @@ export class FleetMember {
     this.#firstAnswer.resolve();
   }
 
-  #onMembers(problem: string | undefined): void {
+  #onMembersCheck(problem: string | undefined): void {
     const name = this.#options.settings.members?.host;
-    if (problem === undefined) this.#membersNotices.recovered(`fleet.members: ${name} lists this gateway.`);
+    if (problem === undefined) this.#membersCheckNotices.recovered(`fleet.members: ${name} lists this gateway.`);
     else
-      this.#membersNotices.failed(
+      this.#membersCheckNotices.failed(
         `fleet.members: ${name} does not list this gateway: ${problem}.  Until it does, a silent gateway is not found to be gone.`,
       );
   }
@@ -239,10 +245,10 @@ export class FleetMember {
       this.#sentHeartbeats += 1;
       if (!isReported || !this.#gateway || this.#sentHeartbeats % heartbeatsPerCheck !== 0) return;
       if (await this.#agreement.retry(this.#gateway))
-        this.#checkNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
+        this.#configCheckNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#checkNotices.failed(
+      this.#configCheckNotices.failed(
         `routes.yaml cannot be compared with the configuration of the fleet: ${reason}.  This is tried again.`,
       );
     }

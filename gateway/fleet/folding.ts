@@ -18,7 +18,7 @@ export interface Folding {
 
 /**
  * Adds the folded names of one day to `others`, in the caller's transaction. Other days and all sums of the version stay the
- * same. Needs `foldingLock`. @throws StoreError
+ * same. Needs `namesLock`. @throws StoreError
  */
 export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<void> {
   const othersId = await idOf(sql, subject, others);

@@ -9,7 +9,8 @@ export type ForgetOutcome = { readonly forgotten: number } | { readonly refused:
 
 /**
  * Marks a silent gateway as gone, because an operator knows that it does not exist any more. `silentAfter`: ms, for
- * gateways that do not report a `silentAfter`. `remembered`: the rows of silent gateways with this name, as a gateway remembers them.
+ * gateways that do not report a `silentAfter`. `lastKnownRows`: the rows of silent gateways with this name, as a
+ * gateway read them last. The store may have lost them since.
  * @throws StoreError
  */
 export async function forgetGateway(
@@ -17,13 +18,13 @@ export async function forgetGateway(
   name: string,
   reason: string,
   silentAfter: number,
-  remembered: readonly GatewayRow[] = [],
+  lastKnownRows: readonly GatewayRow[] = [],
 ): Promise<ForgetOutcome> {
   const { rows, now } = await readGateways(sql);
   const instances = instancesOf({ rows }, now, silentAfter);
   const sameName = instances.filter((one) => one.name === name);
   const silent = sameName.filter(({ state }) => state === 'silent').flatMap(({ row }) => row ?? []);
-  const lost = remembered.filter((row) => isLost(row, rows));
+  const lost = lastKnownRows.filter((row) => isLost(row, rows));
   if (silent.length + lost.length === 0) return { refused: refusal(name, sameName, instances) };
   const marked = await markGone(sql, silent, reason);
   const added = await Promise.all(lost.map((row) => addGone(sql, row, reason)));
@@ -31,9 +32,9 @@ export async function forgetGateway(
 }
 
 /** True if the store was set back to a time before the gateway was last heard, for example because it was restored from a backup. */
-function isLost(remembered: GatewayRow, rows: readonly GatewayRow[]): boolean {
-  const stored = rows.find(({ instance }) => instance === remembered.instance);
-  return stored === undefined || (leftOrGoneAt(stored) ?? Number.POSITIVE_INFINITY) < remembered.heard;
+function isLost(lastKnown: GatewayRow, rows: readonly GatewayRow[]): boolean {
+  const stored = rows.find(({ instance }) => instance === lastKnown.instance);
+  return stored === undefined || (leftOrGoneAt(stored) ?? Number.POSITIVE_INFINITY) < lastKnown.heard;
 }
 
 /** Writes the row that the store has lost. So all gateways that remember the lost gateway learn that it is gone. @throws StoreError */

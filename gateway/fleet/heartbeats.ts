@@ -105,7 +105,7 @@ export class Heartbeats {
     if (!this.#members || !dnsName || this.#membersCheck) return;
     const check = this.#members.check(gateways, ownAddresses).then(async ({ gone, unheardAddresses, problem }) => {
       this.#unheardAddresses = unheardAddresses;
-      this.#post({ kind: 'members', problem });
+      this.#post({ kind: 'membersCheck', problem });
       if (gone.length === 0) return;
       const reason = `none of its addresses is in ${dnsName.host}, and its admin port does not answer`;
       await markGone(this.#store, gone, reason);
@@ -130,9 +130,8 @@ export class Heartbeats {
 
   async #execute(command: AnsweredCommand): Promise<MembershipAnswer> {
     if (command.kind === 'forget') {
-      // `remembered`: the known rows of silent gateways with this name. A store that was set back may have lost them.
-      const { name, reason, remembered } = command;
-      return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, remembered) };
+      const { name, reason, lastKnownRows } = command;
+      return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, lastKnownRows) };
     }
     if (command.kind === 'brownouts') return { brownouts: await shareBrownouts(this.#store, command.records) };
     if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);

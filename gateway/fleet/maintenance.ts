@@ -5,7 +5,7 @@ import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { type Folding, foldNames } from './folding.ts';
 import { deleteFormerGateways } from './membership.ts';
 import { type Sql, StoreError, type Transactions } from './postgres.ts';
-import { foldingLock, partitionSizes, schemaName, setMeta, sumTables } from './schema.ts';
+import { namesLock, partitionSizes, schemaName, setMeta, sumTables } from './schema.ts';
 
 // One gateway at a time maintains the store.
 const maintenanceLock = 0x56474d54;
@@ -71,7 +71,7 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
     );
     if (crowdedDays.length === 0) continue;
     // With this lock, no batch is added meanwhile: folding could delete its names.
-    await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
+    await sql.query(`SELECT pg_advisory_xact_lock(${namesLock})`);
     for (const { version, day } of crowdedDays) await foldNames(sql, { subject, others, keep, version, day });
   }
 }
@@ -90,7 +90,7 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
     const isDeletedEarly = length === 'hour' && !name.startsWith('version');
     await dropPartitions(sql, name, length, isDeletedEarly ? Math.max(hoursFrom, keptFrom) : keptFrom);
   }
-  await sql.query(`SELECT pg_advisory_xact_lock(${foldingLock})`);
+  await sql.query(`SELECT pg_advisory_xact_lock(${namesLock})`);
   const day = spanAt('day', keptFrom);
   await sql.query(`DELETE FROM ${schemaName}.version_day_instance WHERE span < $1`, [day]);
   for (const usageTable of ['version_client', 'route_client', 'brownout_client'])

@@ -14,7 +14,7 @@ const storeVersion = 5;
 const undefinedTable = '42P01';
 // The numbers of advisory locks. With them, gateways that migrate or fold names at the same time take turns.
 const migrationLock = 0x56474d49;
-export const foldingLock = 0x56474644;
+export const namesLock = 0x56474644;
 
 /** How many spans of each length a partition has: 10 days, 30 days, 30 days. */
 export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
@@ -54,7 +54,7 @@ const routeClientPartitions = Array.from(
     `CREATE TABLE route_client_p${number} PARTITION OF route_client FOR VALUES WITH (MODULUS 16, REMAINDER ${number});`,
 ).join('\n');
 
-const writeBatch = writeBatchFunction({ schemaName, foldingLock, sumTables, counts: countColumns });
+const writeBatch = writeBatchFunction({ schemaName, namesLock, sumTables, counts: countColumns });
 
 const createTables = `
   CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
@@ -146,7 +146,7 @@ const migrations: readonly string[] = [
   `ALTER TABLE gateways ADD COLUMN report jsonb;`,
   // first and used of a route are NULL if an earlier release has written the row: they are not known. No row is changed, so
   // that the migration of a large store takes no longer than that of a small one.
-  `SELECT pg_advisory_xact_lock(${foldingLock});
+  `SELECT pg_advisory_xact_lock(${namesLock});
     ${['pair_hour', 'pair_day'].map((table) => `ALTER TABLE ${table} ${addColumns(['served', 'failing', 'refused'])};`).join('\n')}
     ALTER TABLE version_client ${addColumns(['accepted'])};
     ALTER TABLE route_client ADD COLUMN first bigint, ADD COLUMN used bigint;

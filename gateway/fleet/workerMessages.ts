@@ -58,8 +58,8 @@ export type MembershipCommand =
       readonly id: number;
       readonly name: string;
       readonly reason: string;
-      /** The rows of silent gateways with this name, as this gateway knows them. The store may have lost them. */
-      readonly remembered: readonly GatewayRow[];
+      /** The rows of silent gateways with this name, as this gateway read them last. The store may have lost them. */
+      readonly lastKnownRows: readonly GatewayRow[];
     };
 
 export type MembershipReport =
@@ -68,7 +68,7 @@ export type MembershipReport =
   /** A heartbeat could not be written, or the rows of the gateways could not be read. */
   | { readonly kind: 'heartbeatFailed'; readonly reason: string }
   /** After a check of `fleet.members`. `problem`: why the check cannot tell which gateways are gone. */
-  | { readonly kind: 'members'; readonly problem: string | undefined }
+  | { readonly kind: 'membersCheck'; readonly problem: string | undefined }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: MembershipAnswer };
 
 /** The result of a command, or why the store did not execute it. */

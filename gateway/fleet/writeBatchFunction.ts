@@ -14,7 +14,7 @@ export interface SumTable {
 interface BatchTables {
   readonly schemaName: string;
   /** The number of an advisory lock. Adding a batch shares it. The maintenance takes it alone, to delete names. */
-  readonly foldingLock: number;
+  readonly namesLock: number;
   readonly sumTables: readonly SumTable[];
   /** The columns of a row that are added up. */
   readonly counts: readonly string[];
@@ -64,13 +64,13 @@ const idColumnsOf = (name: string): readonly string[] => {
  * `p_epoch`: the number of a run of the gateway. `p_seq`: the number of the batch in this run.
  * `client_name` replaces a tag under another salt than that of the fleet with `other clients`.
  */
-export const writeBatchFunction = ({ schemaName, foldingLock, sumTables, counts }: BatchTables): string => `
+export const writeBatchFunction = ({ schemaName, namesLock, sumTables, counts }: BatchTables): string => `
   CREATE OR REPLACE FUNCTION write_batch_1(
     p_instance uuid, p_epoch bigint, p_seq bigint, p_began bigint, p_seen bigint, p_restarted bigint, p_salt text, p_rows json
   ) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE last_seq bigint; outcome text := 'applied'; fleet_salt text; restarted bigint := p_restarted;
   BEGIN
-    PERFORM pg_advisory_xact_lock_shared(${foldingLock});
+    PERFORM pg_advisory_xact_lock_shared(${namesLock});
     -- The row is created first, so that it can be locked: two copies of the same batch are added one after the other.
     INSERT INTO ${schemaName}.writers VALUES (p_instance, p_epoch, 0) ON CONFLICT DO NOTHING;
     SELECT seq INTO last_seq FROM ${schemaName}.writers WHERE instance = p_instance AND epoch = p_epoch FOR UPDATE;

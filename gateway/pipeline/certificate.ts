@@ -56,8 +56,8 @@ export function followCertificate(server: Server, tls: TlsSettings, report: (lin
   // The files may have changed since the server read them.
   reload();
   const watches = [
-    watchFile(tls.cert, reload, { lastRead: inUse && digestOf(inUse.cert) }),
-    watchFile(tls.key, reload, { lastRead: inUse && digestOf(inUse.key) }),
+    watchFile(tls.cert, reload, { lastReadDigest: inUse && digestOf(inUse.cert) }),
+    watchFile(tls.key, reload, { lastReadDigest: inUse && digestOf(inUse.key) }),
   ];
   return () => {
     clearTimeout(reportTimer);

@@ -94,7 +94,7 @@ export function withOpenRequest<Use extends Pick<ClientUse, 'requests' | 'served
   return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
 }
 
-export interface RouteInContract extends RouteUse {
+export interface RouteWithClients extends RouteUse {
   /** Whether the version's contract has this path; undefined: there is no contract, or the route has no path. */
   readonly inContract: boolean | undefined;
 }
@@ -123,7 +123,7 @@ export async function routesWithClients(
   { name, contract }: Version,
   queries: Pick<UsageQueries, 'byRoute'>,
   since: number,
-): Promise<RouteInContract[]> {
+): Promise<RouteWithClients[]> {
   const listed = new Set(routes.map(({ route }) => route));
   const uses = listed.size === 0 ? [] : await queries.byRoute(name, since);
   const isInContract = (path: string): boolean | undefined =>

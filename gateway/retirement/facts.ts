@@ -15,7 +15,7 @@ import {
   ignoredBy,
   ignoredNames,
   isUsing,
-  type RouteInContract,
+  type RouteWithClients,
   routesLost,
   routesWithClients,
   withOpenRequest,
@@ -63,9 +63,9 @@ export interface RetirementFacts extends CountedClients {
   readonly newClients: readonly ClientCounts[] | undefined;
   readonly trend: Trend;
   /** Used routes that the successor does not have. */
-  readonly lostRoutes: readonly RouteInContract[];
+  readonly lostRoutes: readonly RouteWithClients[];
   /** Routes on which every request failed. */
-  readonly failingRoutes: readonly RouteInContract[];
+  readonly failingRoutes: readonly RouteWithClients[];
   /** Requests in flight and waiting requests, in the whole fleet. */
   readonly inFlight: number;
   readonly waiting: number;

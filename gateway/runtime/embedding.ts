@@ -200,7 +200,7 @@ function reloadOnEdits(
   };
   const watched = new WatchedFiles(
     (content) => void onChange(content),
-    () => loadThread.lastRead,
+    () => loadThread.lastReadDigest,
   );
   const watchFilesOf = (snapshot: Snapshot): void => watched.setFiles(loadThread.path, snapshot);
   watchFilesOf(dataPlane.current);

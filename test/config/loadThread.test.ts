@@ -107,7 +107,7 @@ describe('a load in a thread', () => {
     rmSync(inFolder('routes.yaml'));
     const { snapshot } = await thread.load();
     expect(snapshot).toThrow(/^routes\.yaml cannot be read: there is no such file\.$/);
-    expect(thread.lastRead).toBeUndefined();
+    expect(thread.lastReadDigest).toBeUndefined();
   });
 });
 

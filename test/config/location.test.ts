@@ -132,7 +132,7 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
     };
     const watched = new WatchedFiles(
       (content) => void load(content),
-      () => thread.lastRead,
+      () => thread.lastReadDigest,
     );
     onTestFinished(async () => {
       watched.close();

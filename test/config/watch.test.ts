@@ -24,7 +24,7 @@ function watched(): { folder: string; file: string; calls: () => number } {
   const file = join(folder, 'routes.yaml');
   writeFileSync(file, 'one');
   let calls = 0;
-  const watch = watchFile(file, () => (calls += 1), { lastRead: digestOf('one') });
+  const watch = watchFile(file, () => (calls += 1), { lastReadDigest: digestOf('one') });
   onTestFinished(() => {
     watch.close();
     rmSync(folder, { recursive: true, maxRetries: 10 });
@@ -66,7 +66,7 @@ it('a symbolic link that is replaced, as in a Kubernetes ConfigMap, is reported'
   symlinkSync('a', join(folder, '..data'));
   symlinkSync('..data/mounted.yaml', join(folder, 'mounted.yaml'));
   let calls = 0;
-  const watch = watchFile(join(folder, 'mounted.yaml'), () => (calls += 1), { lastRead: digestOf('one') });
+  const watch = watchFile(join(folder, 'mounted.yaml'), () => (calls += 1), { lastReadDigest: digestOf('one') });
   onTestFinished(() => watch.close());
   symlinkSync('b', join(folder, '..next'));
   renameSync(join(folder, '..next'), join(folder, '..data'));
@@ -119,15 +119,15 @@ it('a pipe that replaces the file is reported once, and so is the file that repl
 it('an edit that is reverted while it is loaded is reported afterwards', { timeout: 30_000 }, async () => {
   const file = join(temporaryFolder(), 'routes.yaml');
   writeFileSync(file, 'one');
-  let lastRead = digestOf('one');
+  let lastReadDigest = digestOf('one');
   let checks = 0;
   const contents: string[] = [];
   const onChange = (content?: Uint8Array): void => void contents.push(Buffer.from(content ?? []).toString());
   const onCheck = (): string => {
     checks += 1;
-    return lastRead;
+    return lastReadDigest;
   };
-  const watch = watchFile(file, onChange, { lastRead: onCheck, takesContent: true });
+  const watch = watchFile(file, onChange, { lastReadDigest: onCheck, takesContent: true });
   onTestFinished(() => watch.close());
   writeFileSync(file, 'two');
   await eventually(() => expect(contents).toEqual(['two']), 10_000);
@@ -135,7 +135,7 @@ it('an edit that is reverted while it is loaded is reported afterwards', { timeo
   const before = checks;
   await eventually(() => expect(checks).toBeGreaterThan(before + 1));
   expect(contents).toEqual(['two']);
-  lastRead = digestOf('two');
+  lastReadDigest = digestOf('two');
   await eventually(() => expect(contents).toEqual(['two', 'one']), 10_000);
 });
 
@@ -149,7 +149,7 @@ describe('a file that keeps changing', () => {
     writeFileSync(file, whole(0));
     const contents: string[] = [];
     const onChange = (content?: Uint8Array): void => void (content && contents.push(Buffer.from(content).toString()));
-    const watch = watchFile(file, onChange, { lastRead: digestOf(whole(0)), takesContent: true, restMs });
+    const watch = watchFile(file, onChange, { lastReadDigest: digestOf(whole(0)), takesContent: true, restMs });
     onTestFinished(() => watch.close());
     return { file, contents };
   }
@@ -212,12 +212,12 @@ it.each<[string, (file: string, folder: string) => void]>([
   writeFileSync(file, 'one');
   const contents: string[] = [];
   let checks = 0;
-  const lastRead = (): string => {
+  const lastReadDigest = (): string => {
     checks += 1;
     return digestOf('one');
   };
   const onChange = (content?: Uint8Array): void => void contents.push(Buffer.from(content ?? []).toString());
-  const watch = watchFile(file, onChange, { lastRead, takesContent: true });
+  const watch = watchFile(file, onChange, { lastReadDigest, takesContent: true });
   onTestFinished(() => watch.close());
   await eventually(() => expect(checks).toBeGreaterThan(0));
   edit(file, folder);

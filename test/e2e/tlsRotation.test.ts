@@ -34,7 +34,7 @@ function replace(file: string, content: Buffer | string): void {
 /** Replaces a file, and waits until a watch that began after that of the listener has seen it. */
 async function replaceAlone(file: string, content: Buffer): Promise<void> {
   const seen = Promise.withResolvers<void>();
-  const watch = watchFile(file, () => seen.resolve(), { lastRead: digestOf(readFileSync(file)) });
+  const watch = watchFile(file, () => seen.resolve(), { lastReadDigest: digestOf(readFileSync(file)) });
   onTestFinished(() => watch.close());
   replace(file, content);
   await seen.promise;

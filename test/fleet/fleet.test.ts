@@ -144,7 +144,7 @@ it('reports once that it cannot compare its configuration with that of the fleet
 it('reports once that fleet.members does not list it, and once that it does', async () => {
   const { fleet, notices } = await startMember(await server.database(), { members: 'dns://gateways.invalid:9901' });
   for (const problem of ['getaddrinfo ENOTFOUND', 'getaddrinfo EAI_AGAIN', undefined, undefined])
-    fleet.member.onReport({ kind: 'members', problem });
+    fleet.member.onReport({ kind: 'membersCheck', problem });
   expect(notices.filter((line) => line.startsWith('fleet.members'))).toEqual([
     'fleet.members: gateways.invalid does not list this gateway: getaddrinfo ENOTFOUND.  Until it does, a silent gateway is not found to be gone.',
     'fleet.members: gateways.invalid lists this gateway.',

@@ -58,7 +58,7 @@ describe('while the store does not answer', () => {
         expect(reports.at(-1)).toEqual({ kind: 'heartbeatFailed', reason: expect.stringContaining('ECONNREFUSED') });
       });
       heartbeats.onCommand({ kind: 'readConfig', id: 7 });
-      heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold', remembered: [] });
+      heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold', lastKnownRows: [] });
       const failure = { failure: expect.stringContaining('ECONNREFUSED') };
       await eventually(() => {
         expect(reports).toContainEqual({ kind: 'answer', id: 7, answer: failure });

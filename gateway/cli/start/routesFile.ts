@@ -55,7 +55,7 @@ export class RoutesFile {
     return (await this.#loader.load(content)).snapshot();
   }
 
-  /** Like `load`, for a preview: `lastRead` does not change. */
+  /** Like `load`, for a preview: `lastReadDigest` does not change. */
   async loadPreview(text?: string): Promise<Snapshot> {
     return (await this.#loader.load(text, { isPreview: true })).snapshot();
   }
@@ -65,8 +65,8 @@ export class RoutesFile {
   }
 
   /** The digest of the content read last, valid or not. */
-  get lastRead(): string | undefined {
-    return this.#loader.lastRead;
+  get lastReadDigest(): string | undefined {
+    return this.#loader.lastReadDigest;
   }
 
   get #overrides() {
@@ -86,7 +86,7 @@ export class ReloadOnEdits {
   readonly #io: Io;
   readonly #watched = new WatchedFiles(
     (content) => void this.#reload('file', content),
-    () => this.#file.lastRead,
+    () => this.#file.lastReadDigest,
   );
   #running: RunningGateway | undefined;
 

@@ -116,7 +116,7 @@ export interface Comparison {
   /** `step`: from the whole to the part. Undefined: both have the same path, such as a parameter and its schema. */
   readonly parts: { readonly step: PathStep | undefined; readonly comparison: Comparison }[];
   /** False while it is computed: a recursive schema contains its own comparison. */
-  isDone: boolean;
+  isComputed: boolean;
 }
 
 /** `error`: breaking. `warn`: may break clients. `info`: compatible. */
@@ -126,12 +126,12 @@ export type Severity = 'error' | 'warn' | 'info';
 export type SeverityOf = (change: Change) => Severity;
 
 export function emptyComparison(): Comparison {
-  return { changes: [], parts: [], isDone: false };
+  return { changes: [], parts: [], isComputed: false };
 }
 
 /** A finished comparison with one change. */
 export function comparisonWithOneChange(change: Change): Comparison {
-  return { changes: [change], parts: [], isDone: true };
+  return { changes: [change], parts: [], isComputed: true };
 }
 
 /** The step to a part at the same place as the whole. */
@@ -140,8 +140,8 @@ export const samePlace = undefined;
 /** Adds the comparison of a part, unless it is known to be without changes. */
 export function addPart(whole: Comparison, step: PathStep | undefined, comparison: Comparison | undefined): void {
   if (comparison === undefined) return;
-  const { isDone, changes, parts } = comparison;
-  if (!isDone || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
+  const { isComputed, changes, parts } = comparison;
+  if (!isComputed || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
 }
 
 /** A change to add. `direction`, `name` and `detail` may be omitted. */

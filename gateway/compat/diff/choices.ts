@@ -221,7 +221,7 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
   const cause = closest && firstBreaking(closest, pair.severityOf);
   if (!closest || cause?.change.kind !== 'field' || countBreaking(closest, pair.severityOf) !== 1) return false;
   const comparison = cause.steps.reduceRight<Comparison>(
-    (part, step) => ({ changes: [], parts: [{ step, comparison: part }], isDone: true }),
+    (part, step) => ({ changes: [], parts: [{ step, comparison: part }], isComputed: true }),
     comparisonWithOneChange(cause.change),
   );
   pair.result.parts.push({ step: undefined, comparison });

@@ -65,7 +65,7 @@ export class ContractPair {
     const comparison = emptyComparison();
     this.#comparisons.set(before.value, comparisonsOfOld.set(after.value, comparisonsOfPair.set(aspect, comparison)));
     compare(before, after, comparison);
-    comparison.isDone = true;
+    comparison.isComputed = true;
     return comparison;
   }
 
@@ -119,7 +119,7 @@ class SchemaComparer {
     const pair = new SchemaPair({ old, new: now, use, result, identical, severityOf, compare, expand });
     compareDescriptions(old, now, result);
     for (const compareKeywords of comparisonsByScope[compareTypes(pair)]) compareKeywords(pair);
-    result.isDone = true;
+    result.isComputed = true;
     return result;
   };
 

@@ -3,7 +3,7 @@ import { type CompatReport, findingsDecidingResult, type PairReport, type Placed
 import { summaryInWords } from './summary.ts';
 import {
   callsInWords,
-  isPresent,
+  existsInContract,
   moreRoutes,
   pathOf,
   placeInWords,
@@ -42,14 +42,14 @@ function annotation(finding: PlacedFinding, pair: PairReport, workingTree: Worki
   const { level, rule, sentence, routes, old, oldAt, new: newSite, newAt } = finding;
   // Without a place in the new contract, name the file only: the line of the old contract would be wrong there.
   const hasNewPosition = newSite !== undefined && newAt !== undefined;
-  const file = pathOf(hasNewPosition || isPresent(newSite) ? newSite.place.file.name : pair.new, workingTree);
+  const file = pathOf(hasNewPosition || existsInContract(newSite) ? newSite.place.file.name : pair.new, workingTree);
   const lineAndColumn = hasNewPosition ? { line: String(newAt.line), col: String(newAt.column) } : {};
   const words = [
     safeText(sentence, 500),
     renameNote(finding),
     callsInWords(finding),
     moreRoutes(routes, 3),
-    isPresent(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
+    existsInContract(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
   ];
   return command(
     commandNames[level],

@@ -6,8 +6,8 @@ import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
 import {
   callsInWords,
   dayOf,
+  existsInContract,
   headingOf,
-  isPresent,
   moreRoutes,
   placeInWords,
   renameNote,
@@ -154,8 +154,8 @@ function changeCell(finding: PlacedFinding): string {
 }
 
 function placeCell({ old, oldAt, new: now, newAt }: PlacedFinding): string {
-  if (isPresent(now)) return codeAsMarkdown(placeInWords(now.place.file.name, newAt));
-  return isPresent(old) ? `was ${codeAsMarkdown(placeInWords(old.place.file.name, oldAt))}` : '';
+  if (existsInContract(now)) return codeAsMarkdown(placeInWords(now.place.file.name, newAt));
+  return existsInContract(old) ? `was ${codeAsMarkdown(placeInWords(old.place.file.name, oldAt))}` : '';
 }
 
 function rowOf(cells: readonly string[]): string {

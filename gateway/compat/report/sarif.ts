@@ -10,7 +10,7 @@ import {
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
-import { dayOf, isPresent, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
+import { dayOf, existsInContract, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
   /** Of this program. */
@@ -140,7 +140,7 @@ function resultOf(
   exemption?: Exemption,
 ): SarifResult {
   const { rule, level, sentence, routes, old, oldAt, renamedTo, fingerprint, calls } = finding;
-  const related = isPresent(old)
+  const related = existsInContract(old)
     ? [{ ...locationOf(old, oldAt, workingTree), message: { text: 'Before the change' } }]
     : [];
   return {
@@ -171,8 +171,8 @@ function mainLocation(
   pair: PairReport,
   workingTree: WorkingTree,
 ): SarifLocation {
-  if (now && (isPresent(now) || newAt)) return locationOf(now, newAt, workingTree);
-  if (isPresent(old)) return locationOf(old, oldAt, workingTree);
+  if (now && (existsInContract(now) || newAt)) return locationOf(now, newAt, workingTree);
+  if (existsInContract(old)) return locationOf(old, oldAt, workingTree);
   return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, workingTree) } } };
 }
 

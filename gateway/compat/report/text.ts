@@ -14,8 +14,8 @@ import { summaryInWords, summaryOf } from './summary.ts';
 import {
   callsInWords,
   dayOf,
+  existsInContract,
   headingOf,
-  isPresent,
   moreRoutes,
   placeInWords,
   renameNote,
@@ -145,15 +145,15 @@ function placeAsText(
   at: TextPosition | undefined,
   withPointer: boolean,
 ): string[] {
-  if (!isPresent(site)) return [];
+  if (!existsInContract(site)) return [];
   const pointer = withPointer ? `  ${safeText(pointerOf(site.place), 500)}` : '';
   return [`${name}  ${placeInWords(site.place.file.name, at)}${pointer}`];
 }
 
 /** The line of the new contract. If the new contract lacks the place, the line of the old contract. */
 function frameAsText({ old, oldAt, new: newSite, newAt }: PlacedFinding): string[] {
-  if (isPresent(newSite) && newAt) return frameOf(newSite, newAt);
-  return isPresent(old) && oldAt ? frameOf(old, oldAt) : [];
+  if (existsInContract(newSite) && newAt) return frameOf(newSite, newAt);
+  return existsInContract(old) && oldAt ? frameOf(old, oldAt) : [];
 }
 
 /** A line of the contract with a caret below the column. A long line is cut on both sides. */

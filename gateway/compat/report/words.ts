@@ -15,7 +15,7 @@ export function safeText(text: string, maxLength = 300): string {
 }
 
 /** Whether the contract has the part. The site of a removed part in the new contract has a place, but no value. */
-export function isPresent(site: Site | undefined): site is Site {
+export function existsInContract(site: Site | undefined): site is Site {
   return site?.value !== undefined;
 }
 

@@ -29,7 +29,7 @@ export interface Service {
   readonly networkMode: string | undefined;
   readonly dependsOn: ReadonlyMap<string, Dependency>;
   /** Why `docker compose up` does not start the service, such as `scaled to 0`; undefined if Compose starts it. */
-  readonly notStarted: string | undefined;
+  readonly notStartedReason: string | undefined;
   /** Whether the service has profiles and none of them is active. Compose ignores such a service. */
   readonly isOutOfProfile: boolean;
 }
@@ -72,7 +72,7 @@ export function serviceOf(name: string, { key, value }: ComposeEntry, context: S
         { at: entry.key, required: textOf(child(entry.value, 'required')) !== 'false' },
       ]),
     ),
-    notStarted: whyNotStarted(node, context.activeProfiles),
+    notStartedReason: whyNotStarted(node, context.activeProfiles),
     isOutOfProfile: isOutOfProfile(node, context.activeProfiles),
   };
 }

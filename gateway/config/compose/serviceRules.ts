@@ -28,7 +28,7 @@ export const dependsOnBackend: ComposeRule = ({ gateway, versions, project }) =>
       ];
     }
     if (service.isOutOfProfile && !gateway.isOutOfProfile) {
-      const message = `Compose does not start ${shortened(gateway.name)}, because it depends on ${shortened(name)}, which is ${service.notStarted}.`;
+      const message = `Compose does not start ${shortened(gateway.name)}, because it depends on ${shortened(name)}, which is ${service.notStartedReason}.`;
       return [errorFinding(faultIn(at, path, message, 'Remove it.'))];
     }
     if (!backends.has(service)) return [];
@@ -119,7 +119,7 @@ export const serviceUnreached: ComposeRule = (context) => {
   );
   return (
     possibleBackends(context)
-      .filter((service) => service.notStarted === undefined && !reached.has(service) && !unneeded.has(service))
+      .filter((service) => service.notStartedReason === undefined && !reached.has(service) && !unneeded.has(service))
       // If a version of that name has a wrong host, another rule reports the host.
       .filter((service) => !misdirected.some(({ name }) => isNamedFor(service.name, name)))
       .map((service) => {
@@ -139,12 +139,12 @@ export const serviceUnreached: ComposeRule = (context) => {
 export const retiredStillRuns: ComposeRule = (context) =>
   [...unneededServices(context)].flatMap(([service, { name: version, from }]): ComposeFinding[] => {
     const isRunning = context.running?.has(service.name) === true;
-    if (service.notStarted !== undefined && !isRunning) return [];
+    if (service.notStartedReason !== undefined && !isRunning) return [];
     const name = shortened(service.name);
     const state = isRunning ? 'its container still runs' : `\`docker compose up\` starts it`;
     const steps = [
       ...(isRunning ? [`\`docker compose stop ${name}\``] : []),
-      ...(service.notStarted === undefined ? ['remove it from the file or give it a profile'] : []),
+      ...(service.notStartedReason === undefined ? ['remove it from the file or give it a profile'] : []),
     ];
     const remedy = `Wait for \`version-gateway status --wait /${version}\`, then ${steps.join(', and ')}.`;
     const reason = from === undefined ? 'is retired' : `is served by an adapter from /${from}`;

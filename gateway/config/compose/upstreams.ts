@@ -244,16 +244,19 @@ export const portDiffers: ComposeRule = (context) =>
 /** A service that is not started does not answer. */
 export const backendNotStarted: ComposeRule = (context) =>
   servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
-    if (resolution.kind !== 'services' || resolution.services.some(({ notStarted }) => notStarted === undefined))
+    if (
+      resolution.kind !== 'services' ||
+      resolution.services.some(({ notStartedReason }) => notStartedReason === undefined)
+    )
       return [];
     const adapted = context.versions.filter(({ isRetired, from }) => !isRetired && from === target.version);
-    return resolution.services.slice(0, 1).map(({ name, notStarted }) => {
+    return resolution.services.slice(0, 1).map(({ name, notStartedReason }) => {
       const adaptedNames = listed(adapted.map((version) => `/${version.name}`));
       const remedyEnd =
         adaptedNames === '' ? `, or retire /${target.version}` : `: it also answers for ${adaptedNames}`;
       const remedy = `Let \`docker compose up\` start it${remedyEnd}.`;
       return warningFinding(
-        faultAt(context.source, target.path, `${target.url}: ${shortened(name)} is ${notStarted}.`, remedy),
+        faultAt(context.source, target.path, `${target.url}: ${shortened(name)} is ${notStartedReason}.`, remedy),
       );
     });
   });

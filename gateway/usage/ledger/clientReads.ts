@@ -1,7 +1,7 @@
 import type { AcceptedUse, ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
 import type { DayOfClients } from './clientHistory.ts';
 import type { ReportingDatabase } from './database.ts';
-import { endOfTime, type Spans, spanAt } from './spans.ts';
+import { endOfTime, type SpanRange, spanAt } from './spans.ts';
 import { type NamedSums, type SqlReads, spanNumbers, spanStartSql } from './sqlReads.ts';
 
 const maxRoutesPerClient = 5;
@@ -35,18 +35,18 @@ export class ClientReads {
   }
 
   /** The spans for which the tables have rows. Calls of single routes have no sums of 30 days, only of hours and days. */
-  async spans(since: number): Promise<Spans[]> {
+  async spans(since: number): Promise<SpanRange[]> {
     return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.spansWithoutBlocks(since);
   }
 
   /** From `since` to the last day with requests, without blocks. */
-  async spansWithoutBlocks(since: number): Promise<Spans[]> {
+  async spansWithoutBlocks(since: number): Promise<SpanRange[]> {
     const { begin, end } = await this.#reads.recordedPeriod();
     return this.#reads.spans(Math.max(since, begin), end, 'client', 'day');
   }
 
   /** `firstFrom`: only clients that were first seen at this time or later. */
-  async sums(version: string, spans: readonly Spans[], firstFrom?: number): Promise<NamedSums[]> {
+  async sums(version: string, spans: readonly SpanRange[], firstFrom?: number): Promise<NamedSums[]> {
     if (spans.length === 0) return [];
     const { sumTable, clientColumn, routeCondition, seen } = await this.#tables();
     const versionId = await this.#reads.idOf(version);
@@ -71,7 +71,7 @@ export class ClientReads {
   async topRoutes(
     version: string,
     clients: readonly number[],
-    spans: readonly Spans[],
+    spans: readonly SpanRange[],
   ): Promise<Map<number, RouteOfClient[]>> {
     // A ledger of an earlier release lacks these tables until the gateway has migrated it.
     if ((await this.#database.schemaVersion()) < 2 || spans.length === 0 || clients.length === 0) return new Map();

@@ -23,7 +23,7 @@ import { arrivalsIn, movements, usualPauses } from './clientHistory.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { EvidenceReads } from './evidence.ts';
-import { beginOf, endOfTime, hourMs, type Spans } from './spans.ts';
+import { beginOf, endOfTime, hourMs, type SpanRange } from './spans.ts';
 import { type NamedSums, SqlReads } from './sqlReads.ts';
 
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
@@ -170,7 +170,7 @@ export class LedgerReader implements UsageQueries {
   /** `firstFrom`: only clients first seen since then. */
   async #countsOf(
     version: string,
-    spans: readonly Spans[],
+    spans: readonly SpanRange[],
     firstFrom?: number,
   ): Promise<readonly { readonly id: number; readonly counts: ClientCounts }[]> {
     const sums = await this.#clientReads.sums(version, spans, firstFrom);

@@ -15,7 +15,7 @@ export const endOfTime = 100_000 * msPerSpan.block;
 export type SpanLength = keyof typeof msPerSpan;
 
 /** The spans of one length numbered `from` to `to`, both included; none if `from` > `to`. */
-export interface Spans {
+export interface SpanRange {
   readonly length: SpanLength;
   readonly from: number;
   readonly to: number;
@@ -34,13 +34,13 @@ export function spansOf(
   until: number,
   shortest: 'hour' | 'day' = 'hour',
   longest: 'day' | 'block' = 'block',
-): Spans[] {
+): SpanRange[] {
   const allLengths: readonly SpanLength[] = ['hour', 'day', 'block'];
   const usable = allLengths.slice(allLengths.indexOf(shortest), allLengths.indexOf(longest) + 1);
   const [smallest = shortest] = usable;
   let from = spanAt(smallest, since) * msPerSpan[smallest];
   let to = Math.ceil(until / msPerSpan[smallest]) * msPerSpan[smallest];
-  const spans: Spans[] = [];
+  const spans: SpanRange[] = [];
   for (const [index, length] of usable.entries()) {
     const nextLength = usable[index + 1];
     const lengthMs = msPerSpan[length];
@@ -64,6 +64,6 @@ export function spansOf(
 }
 
 /** The start of the earliest span, epoch ms; Infinity if there are none. */
-export function beginOf(spans: readonly Spans[]): number {
+export function beginOf(spans: readonly SpanRange[]): number {
   return Math.min(...spans.map(({ length, from }) => from * msPerSpan[length]));
 }

@@ -2,7 +2,7 @@ import type { FirstCall, InstanceDay, SeriesPoint, UsageSums } from '../usageQue
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import type { Subject } from './schema.ts';
-import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type Spans, spanAt, spansOf } from './spans.ts';
+import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type SpanRange, spanAt, spansOf } from './spans.ts';
 
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
@@ -25,7 +25,12 @@ export class SqlReads {
   }
 
   /** Divides a period into spans for which the ledger has rows. Clients and routes have rows per hour only for recent days. */
-  async spans(since: number, until: number, subject: Subject, longest: 'day' | 'block' = 'block'): Promise<Spans[]> {
+  async spans(
+    since: number,
+    until: number,
+    subject: Subject,
+    longest: 'day' | 'block' = 'block',
+  ): Promise<SpanRange[]> {
     const from = Math.max(since, Number(await this.meta('kept_from')), 0);
     const hoursAreKept = subject === 'version' || from >= Number(await this.meta('hours_from'));
     return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
@@ -58,7 +63,7 @@ export class SqlReads {
   }
 
   /** The sums of each version, or of each route of `version`. */
-  async sums(subject: 'version' | 'route', spans: readonly Spans[], version?: string): Promise<NamedSums[]> {
+  async sums(subject: 'version' | 'route', spans: readonly SpanRange[], version?: string): Promise<NamedSums[]> {
     const outcomes = (await this.hasOutcomeColumns()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const idColumn = subject === 'version' ? 'version' : 'item';
     const versions = await this.versionIds(version);
@@ -80,7 +85,7 @@ export class SqlReads {
    * The number of clients of each version, by the version's id, without `other clients`. For nearly all clients their first and
    * last request suffice. Only clients seen both before and after the period are looked up in it.
    */
-  async clientCounts(spans: readonly Spans[]): Promise<Map<number, number>> {
+  async clientCounts(spans: readonly SpanRange[]): Promise<Map<number, number>> {
     const begin = beginOf(spans);
     const end = Math.max(...spans.map(({ length, to }) => (to + 1) * msPerSpan[length]));
     // The longest spans first, because a hit in them is the likeliest.
@@ -108,7 +113,7 @@ export class SqlReads {
   }
 
   /** The requests of one client, to one version or to all of them. */
-  async requestsOf(client: string, spans: readonly Spans[], version?: string): Promise<number> {
+  async requestsOf(client: string, spans: readonly SpanRange[], version?: string): Promise<number> {
     if (spans.length === 0) return 0;
     const versions = await this.versionIds(version);
     const parts = spans.map(
@@ -215,7 +220,7 @@ export class SqlReads {
   }
 }
 
-export function spanNumbers({ from, to }: Pick<Spans, 'from' | 'to'>): number[] {
+export function spanNumbers({ from, to }: Pick<SpanRange, 'from' | 'to'>): number[] {
   return Array.from({ length: to - from + 1 }, (_one, index) => from + index);
 }
 
