@@ -11,13 +11,7 @@ import { type FleetJson, fleetJson } from './fleetJson.ts';
 import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
-import {
-  CountsQuestions,
-  loadsOf,
-  longestReadIntervalMs,
-  type OwnQuestion,
-  type QuestionOptions,
-} from './questions.ts';
+import { CountsQuestions, loadsOf, type OwnQuestion, type QuestionOptions, readIntervalMs } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 // The store usually answers in a fraction of this time. A start, a reload or an operator does not wait longer for an answer.
@@ -115,7 +109,7 @@ export class FleetMember {
   }
 
   /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
-  async announce(snapshot: Snapshot, now: number): Promise<void> {
+  async register(snapshot: Snapshot, now: number): Promise<void> {
     this.#sendState(snapshot, { versions: [], workers: [] }, { at: now, ready: false });
     // The timer keeps the process alive: nothing else does before the gateway listens.
     const limit = new AbortController();
@@ -129,8 +123,8 @@ export class FleetMember {
     this.#gateway = gateway;
     const { settings, send } = this.#options;
     this.#heartbeatTimer = setInterval(() => void this.#sendHeartbeatAndCheck(), settings.heartbeat).unref();
-    if (settings.heartbeat > longestReadIntervalMs)
-      this.#readTimer = setInterval(() => send({ kind: 'read' }), longestReadIntervalMs).unref();
+    if (settings.heartbeat > readIntervalMs)
+      this.#readTimer = setInterval(() => send({ kind: 'read' }), readIntervalMs).unref();
     await this.#agreement.decide(gateway);
     await this.#sendHeartbeatAndCheck();
   }
@@ -179,7 +173,7 @@ export class FleetMember {
     if (problem === undefined) this.#membersCheckNotices.recovered(`fleet.members: ${name} lists this gateway.`);
     else
       this.#membersCheckNotices.failed(
-        `fleet.members: ${name} does not list this gateway: ${problem}.  Until it does, a silent gateway is not found to be gone.`,
+        `fleet.members: ${name} does not list this gateway: ${problem}.  Until then, no silent gateway counts as gone.`,
       );
   }
 

@@ -13,7 +13,7 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheardAddresses: readonly string[];
-  /** Why no gateway can be found to be gone: for a minute, no lookup listed this gateway. Undefined: there is no such problem. */
+  /** Why no gateway can count as gone: for a minute, no lookup listed this gateway. Undefined: there is no such problem. */
   readonly problem: string | undefined;
 }
 

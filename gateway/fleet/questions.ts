@@ -8,9 +8,9 @@ import type { GatewayRow, GatewayState, VersionLoad } from './membership.ts';
 import { type CountedCalls, type CountsQuestion, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
 
 /** A gateway reads the rows of the others at least this often, because a question may be in them. */
-export const longestReadIntervalMs = 2_000;
+export const readIntervalMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
-const countsWaitMs = 3 * longestReadIntervalMs;
+const countsWaitMs = 3 * readIntervalMs;
 // How long a question stays in the row of its gateway after the wait. The verdict reads the answers then, and the other gateways
 // report their answers only while the question is in the row.
 const shownMs = 30_000;

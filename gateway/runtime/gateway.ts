@@ -104,7 +104,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
   const otlpSink: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
-  await member?.announce(snapshot, clock.now());
+  await member?.register(snapshot, clock.now());
   const ownUsage =
     ledgerReader && ((client: string) => ledgerReader.query('ownUsage', serving.current, { client, now: clock.now() }));
   const serving: Serving = await serve(snapshot, {

@@ -62,7 +62,7 @@ it('reports counts that its ledger cannot write as missing in the store, and has
   const { fleet, ledger } = await startMember(store, { usage: join(folder, 'kept', 'usage.db') });
   const { member } = fleet;
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
-  const beat = () => member.announce(snapshot, Date.now());
+  const beat = () => member.register(snapshot, Date.now());
   await beat();
   expect([member.status().gateways, member.gap(1)]).toMatchObject([[{ state: 'heard', spooled: 0 }], undefined]);
   ledger.add([row('v1', 'x-client-id:ios', Date.now())]);
@@ -146,7 +146,7 @@ it('reports once that fleet.members does not list it, and once that it does', as
   for (const problem of ['getaddrinfo ENOTFOUND', 'getaddrinfo EAI_AGAIN', undefined, undefined])
     fleet.member.onReport({ kind: 'membersCheck', problem });
   expect(notices.filter((line) => line.startsWith('fleet.members'))).toEqual([
-    'fleet.members: gateways.invalid does not list this gateway: getaddrinfo ENOTFOUND.  Until it does, a silent gateway is not found to be gone.',
+    'fleet.members: gateways.invalid does not list this gateway: getaddrinfo ENOTFOUND.  Until then, no silent gateway counts as gone.',
     'fleet.members: gateways.invalid lists this gateway.',
   ]);
 });
