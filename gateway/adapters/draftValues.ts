@@ -1,4 +1,4 @@
-import { letterPairsIn, similarity } from '../compat/judge/findings.ts';
+import { comparableName, similarity } from '../compat/judge/findings.ts';
 import { isEqual } from '../compat/schema/keywords.ts';
 import type { conversions, JsonValue } from '../config/adapterSettings.ts';
 import {
@@ -248,7 +248,7 @@ function keyOf(value: unknown): string {
 
 function isAlike(value: unknown, target: unknown): boolean {
   const [valueKey, targetKey] = [keyOf(value), keyOf(target)];
-  const [valueLetters, targetLetters] = [letterPairsIn(valueKey).plain, letterPairsIn(targetKey).plain];
+  const [valueLetters, targetLetters] = [comparableName(valueKey).letters, comparableName(targetKey).letters];
   if (valueLetters !== '' && valueLetters === targetLetters) return true;
   const [valueBoolean, targetBoolean] = [booleanOf.get(valueKey.toLowerCase()), booleanOf.get(targetKey.toLowerCase())];
   return (
@@ -260,7 +260,7 @@ function isAlike(value: unknown, target: unknown): boolean {
 
 /** 0 to 1; 1: the same letters, in any case and with any punctuation. */
 export function likenessOfNames(name: string, other: string): number {
-  return similarity(letterPairsIn(name), letterPairsIn(other));
+  return similarity(comparableName(name), comparableName(other));
 }
 
 // `created_at` and `updated_at` have 0.63, `color` and `colour` 0.67.
@@ -268,7 +268,7 @@ const leastLikeness = 0.65;
 
 /** Whether two names are similar, or one contains the other, as `firstName` contains `first`. */
 export function isSimilar(name: string, other: string): boolean {
-  const plainNames = [letterPairsIn(name).plain, letterPairsIn(other).plain];
+  const plainNames = [comparableName(name).letters, comparableName(other).letters];
   const [short = '', long = ''] = plainNames.sort((a, b) => a.length - b.length);
   return (short.length > 2 && long.includes(short)) || likenessOfNames(name, other) >= leastLikeness;
 }

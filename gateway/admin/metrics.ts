@@ -23,7 +23,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/metrics', async (_req, res) => {
     const report = await operations.report({ withMetrics: true });
-    const counted = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.absent ?? [])];
+    const counted = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.metricsOfAbsent ?? [])];
     const now = operations.clock.now();
     const withLastUse = await lastUse.addTo(report, source.current, now);
     const currentState = [

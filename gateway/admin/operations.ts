@@ -14,7 +14,7 @@ import type { LedgerClient } from './reading/ledgerClient.ts';
 
 export type FleetOperations = Pick<
   FleetMember,
-  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'newCountsQuestion' | 'awaitCounts'
+  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
 >;
 
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */

@@ -10,7 +10,7 @@ import {
   type AnswerProblem,
   type ClientNaming,
   LedgerTimeoutError,
-  unknownVersion,
+  unknownVersionText,
 } from './reading/ledgerClient.ts';
 import { statusOf } from './status.ts';
 import {
@@ -90,7 +90,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
     // A question to the fleet. The verdict contains every request that ended before the question was asked.
-    const question = fleet?.newCountsQuestion();
+    const question = fleet?.createCountsQuestion();
     const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();
       return operations.report();
@@ -98,7 +98,7 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
     const snapshot = source.current;
     const { version } = params;
     if (!usage && !snapshot.versions.has(version)) {
-      sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersion(snapshot, [])}`);
+      sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersionText(snapshot)}`);
       return;
     }
     const queryLedger = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
@@ -142,7 +142,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
       const window = parseBrownoutQuery(query);
       if (usage === undefined) return undefined;
       await operations.flush?.();
-      const question = fleet?.newCountsQuestion();
+      const question = fleet?.createCountsQuestion();
       // A quiet period of 0 leaves out the remarks on gateways that are gone.
       const facts = question && fleet?.facts(version, 0, { report: await operations.report(), ...question });
       const remarks = facts ? [...facts.gaps, ...facts.notes] : [];
@@ -155,7 +155,7 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
     const { fleet, usage, clock } = operations;
-    const question = fleet?.newCountsQuestion();
+    const question = fleet?.createCountsQuestion();
     const snapshot = source.current;
     await sendAnswer(res, async () => {
       const planQuery = parsePlanQuery(req.body, clock.now());

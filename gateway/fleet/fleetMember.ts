@@ -194,7 +194,7 @@ export class FleetMember {
   }
 
   /** A question to the other gateways, for `facts` and `awaitCounts`: does the ledger have all calls that ended before now? */
-  newCountsQuestion: CountsQuestions['newQuestion'] = () => this.#questions.newQuestion();
+  createCountsQuestion: CountsQuestions['createQuestion'] = () => this.#questions.createQuestion();
 
   /** What the verdict about a version depends on, without the ledger. `quiet` in ms. */
   facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {

@@ -54,7 +54,7 @@ export class CountsQuestions {
   }
 
   /** A question about the calls that ended before now. */
-  newQuestion(): CountsQuestion {
+  createQuestion(): CountsQuestion {
     this.#lastId = Math.max(this.#options.view.now, this.#lastId + 1);
     return { id: this.#lastId, at: Date.now() };
   }

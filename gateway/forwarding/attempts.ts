@@ -58,7 +58,7 @@ export class Attempts {
     const { attempts, method, hasBody, target } = this.#outbound;
     if (this.#count >= attempts) return false;
     const where = retryWhere(kind, { method, hasBody, bodyStarted, connection: this.connection });
-    if (where === 'nowhere' || !this.#outbound.chooseAgain(where)) return false;
+    if (where === 'nowhere' || !this.#outbound.replaceTarget(where)) return false;
     target.inFlight -= 1;
     this.#outbound.target.inFlight += 1;
     this.#outbound.stats.retries += 1;
@@ -117,7 +117,7 @@ interface Attempt {
   readonly connection: Pick<Connection, 'earlierExchanges' | 'responseBegun'>;
 }
 
-/** Where to retry. `free`: the target is not at fault, so the retry is not charged to the budget. */
+/** Where to retry. `anywhereUncharged`: the target is not at fault, so the retry is not charged to the budget. */
 export type RetryWhere = RetryTarget | 'nowhere';
 
 /**
@@ -133,7 +133,7 @@ export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted
   if (neverConnected(kind) || kind === 'untrusted') return 'anywhere';
   const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (kind !== 'lost' || connection.responseBegun || hasBody || !isSafe) return 'nowhere';
-  return connection.earlierExchanges > 0 ? 'free' : 'elsewhere';
+  return connection.earlierExchanges > 0 ? 'anywhereUncharged' : 'elsewhere';
 }
 
 function neverConnected(kind: WireFailureKind): boolean {

@@ -143,7 +143,7 @@ export interface Outbound {
    * The target has failed: replaces `target` by the one for the retry, which may be the same. False: no retry, because the
    * budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.
    */
-  chooseAgain(where: RetryTarget): boolean;
+  replaceTarget(where: RetryTarget): boolean;
   /** How the fields of the response are changed for the client. */
   responsePlan(): ResponsePlan;
   /** Answers with a problem. Nothing has been sent to the client yet. */

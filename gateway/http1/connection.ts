@@ -116,9 +116,10 @@ export class Connection implements Timed, SocketEvents {
       this.destroy();
       return false;
     }
-    if (this.#reader.inBody) this.deadline = deadlineIn(this.#idleTimeout);
+    if (this.#reader.inBodyOrTunnel) this.deadline = deadlineIn(this.#idleTimeout);
     const outcome = this.#reader.read(buffer, length);
-    this.#readBuffer.chooseNext(length, this.#reader.inHttpBody && outcome !== 'done', this.#reader.unsent);
+    const isMoreExpected = this.#reader.inBody && outcome !== 'done';
+    this.#readBuffer.chooseNextBuffer(length, isMoreExpected, this.#reader.hasUnsentBytes);
     // The handler may have destroyed the connection meanwhile.
     if (this.closed || outcome === 'more') return true;
     if (outcome === 'paused') return false;
@@ -138,8 +139,8 @@ export class Connection implements Timed, SocketEvents {
     this.deadline = Number.POSITIVE_INFINITY;
     if (reader.reusable && this.#requestSent && !this.closed) this.#owner.onIdle(this, reader.keepAlive);
     else this.socket.destroy();
-    const error = handler && reader.deliver(handler);
-    if (error) handler.onFailure({ kind: 'malformed', cause: error.message });
+    const handlerError = handler && reader.callAtEnd(handler);
+    if (handlerError) handler.onFailure({ kind: 'malformed', cause: handlerError.message });
   }
 
   onEnd(): void {

@@ -38,13 +38,13 @@ export class ReadBuffer {
   };
 
   /**
-   * Chooses the next buffer, after a read of `length` bytes. `inBody`: more of a body follows. `unsent`: some bytes of this read
-   * are not sent yet. If both are true, reading is paused until these bytes are sent.
+   * Chooses the buffer of the next read, after a read of `length` bytes. `isMoreExpected`: more of a body follows. `hasUnsentBytes`:
+   * some bytes of this read are not sent yet. If both are true, reading is paused until these bytes are sent.
    */
-  chooseNext(length: number, inBody: boolean, unsent: boolean): void {
-    if (!this.#own) this.#needsOwn = inBody && length >= largeReadBytes;
-    else if (!inBody || (length < smallReadBytes && !unsent)) {
-      if (!unsent && reserveBuffers.length < maxBuffersInReserve) reserveBuffers.push(this.#own);
+  chooseNextBuffer(length: number, isMoreExpected: boolean, hasUnsentBytes: boolean): void {
+    if (!this.#own) this.#needsOwn = isMoreExpected && length >= largeReadBytes;
+    else if (!isMoreExpected || (length < smallReadBytes && !hasUnsentBytes)) {
+      if (!hasUnsentBytes && reserveBuffers.length < maxBuffersInReserve) reserveBuffers.push(this.#own);
       this.release();
     }
   }

@@ -58,17 +58,18 @@ export interface WireFailure {
 const maxHeadBytes = 32 * 1024;
 const maxInterimResponses = 32;
 
-/** `done`: the response is complete; call `deliver`. */
+/** `done`: the response is complete; call `callAtEnd`. */
 type ReadOutcome = 'more' | 'paused' | 'done' | MalformedResponse;
 
 type BodyKind = 'length' | 'chunked' | 'until-close' | 'tunnel';
 
 /** Parses the responses of a connection one after the other: head, framing (RFC 9112 §6.3), body. */
 export class ResponseReader {
-  inBody = false;
+  /** The head of the final response has arrived. */
+  inBodyOrTunnel = false;
   reusable = false;
-  /** The handler has not sent all chunks of the last read. */
-  unsent = false;
+  /** The handler has not sent all bytes of the last read. */
+  hasUnsentBytes = false;
   /** The `keepAlive` of the latest response head. */
   keepAlive: number | undefined;
   /** Undefined between two responses. */
@@ -89,7 +90,7 @@ export class ResponseReader {
 
   begin(handler: ResponseHandler, expectBody: boolean): void {
     this.handler = handler;
-    this.inBody = false;
+    this.inBodyOrTunnel = false;
     this.reusable = false;
     this.#expectBody = expectBody;
     this.#partialHead = '';
@@ -98,33 +99,33 @@ export class ResponseReader {
   }
 
   get responseBegun(): boolean {
-    return this.inBody || this.#partialHead !== '' || this.#interimCount > 0;
+    return this.inBodyOrTunnel || this.#partialHead !== '' || this.#interimCount > 0;
   }
 
   /** Whether this response is complete when the target closes the connection. */
   get endsWithConnection(): boolean {
-    return this.inBody && this.#bodyKind === 'until-close';
+    return this.inBodyOrTunnel && this.#bodyKind === 'until-close';
   }
 
   get isTunnel(): boolean {
-    return this.inBody && this.#bodyKind === 'tunnel';
+    return this.inBodyOrTunnel && this.#bodyKind === 'tunnel';
   }
 
-  get inHttpBody(): boolean {
-    return this.inBody && this.#bodyKind !== 'tunnel';
+  get inBody(): boolean {
+    return this.inBodyOrTunnel && this.#bodyKind !== 'tunnel';
   }
 
   read(buffer: Buffer, length: number): ReadOutcome {
-    this.unsent = false;
+    this.hasUnsentBytes = false;
     try {
-      return this.inBody ? this.#readBody(buffer, 0, length) : this.#readHead(buffer, 0, length);
+      return this.inBodyOrTunnel ? this.#readBody(buffer, 0, length) : this.#readHead(buffer, 0, length);
     } catch (error) {
       return asMalformed(error);
     }
   }
 
   /** Calls `onComplete` or `onEnd` of the handler. Returns the error if that call throws. */
-  deliver(handler: ResponseHandler): MalformedResponse | undefined {
+  callAtEnd(handler: ResponseHandler): MalformedResponse | undefined {
     const wholeResponse = this.#wholeResponse;
     const trailers = this.#chunkedDecoder?.trailers ?? [];
     this.#wholeResponse = undefined;
@@ -167,7 +168,7 @@ export class ResponseReader {
       this.reusable = head.persistent && available === size;
       return 'done';
     }
-    this.inBody = true;
+    this.inBodyOrTunnel = true;
     this.reusable = head.persistent && (size >= 0 || head.chunked);
     this.handler?.onHead(head);
     return available > 0 ? this.#readBody(buffer, bodyStart, length) : 'more';
@@ -207,11 +208,11 @@ export class ResponseReader {
     }
     if (bodyEnd < length) this.reusable = false;
     if (done) return 'done';
-    return this.unsent ? 'paused' : 'more';
+    return this.hasUnsentBytes ? 'paused' : 'more';
   }
 
   #emit(buffer: Buffer, start: number, end: number): void {
-    if (this.handler?.onData(copyIfShared(buffer, start, end)) === false) this.unsent = true;
+    if (this.handler?.onData(copyIfShared(buffer, start, end)) === false) this.hasUnsentBytes = true;
   }
 }
 

@@ -44,7 +44,7 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
     const chainFromNext = next && (stages.get(next) === 'retired' ? chainsToSuccessor.get(next) : chainEndingAt(next));
     const chainToSuccessor = next && chainFromNext && prependStep(version, next, chainFromNext);
     if (chainToSuccessor) chainsToSuccessor.set(version, chainToSuccessor);
-    const chainFromSuccessorToLatest = chainToSuccessor && chainsToLatest.get(chainToSuccessor.end);
+    const chainFromSuccessorToLatest = chainToSuccessor && chainsToLatest.get(chainToSuccessor.lastVersion);
     if (version === latest) chainsToLatest.set(version, chainEndingAt(version));
     else if (chainToSuccessor && chainFromSuccessorToLatest)
       chainsToLatest.set(version, joinChains(chainToSuccessor, chainFromSuccessorToLatest));
@@ -57,7 +57,7 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
           stage,
           chainToSuccessor,
           chainFromSuccessorToLatest,
-          guidePath(version, chainToSuccessor?.end, snapshot),
+          guidePath(version, chainToSuccessor?.lastVersion, snapshot),
         ),
       );
   }
@@ -78,7 +78,8 @@ function announcementOf(
     page: version.info ?? guide,
     documentationLinks: pageLinks(version.info ?? guide, version),
     chainToSuccessor,
-    chainFromSuccessorToLatest: chainToLatest?.end === chainToSuccessor?.end ? undefined : chainToLatest,
+    chainFromSuccessorToLatest:
+      chainToLatest?.lastVersion === chainToSuccessor?.lastVersion ? undefined : chainToLatest,
   };
 }
 
@@ -105,15 +106,17 @@ export function linksFor(
   if (
     chainToSuccessor === undefined ||
     pathInSuccessor === undefined ||
-    isRefused(pathInSuccessor, chainToSuccessor.end)
+    isRefused(pathInSuccessor, chainToSuccessor.lastVersion)
   )
     return documentationLinks;
   const links = [
-    `<${basePath}/${chainToSuccessor.end.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`,
+    `<${basePath}/${chainToSuccessor.lastVersion.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`,
   ];
   const pathInLatest = chainToLatest && pathThroughChain(chainToLatest, pathInSuccessor);
-  if (chainToLatest && pathInLatest !== undefined && !isRefused(pathInLatest, chainToLatest.end)) {
-    links.push(`<${basePath}/${chainToLatest.end.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`);
+  if (chainToLatest && pathInLatest !== undefined && !isRefused(pathInLatest, chainToLatest.lastVersion)) {
+    links.push(
+      `<${basePath}/${chainToLatest.lastVersion.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`,
+    );
   }
   return documentationLinks.length === 0 ? links : links.concat(documentationLinks);
 }

@@ -103,9 +103,9 @@ export function counterpart(path: string, version: Version, next: Version): stri
   return nextPath;
 }
 
-/** A version, the next major, and so on up to `end`. Retired versions are included, because their `moved` still applies. */
+/** A version, the next major, and so on up to `lastVersion`. Retired versions are included, because their `moved` still applies. */
 export interface VersionChain {
-  readonly end: Version;
+  readonly lastVersion: Version;
   /** The first of the steps in which the path of a request may change or have no counterpart. Other steps are left out to save time. */
   readonly firstStep: Step | undefined;
 }
@@ -117,20 +117,23 @@ interface Step {
 }
 
 /** A chain that consists of one version. */
-export function chainEndingAt(end: Version): VersionChain {
-  return { end, firstStep: undefined };
+export function chainEndingAt(lastVersion: Version): VersionChain {
+  return { lastVersion, firstStep: undefined };
 }
 
 /** The step `from` → `to`, followed by `rest`. */
 export function prependStep(from: Version, to: Version, rest: VersionChain): VersionChain {
   const mayChangePath = from.moved.size > 0 || (from.contract !== undefined && to.contract !== undefined);
-  return { end: rest.end, firstStep: mayChangePath ? { from, to, next: rest.firstStep } : rest.firstStep };
+  return {
+    lastVersion: rest.lastVersion,
+    firstStep: mayChangePath ? { from, to, next: rest.firstStep } : rest.firstStep,
+  };
 }
 
 export function joinChains(first: VersionChain, second: VersionChain): VersionChain {
   const withSecondChain = (step: Step | undefined): Step | undefined =>
     step ? { ...step, next: withSecondChain(step.next) } : second.firstStep;
-  return { end: second.end, firstStep: withSecondChain(first.firstStep) };
+  return { lastVersion: second.lastVersion, firstStep: withSecondChain(first.firstStep) };
 }
 
 /** The path of the resource `path` in the last version of the chain; undefined if a step has no counterpart for it. */

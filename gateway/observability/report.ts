@@ -8,7 +8,7 @@ export interface ServingReport {
   /** Version → epoch ms. Calls that ended later may still be counted only in the memory of a process. */
   readonly unsent?: Readonly<Record<string, number>>;
   /** Metrics of processes that ended or do not answer. */
-  readonly absent?: readonly (readonly MetricValues[])[] | undefined;
+  readonly metricsOfAbsent?: readonly (readonly MetricValues[])[] | undefined;
 }
 
 export interface WorkerReport {

@@ -132,7 +132,7 @@ export class ActiveVersion {
   /** Undefined in the stage `active`. */
   successor(now: number): Version | undefined {
     const announcement = this.#announcements.of(this.version, now);
-    return announcement?.stage === 'active' ? undefined : announcement?.chainToSuccessor?.end;
+    return announcement?.stage === 'active' ? undefined : announcement?.chainToSuccessor?.lastVersion;
   }
 
   /**

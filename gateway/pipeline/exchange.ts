@@ -238,7 +238,7 @@ export class Exchange implements Outbound, InFlight {
     return restrictions.waiverOf(this.identify(), now) !== undefined;
   }
 
-  chooseAgain(where: RetryTarget): boolean {
+  replaceTarget(where: RetryTarget): boolean {
     const next = this.activeVersion?.pickAgain(this.target, where);
     if (next) this.chosenTarget = next;
     return next !== undefined;

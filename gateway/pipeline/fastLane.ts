@@ -219,7 +219,7 @@ class LaneConnection implements LaneOwner, Timed {
     const flowing = end === 0 || request.receive(buffer, 0, end);
     const isMoreExpected = !request.complete;
     const hasUnsentBytes = !flowing;
-    this.#readBuffer.chooseNext(length, isMoreExpected, hasUnsentBytes);
+    this.#readBuffer.chooseNextBuffer(length, isMoreExpected, hasUnsentBytes);
     // After the last byte of a body, the socket is still read: only reading detects that the client has disconnected.
     if (end === length) return flowing || request.complete;
     this.#following ??= new UnparsedBytes();

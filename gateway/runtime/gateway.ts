@@ -169,7 +169,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         await flush();
         return serving.report();
       };
-      const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.newCountsQuestion());
+      const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.createCountsQuestion());
       return member.gap(quiet) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),

@@ -217,7 +217,7 @@ export async function versionUsage(
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'newCountsQuestion' | 'awaitCounts'> | undefined,
+  fleet: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'createCountsQuestion' | 'awaitCounts'> | undefined,
   { ending = [], freezing = [], adapting = [], quiet: editedQuiet = 0 }: EditEffects = {},
 ): Promise<VersionUsage> {
   let isFlushed = false;
@@ -225,7 +225,7 @@ export async function versionUsage(
     isFlushed = await serving.flush();
     return serving.report();
   };
-  const reasonsOfMissingCalls = await fleet?.awaitCounts(ending, flushAndReport, fleet.newCountsQuestion());
+  const reasonsOfMissingCalls = await fleet?.awaitCounts(ending, flushAndReport, fleet.createCountsQuestion());
   const { versions } = await flushAndReport();
   // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
   const quiet = Math.max(snapshot.guard.quiet, editedQuiet);

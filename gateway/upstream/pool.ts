@@ -12,10 +12,10 @@ export interface PoolSettings {
 }
 
 /**
- * Where a retry may go. `elsewhere`: any target except the one that failed. `anywhere`: any target. `free`: any target, and
+ * Where a retry may go. `elsewhere`: any target except the one that failed. `anywhere`: any target. `anywhereUncharged`: any target, and
  * the retry does not use the budget.
  */
-export type RetryTarget = 'anywhere' | 'elsewhere' | 'free';
+export type RetryTarget = 'anywhere' | 'elsewhere' | 'anywhereUncharged';
 
 /** The targets of one version, and the policy that picks one. */
 export class Pool {
@@ -66,7 +66,7 @@ export class Pool {
     // The request is still in flight at `failed`, so it may be sent there again even if `failed` is at its limit.
     const next = this.pick(limit, failed) ?? failed;
     if (where === 'elsewhere' && next === failed) return undefined;
-    return where === 'free' || budget.takeRetry(now) ? next : undefined;
+    return where === 'anywhereUncharged' || budget.takeRetry(now) ? next : undefined;
   }
 
   #usableNow(): readonly PoolMember[] {

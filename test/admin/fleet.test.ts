@@ -28,7 +28,7 @@ function fleetOf(
     refusal: undefined,
     stopBlockers: (version) => stopBlockers(view, version),
     facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), unsent: [] }),
-    newCountsQuestion: () => ({ id: now, at: now }),
+    createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
     forget: async (name, reason) => {
       forgotten.push([name, reason]);

@@ -133,7 +133,7 @@ export function fleetOf(
     refusal,
     stopBlockers: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
-    newCountsQuestion: () => ({ id: now, at: now }),
+    createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),
   };

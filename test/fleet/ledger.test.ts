@@ -236,7 +236,7 @@ describe('the reading thread of a gateway of a fleet', () => {
     const heard = {
       gap: () => undefined,
       loadElsewhere: () => ({ in_flight: 0, waiting: 0 }),
-      newCountsQuestion: () => ({ id: now, at: now }),
+      createCountsQuestion: () => ({ id: now, at: now }),
       awaitCounts: async () => new Map([['v2', 'Calls are on their way.']]),
     };
     const serving = { flush: async () => true, report: async () => ({ versions: [], workers: [] }) };

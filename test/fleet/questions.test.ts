@@ -201,14 +201,14 @@ describe('the questions of a gateway', () => {
     const view = new FleetView(10_000, () => 0);
     view.update({ now, rows: [], unheardAddresses: [] });
     const questions = questionsWith(view, async () => true);
-    const [first, second] = [questions.newQuestion(), questions.newQuestion()];
+    const [first, second] = [questions.createQuestion(), questions.createQuestion()];
     expect([first.id, second.id]).toEqual([now, now + 1]);
     expect(questions.questionId).toBeUndefined();
   });
 
   it('stay in the row after the wait, so that the others still report their answers', async () => {
     const questions = questionsWith(new FleetView(10_000), async () => true);
-    const [first, second] = [questions.newQuestion(), questions.newQuestion()];
+    const [first, second] = [questions.createQuestion(), questions.createQuestion()];
     await questions.awaitCounts([], async () => report, second);
     await questions.awaitCounts([], async () => report, first);
     expect(questions.questionId).toBe(second.id);

@@ -37,8 +37,8 @@ describe('a lost connection', () => {
   it.each<[how: keyof typeof failures, where: RetryWhere, crossing: boolean]>([
     ['fresh', 'elsewhere', false],
     ['fresh, in the middle of its head', 'nowhere', false],
-    ['kept', 'free', true],
-    ['kept twice', 'free', true],
+    ['kept', 'anywhereUncharged', true],
+    ['kept twice', 'anywhereUncharged', true],
     ['kept, in the middle of its head', 'nowhere', false],
     ['kept, behind an interim response', 'nowhere', false],
     ['kept, in the middle of its body', 'nowhere', false],
@@ -49,9 +49,9 @@ describe('a lost connection', () => {
   });
 
   it.each<[method: string, hasBody: boolean, kept: RetryWhere, fresh: RetryWhere]>([
-    ['GET', false, 'free', 'elsewhere'],
-    ['HEAD', false, 'free', 'elsewhere'],
-    ['OPTIONS', false, 'free', 'elsewhere'],
+    ['GET', false, 'anywhereUncharged', 'elsewhere'],
+    ['HEAD', false, 'anywhereUncharged', 'elsewhere'],
+    ['OPTIONS', false, 'anywhereUncharged', 'elsewhere'],
     ['GET', true, 'nowhere', 'nowhere'],
     ['OPTIONS', true, 'nowhere', 'nowhere'],
     ['POST', false, 'nowhere', 'nowhere'],

@@ -7,7 +7,7 @@ const full = shared.length;
 /** A socket that has just read a part of a large body. */
 function inLargeBody(): ReadBuffer {
   const buffer = new ReadBuffer();
-  buffer.chooseNext(full, true, false);
+  buffer.chooseNextBuffer(full, true, false);
   buffer.next();
   onTestFinished(() => buffer.release());
   return buffer;
@@ -15,10 +15,10 @@ function inLargeBody(): ReadBuffer {
 
 it('is shared by all sockets, except within large bodies', () => {
   const idle = new ReadBuffer();
-  idle.chooseNext(full, false, false);
+  idle.chooseNextBuffer(full, false, false);
   expect(idle.next()).toBe(shared);
   const slow = new ReadBuffer();
-  slow.chooseNext(1_000, true, false);
+  slow.chooseNextBuffer(1_000, true, false);
   expect(slow.next()).toBe(shared);
   const [one, other] = [inLargeBody().next(), inLargeBody().next()];
   expect(new Set([shared, one, other]).size).toBe(3);
@@ -35,17 +35,17 @@ it('has its bytes copied only if it is shared', () => {
 it('stays with its socket while the bytes are not sent, however few', () => {
   const buffer = inLargeBody();
   const own = buffer.next();
-  buffer.chooseNext(1, true, true);
+  buffer.chooseNextBuffer(1, true, true);
   expect(buffer.next()).toBe(own);
-  buffer.chooseNext(1, true, false);
+  buffer.chooseNextBuffer(1, true, false);
   expect(buffer.next()).toBe(shared);
 });
 
 it('is used again after a body, but never if its bytes are not sent', () => {
   const [sent, unsent] = [inLargeBody(), inLargeBody()];
   const [first, second] = [sent.next(), unsent.next()];
-  sent.chooseNext(full, false, false);
-  unsent.chooseNext(full, false, true);
+  sent.chooseNextBuffer(full, false, false);
+  unsent.chooseNextBuffer(full, false, true);
   expect([sent.next(), unsent.next()]).toEqual([shared, shared]);
   const later = Array.from({ length: 100 }, () => inLargeBody().next());
   expect(later).toContain(first);

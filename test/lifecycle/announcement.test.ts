@@ -89,8 +89,8 @@ describe('the successor in the announcement of v1', () => {
     ],
   ])('%s', (_name, routes, successor, latest) => {
     const announcement = announcementOf(routes);
-    expect(announcement?.chainToSuccessor?.end.name).toBe(successor);
-    expect(announcement?.chainFromSuccessorToLatest?.end.name).toBe(latest);
+    expect(announcement?.chainToSuccessor?.lastVersion.name).toBe(successor);
+    expect(announcement?.chainFromSuccessorToLatest?.lastVersion.name).toBe(latest);
   });
 });
 

@@ -30,7 +30,7 @@ import {
   type LedgerAnswers,
   type LedgerQueryKind,
   type LedgerQueryParams,
-  unknownVersion,
+  unknownVersionText,
 } from './ledgerClient.ts';
 
 /** Answers one query of the admin API from the ledger. Runs in the reading thread; tests call it directly. */
@@ -125,7 +125,7 @@ const answers: {
     const candidate =
       'retired' in givenCandidate ? withRetired(snapshot, givenCandidate.retired) : fromPlain(givenCandidate);
     if (candidate === undefined)
-      return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersion(snapshot, [])}` };
+      return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersionText(snapshot)}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
     // A plan with a loss does not wait for more counts, because they could only add losses.
@@ -223,7 +223,7 @@ async function whyVersionUnknown(
   const inLedger = (await queries.totals(0)).map((one) => one.version);
   // '' stands for the requests without a version.
   const removed = inLedger.filter((name) => name !== '' && !snapshot.versions.has(name)).sort();
-  return removed.includes(version) ? undefined : unknownVersion(snapshot, removed);
+  return removed.includes(version) ? undefined : unknownVersionText(snapshot, removed);
 }
 
 /** The route of the ledger that `route` names. @returns the problem if the version has no such route */

@@ -155,7 +155,7 @@ export function addChange(into: Comparison, change: NewChange): void {
 }
 
 /** Adds one change that lists the descriptive keywords whose values differ. */
-export function compareDocs(old: Located, now: Located, into: Comparison): void {
+export function compareDescriptions(old: Located, now: Located, into: Comparison): void {
   if (!isMap(old.value) || !isMap(now.value)) return;
   const [before, after] = [old.value, now.value];
   const keywords: string[] = [];
@@ -167,7 +167,7 @@ export function compareDocs(old: Located, now: Located, into: Comparison): void 
 }
 
 /** Adds a change of documentation if the values of a keyword differ. */
-export function compareAsDocs(keyword: string, old: Located, now: Located, into: Comparison): void {
+export function compareAsDescription(keyword: string, old: Located, now: Located, into: Comparison): void {
   if (!isEqual(old.value, now.value))
     addChange(into, { kind: 'docs', effect: 'changed', name: keyword, old, new: now });
 }

@@ -7,8 +7,8 @@ import {
   addChange,
   addPart,
   type Comparison,
-  compareAsDocs,
-  compareDocs,
+  compareAsDescription,
+  compareDescriptions,
   type Direction,
   emptyComparison,
   samePlace,
@@ -59,7 +59,7 @@ function compareMedia(
   return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
     const compareAt = (keyword: string): Comparison | undefined =>
       contracts.compareSchemas(below(before, keyword), below(after, keyword), direction, wire);
-    compareDocs(before, after, into);
+    compareDescriptions(before, after, into);
     addPart(into, samePlace, compareAt('schema'));
     addPart(into, { kind: 'items' }, compareAt('itemSchema'));
     compareEncodings(type, before, after, direction, contracts, into);
@@ -139,7 +139,7 @@ function compareEncodings(
   for (const keyword of nestedKeywords) {
     const [before, after] = [below(old, keyword), below(now, keyword)];
     if (isEqual(before.value, after.value)) continue;
-    if (!hasEncodings(type)) compareAsDocs(keyword, before, after, into);
+    if (!hasEncodings(type)) compareAsDescription(keyword, before, after, into);
     else if (keyword === 'encoding') compareFieldEncodings(type, old, now, direction, contracts, into);
     else
       addChange(into, {

@@ -4,7 +4,7 @@ import type { Located } from '../document/located.ts';
 import { expandAlternatives, unionOfTypes } from '../schema/choices.ts';
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
-import { type Comparison, compareDocs, type Direction, emptyComparison, type SeverityOf } from './change.ts';
+import { type Comparison, compareDescriptions, type Direction, emptyComparison, type SeverityOf } from './change.ts';
 import { compareChoices } from './choices.ts';
 import { compareDiscriminators } from './discriminators.ts';
 import { compareConditions, compareFields, compareItems } from './fields.ts';
@@ -117,7 +117,7 @@ class SchemaComparer {
     this.#comparisons.set(old, comparisonsOfOld.set(now, comparisonsOfPair.set(key, result)));
     const [identical, severityOf, compare, expand] = [this.#identical, this.#severityOf, this.compare, this.#expand];
     const pair = new SchemaPair({ old, new: now, use, result, identical, severityOf, compare, expand });
-    compareDescriptions(old, now, result);
+    comparePartDescriptions(old, now, result);
     for (const compareKeywords of comparisonsByScope[compareTypes(pair)]) compareKeywords(pair);
     result.isComputed = true;
     return result;
@@ -131,7 +131,8 @@ class SchemaComparer {
 }
 
 /** Compares the descriptions part by part, if both schemas have the same number of parts. */
-function compareDescriptions({ parts: before }: Schema, { parts: after }: Schema, into: Comparison): void {
+function comparePartDescriptions({ parts: before }: Schema, { parts: after }: Schema, into: Comparison): void {
   if (before.length !== after.length) return;
-  for (const [index, { located }] of before.entries()) compareDocs(located, after[index]?.located ?? located, into);
+  for (const [index, { located }] of before.entries())
+    compareDescriptions(located, after[index]?.located ?? located, into);
 }

@@ -2,7 +2,14 @@ import type { Documents } from '../document/documents.ts';
 import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
 import { below, type Located } from '../document/located.ts';
 import { catchingStackOverflow } from '../failure.ts';
-import { addChange, type Comparison, compareAsDocs, compareDocs, emptyComparison, type SeverityOf } from './change.ts';
+import {
+  addChange,
+  type Comparison,
+  compareAsDescription,
+  compareDescriptions,
+  emptyComparison,
+  type SeverityOf,
+} from './change.ts';
 import { ContractPair } from './contractPair.ts';
 import { compareOperations } from './operations.ts';
 import { changedBasePaths, type Route, routesOf, type Servers, serversOf, withoutNames } from './routes.ts';
@@ -84,9 +91,9 @@ function routeChange(effect: 'added' | 'removed', old: Located | undefined, now:
 /** Compares descriptions of the whole API. Changes of base paths belong to the routes. */
 function compareApiDocs(old: Located, now: Located): Comparison {
   const comparison = emptyComparison();
-  compareDocs(old, now, comparison);
+  compareDescriptions(old, now, comparison);
   for (const key of ['info', 'servers', 'jsonSchemaDialect']) {
-    compareAsDocs(key, below(old, key), below(now, key), comparison);
+    compareAsDescription(key, below(old, key), below(now, key), comparison);
   }
   return comparison;
 }

@@ -5,8 +5,8 @@ import {
   addChange,
   addPart,
   type Comparison,
-  compareAsDocs,
-  compareDocs,
+  compareAsDescription,
+  compareDescriptions,
   emptyComparison,
   samePlace,
 } from './change.ts';
@@ -19,11 +19,11 @@ export function compareOperations(old: Route, now: Route, contracts: ContractPai
   const caller = callerOf(now);
   const into = emptyComparison();
   const [before, after] = [old.operation, now.operation];
-  compareDocs(before, after, into);
-  compareDocs(old.item, now.item, into);
+  compareDescriptions(before, after, into);
+  compareDescriptions(old.item, now.item, into);
   // Changes of base paths are compared for the route as a whole.
-  compareAsDocs('servers', below(before, 'servers'), below(after, 'servers'), into);
-  compareAsDocs('servers', below(old.item, 'servers'), below(now.item, 'servers'), into);
+  compareAsDescription('servers', below(before, 'servers'), below(after, 'servers'), into);
+  compareAsDescription('servers', below(old.item, 'servers'), below(now.item, 'servers'), into);
   if (caller === 'client') compareParameterNames(old, now, into);
   compareParameters(old, now, caller, contracts, into);
   compareBodies(below(before, 'requestBody'), below(after, 'requestBody'), caller, contracts, into);
@@ -68,7 +68,7 @@ function addBodyField(
 }
 
 function compareBody(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
-  compareDocs(old, now, into);
+  compareDescriptions(old, now, into);
   if (isRequired(old) !== isRequired(now)) {
     const effect = isRequired(now) ? 'required' : 'optional';
     const places = { old: below(old, 'required'), new: below(now, 'required') };
@@ -116,9 +116,9 @@ function compareResponse(
     old,
     now,
     (before, after, responseChanges) => {
-      compareDocs(before, after, responseChanges);
+      compareDescriptions(before, after, responseChanges);
       // Links only suggest further requests. Their targets are compared as routes.
-      compareAsDocs('links', below(before, 'links'), below(after, 'links'), responseChanges);
+      compareAsDescription('links', below(before, 'links'), below(after, 'links'), responseChanges);
       const direction = directionsOf(caller).response;
       compareHeaders(below(before, 'headers'), below(after, 'headers'), direction, contracts, responseChanges);
       compareContent(below(before, 'content'), below(after, 'content'), direction, contracts, responseChanges);

@@ -4,7 +4,7 @@ import {
   addChange,
   addPart,
   type Comparison,
-  compareDocs,
+  compareDescriptions,
   type Direction,
   type Serialization,
   samePlace,
@@ -167,7 +167,7 @@ function compareParameterValues(
   contracts: ContractPair,
   into: Comparison,
 ): void {
-  compareDocs(old, now, into);
+  compareDescriptions(old, now, into);
   for (const keyword of permissions) comparePermission(keyword, old, now, direction, into);
   const [oldSchema, newSchema] = [below(old, 'schema'), below(now, 'schema')];
   const isScalar = contracts.areScalar(oldSchema, newSchema);

@@ -204,7 +204,7 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
       // The same schema makes a rename more likely.
       const hasSameSchema =
         canonicalJsonWithoutDocs(removal.old?.value) === canonicalJsonWithoutDocs(addition.new?.value);
-      const nameSimilarity = similarity(letterPairsIn(whatChanged(removal)), letterPairsIn(label));
+      const nameSimilarity = similarity(comparableName(whatChanged(removal)), comparableName(label));
       return { label, score: nameSimilarity + (hasSameSchema ? 0.25 : -0.1) };
     });
     const [best] = scored.filter(({ score }) => score >= leastSimilarity).sort((a, b) => b.score - a.score);
@@ -215,17 +215,17 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
 function addRouteRenames(routes: readonly RouteComparison[], renames: Map<Change, string>): void {
   const added = routes
     .filter(({ comparison }) => comparison.changes[0]?.effect === 'added')
-    .map(({ route }) => ({ route, letters: letterPairsIn(route.path), id: operationIdOf(route) }));
+    .map(({ route }) => ({ route, path: comparableName(route.path), id: operationIdOf(route) }));
   for (const { route, comparison } of routes) {
     const [removal] = comparison.changes;
     if (removal?.kind !== 'route' || removal.effect !== 'removed') continue;
-    const [id, letters] = [operationIdOf(route), letterPairsIn(route.path)];
+    const [id, path] = [operationIdOf(route), comparableName(route.path)];
     const scored = added
       .filter((addition) => addition.route.method === route.method && addition.route.kind === route.kind)
       .map((addition) => {
         const hasSameId = id !== undefined && addition.id === id;
         // 2 is more than any similarity of paths: an equal operationId always wins.
-        return { newRoute: addition.route, score: hasSameId ? 2 : similarity(letters, addition.letters) };
+        return { newRoute: addition.route, score: hasSameId ? 2 : similarity(path, addition.path) };
       });
     const [best] = scored.filter(({ score }) => score >= leastRouteSimilarity).sort((a, b) => b.score - a.score);
     if (best) renames.set(removal, routeInWords(best.newRoute));
@@ -237,28 +237,28 @@ function operationIdOf({ operation }: RouteComparison['route']): unknown {
 }
 
 /** A name, prepared for comparisons with many others. */
-export interface LetterPairs {
+export interface ComparableName {
   /** Without case and punctuation: `drink_id`, `drinkId` and `DRINK-ID` are the same. */
-  readonly plain: string;
+  readonly letters: string;
   /** How often each pair of neighbouring letters occurs. */
-  readonly counts: ReadonlyMap<string, number>;
+  readonly pairCounts: ReadonlyMap<string, number>;
 }
 
-export function letterPairsIn(name: string): LetterPairs {
-  const plain = name.toLowerCase().replace(/[^\p{L}\p{N}/]/gu, '');
-  const counts = new Map<string, number>();
-  for (let at = 1; at < plain.length; at += 1) {
-    const pair = plain.slice(at - 1, at + 1);
-    counts.set(pair, (counts.get(pair) ?? 0) + 1);
+export function comparableName(name: string): ComparableName {
+  const letters = name.toLowerCase().replace(/[^\p{L}\p{N}/]/gu, '');
+  const pairCounts = new Map<string, number>();
+  for (let at = 1; at < letters.length; at += 1) {
+    const pair = letters.slice(at - 1, at + 1);
+    pairCounts.set(pair, (pairCounts.get(pair) ?? 0) + 1);
   }
-  return { plain, counts };
+  return { letters, pairCounts };
 }
 
 /** The Dice coefficient of two names' letter pairs, from 0 to 1. */
-export function similarity(a: LetterPairs, b: LetterPairs): number {
-  if (a.plain === b.plain) return 1;
-  if (a.plain.length < 2 || b.plain.length < 2) return 0;
+export function similarity(a: ComparableName, b: ComparableName): number {
+  if (a.letters === b.letters) return 1;
+  if (a.letters.length < 2 || b.letters.length < 2) return 0;
   let shared = 0;
-  for (const [pair, count] of a.counts) shared += Math.min(count, b.counts.get(pair) ?? 0);
-  return (2 * shared) / (a.plain.length + b.plain.length - 2);
+  for (const [pair, count] of a.pairCounts) shared += Math.min(count, b.pairCounts.get(pair) ?? 0);
+  return (2 * shared) / (a.letters.length + b.letters.length - 2);
 }

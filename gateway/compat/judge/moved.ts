@@ -2,7 +2,7 @@ import { parameterNames, type Route, routesOf, withoutNames } from '../diff/rout
 import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
 import { Schemas } from '../schema/schemas.ts';
-import { type LetterPairs, letterPairsIn, similarity } from './findings.ts';
+import { type ComparableName, comparableName, similarity } from './findings.ts';
 
 /** A row proposed for `moved` in routes.yaml. */
 export interface MovedProposal {
@@ -58,7 +58,7 @@ export function proposeMoved({ oldContract, newContract, from, to, isListed }: M
 /** The names in the routes of one path. Two paths are compared by these names. */
 interface PathSummary {
   readonly path: string;
-  readonly letters: LetterPairs;
+  readonly comparablePath: ComparableName;
   readonly methods: readonly string[];
   readonly operationIds: readonly string[];
   /** "query q", "path 0": the name of a path parameter is never sent. */
@@ -82,7 +82,7 @@ function summaryOf(path: string, routes: readonly Route[], documents: Documents)
   const schemas = new Schemas(documents);
   return {
     path,
-    letters: letterPairsIn(path),
+    comparablePath: comparableName(path),
     methods: routes.map(({ method }) => method),
     operationIds: routes.flatMap(({ operation }) => {
       const id = below(operation, 'operationId').value;
@@ -100,7 +100,7 @@ function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefi
   const commonIds = old.operationIds.filter((id) => now.operationIds.includes(id));
   const parameters = overlap(old.parameters, now.parameters);
   const fields = overlap(old.fields, now.fields);
-  const pathSimilarity = similarity(old.letters, now.letters);
+  const pathSimilarity = similarity(old.comparablePath, now.comparablePath);
   // Fields weigh more than parameters, because most routes have the same few parameters.
   const overallSimilarity = 0.25 * pathSimilarity + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
   const score = Math.round(100 * (commonIds.length > 0 ? 0.7 + 0.3 * overallSimilarity : overallSimilarity)) / 100;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { type Finding, letterPairsIn, similarity } from '../../../gateway/compat/judge/findings.ts';
+import { comparableName, type Finding, similarity } from '../../../gateway/compat/judge/findings.ts';
 import { contractOf, findingsBetween } from '../support/comparing.ts';
 import { contractPairs } from '../support/contractPairs.ts';
 
@@ -94,7 +94,7 @@ describe('similarity', () => {
     ['a', 'b', 0],
     ['night', 'nacht', 0.25],
   ])('of %j and %j is %d', (a, b, expected) => {
-    expect(similarity(letterPairsIn(a), letterPairsIn(b))).toBe(expected);
-    expect(similarity(letterPairsIn(b), letterPairsIn(a))).toBe(expected);
+    expect(similarity(comparableName(a), comparableName(b))).toBe(expected);
+    expect(similarity(comparableName(b), comparableName(a))).toBe(expected);
   });
 });
