@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { openContract } from '../../gateway/compat/document/open.ts';
 import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
-import { levelOf } from '../../gateway/compat/rules/rules.ts';
+import { defaultLevelOf } from '../../gateway/compat/rules/rules.ts';
 
 // Runs the contract check on pairs of contracts and compares each result with the expected one. The file manifest.json of a folder
 // lists the pairs. Prints a score for each group of pairs with the same `tier`.
@@ -62,7 +62,7 @@ async function resultOf(testCase: Case, folder: string): Promise<string> {
   const options = { cwd: folder, stdin: () => '', allowRemote: false };
   try {
     const [old, now] = [await openContract(testCase.old, options), await openContract(testCase.new, options)];
-    return isBreaking(findingsOf(compareContracts(old, now, levelOf))) ? 'breaking' : 'compatible';
+    return isBreaking(findingsOf(compareContracts(old, now, defaultLevelOf))) ? 'breaking' : 'compatible';
   } catch (error) {
     return `not compared: ${error instanceof Error ? error.message : String(error)}`;
   }

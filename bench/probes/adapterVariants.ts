@@ -58,10 +58,10 @@ function variant(name: string, v1: object): Variant {
 }
 
 function withPrepared(snapshot: Snapshot): Snapshot {
-  const byMajor = snapshot.byMajor.map((one) => {
+  const sortedVersions = snapshot.sortedVersions.map((one) => {
     return one.adapter ? { ...one, adapter: { ...one.adapter, prepared } } : one;
   });
-  return { ...snapshot, byMajor, versions: new Map(byMajor.map((one) => [one.name, one])) };
+  return { ...snapshot, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
 }
 
 await alternate(

@@ -61,8 +61,10 @@ const variants: readonly [Variant, ...Variant[]] = [
 ];
 
 const known = [...clients, ...otherClients(knownClients - clients.length)].map((client) => `x-client-id:${client}`);
-const freezeKeys = frozen.snapshot.byMajor.flatMap(({ name, freeze }) => (freeze ? [freezeKey(name, freeze)] : []));
-const brownoutKeys = brownout.snapshot.byMajor.flatMap(({ name, brownouts }) =>
+const freezeKeys = frozen.snapshot.sortedVersions.flatMap(({ name, freeze }) =>
+  freeze ? [freezeKey(name, freeze)] : [],
+);
+const brownoutKeys = brownout.snapshot.sortedVersions.flatMap(({ name, brownouts }) =>
   brownouts.map((window) => brownoutKey(name, window)),
 );
 await alternate(variants, folder, {

@@ -28,7 +28,7 @@ export interface Table {
   readonly baseline?: string;
   readonly rows: readonly Row[];
   /** They apply to the first row of the gateway. */
-  readonly targets: readonly Target[];
+  readonly goals: readonly Goal[];
 }
 
 export interface Row {
@@ -38,7 +38,7 @@ export interface Row {
 }
 
 /** The median should be at most `atMost`. With `times`, the name of a row, it should be at most `atMost` × the median of that row. */
-export interface Target {
+export interface Goal {
   readonly atMost: number;
   readonly times?: string;
 }
@@ -51,7 +51,7 @@ const dataEnd = '\n-->\n';
 export function renderPage(results: Results): string {
   const head = `# Results\n\n${results.conditions.map((line) => `- ${line}`).join('\n')}`;
   const sections = results.sections.map(renderSection);
-  return `${[head, targetSummary(results), ...sections].join('\n\n')}\n${dataStart}${dataOf(results)}${dataEnd}`;
+  return `${[head, goalSummary(results), ...sections].join('\n\n')}\n${dataStart}${dataOf(results)}${dataEnd}`;
 }
 
 /** Reads the results from which `page` was rendered. */
@@ -71,7 +71,7 @@ export function renderSection({ title, text, tables, notes }: Section): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-const columnTitles = (baseline: string) => ['median', 'lowest–highest', `× ${baseline}`, 'target'];
+const columnTitles = (baseline: string) => ['median', 'lowest–highest', `× ${baseline}`, 'goal'];
 
 function renderTable(table: Table): string {
   const { figure, rows, baseline = reference } = table;
@@ -81,24 +81,24 @@ function renderTable(table: Table): string {
     const value = median(row.samples);
     const range = `${formatted(Math.min(...row.samples), table)}–${formatted(Math.max(...row.samples), table)}`;
     const ratio = baselineMedian ? (value / baselineMedian).toFixed(2) : '';
-    const targets = row === gateway ? table.targets.map((target) => renderTarget(target, table)).join('; ') : '';
-    return [row === gateway ? `**${row.name}**` : row.name, formatted(value, table), range, ratio, targets];
+    const goals = row === gateway ? table.goals.map((goal) => renderGoal(goal, table)).join('; ') : '';
+    return [row === gateway ? `**${row.name}**` : row.name, formatted(value, table), range, ratio, goals];
   });
   return markdownTable([figure, ...columnTitles(baseline)], lines);
 }
 
 /** `≤ 1.30 × HAProxy: met` */
-function renderTarget(target: Target, table: Table): string {
-  return `≤ ${limitText(target, table)}: ${outcome(target, table)}`;
+function renderGoal(goal: Goal, table: Table): string {
+  return `≤ ${limitText(goal, table)}: ${outcome(goal, table)}`;
 }
 
-function limitText({ atMost, times }: Target, table: Table): string {
+function limitText({ atMost, times }: Goal, table: Table): string {
   return times === undefined ? formatted(atMost, table) : `${atMost.toFixed(2)} × ${times}`;
 }
 
-function outcome(target: Target, table: Table): string {
-  const { atMost, times } = target;
-  const value = reachedValue(target, table);
+function outcome(goal: Goal, table: Table): string {
+  const { atMost, times } = goal;
+  const value = reachedValue(goal, table);
   if (Number.isNaN(value)) return 'not known';
   // Compares what the table shows, which is rounded.
   const digits = times === undefined ? table.digits : 2;
@@ -106,33 +106,27 @@ function outcome(target: Target, table: Table): string {
 }
 
 /** The median of the gateway, or its ratio to the row `times`. NaN: a row is missing. */
-function reachedValue({ times }: Target, table: Table): number {
+function reachedValue({ times }: Goal, table: Table): number {
   const divisor = times === undefined ? 1 : (medianOf(table, times) ?? Number.NaN);
   return median(gatewayRow(table)?.samples ?? []) / divisor;
 }
 
-/** A table of all targets. */
-function targetSummary({ sections }: Results): string {
+/** A table of all goals. */
+function goalSummary({ sections }: Results): string {
   const lines = sections.flatMap(({ title, tables }) =>
     tables.flatMap((table) =>
-      table.targets.map((target) => {
-        return [
-          title,
-          table.figure,
-          reachedText(target, table),
-          `≤ ${limitText(target, table)}`,
-          outcome(target, table),
-        ];
+      table.goals.map((goal) => {
+        return [title, table.figure, reachedText(goal, table), `≤ ${limitText(goal, table)}`, outcome(goal, table)];
       }),
     ),
   );
-  return `## Targets of version-gateway\n\n${markdownTable(['question', 'figure', 'reached', 'target', 'met?'], lines)}`;
+  return `## Goals of version-gateway\n\n${markdownTable(['question', 'figure', 'reached', 'goal', 'met?'], lines)}`;
 }
 
-function reachedText(target: Target, table: Table): string {
-  const value = reachedValue(target, table);
+function reachedText(goal: Goal, table: Table): string {
+  const value = reachedValue(goal, table);
   if (Number.isNaN(value)) return '';
-  return target.times === undefined ? formatted(value, table) : value.toFixed(2);
+  return goal.times === undefined ? formatted(value, table) : value.toFixed(2);
 }
 
 function gatewayRow({ rows }: Table): Row | undefined {

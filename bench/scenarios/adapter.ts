@@ -26,7 +26,7 @@ export const adapter: Scenario = {
         digits: 1,
         baseline: rows[0]?.name ?? '',
         rows,
-        targets: [],
+        goals: [],
       });
     }
     return {

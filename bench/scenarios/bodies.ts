@@ -19,8 +19,8 @@ const gibibyte = 2 ** 30;
 const uploadBytes = 10 * mebibyte;
 const connections = 8;
 const directions = [
-  { name: 'download', bodyBytes: 0, targets: [{ atMost: 1, times: 'HAProxy' }] },
-  { name: 'upload', bodyBytes: uploadBytes, targets: [{ atMost: 1.2, times: 'HAProxy' }] },
+  { name: 'download', bodyBytes: 0, goals: [{ atMost: 1, times: 'HAProxy' }] },
+  { name: 'upload', bodyBytes: uploadBytes, goals: [{ atMost: 1.2, times: 'HAProxy' }] },
 ] as const;
 
 export const bodies: Scenario = {
@@ -49,7 +49,7 @@ export const bodies: Scenario = {
 
 async function compare(
   { running }: ProxySet,
-  { name: direction, bodyBytes, targets }: (typeof directions)[number],
+  { name: direction, bodyBytes, goals }: (typeof directions)[number],
   { rounds, seconds }: Options,
 ): Promise<Pick<Section, 'tables' | 'notes'>> {
   const errorsByProxy = new Map<string, number>();
@@ -66,12 +66,12 @@ async function compare(
   });
   return {
     tables: [
-      { figure: `${direction}: CPU time per GiB, s`, digits: 2, rows: samples.rows('cpuPerGiB'), targets },
+      { figure: `${direction}: CPU time per GiB, s`, digits: 2, rows: samples.rows('cpuPerGiB'), goals },
       {
         figure: `${direction}: MiB per second (more is better)`,
         digits: 0,
         rows: samples.rows('mibPerSecond'),
-        targets: [],
+        goals: [],
       },
     ],
     notes: [...samples.notes, ...errorNotes(errorsByProxy)],

@@ -28,12 +28,12 @@ export const idleConnections: Scenario = {
     const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backend));
     const figure = (which: string) =>
       `resident memory per connection, ${which} ${connectionsPerStep.toLocaleString('en')}, KiB`;
-    const targets = [{ atMost: 4 }];
+    const goals = [{ atMost: 4 }];
     return {
       text: `A freshly started proxy gets ${connectionsPerStep.toLocaleString('en')} connections, and then as many again. Each sends one request and stays open. Memory is read ${settleMs / 1000} s after the last response. The first figure also contains the memory that a proxy allocates for its first requests.`,
       tables: [
-        { figure: figure('first'), digits: 1, rows: samples.rows('first'), targets },
-        { figure: figure('second'), digits: 1, rows: samples.rows('second'), targets },
+        { figure: figure('first'), digits: 1, rows: samples.rows('first'), goals },
+        { figure: figure('second'), digits: 1, rows: samples.rows('second'), goals },
       ],
       notes: [...notes, ...samples.notes],
     };

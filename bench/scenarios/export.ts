@@ -31,7 +31,7 @@ export const exportOverOtlp: Scenario = {
           digits: 2,
           baseline: rows[0]?.name ?? '',
           rows,
-          targets: [],
+          goals: [],
         },
       ],
       notes,

@@ -2,7 +2,7 @@ import { measureVariants } from '../support/variants.ts';
 import { clients } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
-/** The target: the CPU time with all features, as a multiple of the CPU time without them. */
+/** The goal: the CPU time with all features, as a multiple of the CPU time without them. */
 const maxCpuRatio = 1.15;
 const baseline = 'version-gateway, records nothing';
 
@@ -26,7 +26,7 @@ export const restrictions: Scenario = {
           digits: 2,
           baseline: rows[0]?.name ?? '',
           rows,
-          targets: [],
+          goals: [],
         },
       ],
       notes,
@@ -51,7 +51,7 @@ export const features: Scenario = {
           digits: 1,
           baseline,
           rows: rows.toReversed(),
-          targets: [{ atMost: maxCpuRatio, times: baseline }],
+          goals: [{ atMost: maxCpuRatio, times: baseline }],
         },
       ],
       notes,

@@ -5,7 +5,7 @@ import { haproxy } from '../proxies/haproxy.ts';
 import { http2Relay } from '../proxies/http2Relay.ts';
 import { standaloneProxies } from '../proxies/index.ts';
 import { nodeRelay } from '../proxies/nodeRelay.ts';
-import type { Section, Table, Target } from '../report/results.ts';
+import type { Goal, Section, Table } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { compareCpu } from '../support/compare.ts';
@@ -27,10 +27,10 @@ export const http2: Scenario = {
   needs: ['h2load', 'openssl'],
   async run(options) {
     const args = (seconds: number) => ['-D', `${seconds}`, '-c', '16', '-m', '10'];
-    const target = { atMost: 1.6, times: 'HAProxy' };
-    const secure = await compare('h2', [...standaloneProxies, http2Relay], args, options, target);
+    const goal = { atMost: 1.6, times: 'HAProxy' };
+    const secure = await compare('h2', [...standaloneProxies, http2Relay], args, options, goal);
     // Without TLS, only HAProxy and the gateway are configured to accept HTTP/1.1 and HTTP/2 on one port.
-    const plain = await compare('h2c', [haproxy, gatewayWithH2c, http2Relay], args, options, target);
+    const plain = await compare('h2c', [haproxy, gatewayWithH2c, http2Relay], args, options, goal);
     const withPrefix = (what: string, table: Table): Table => ({ ...table, figure: `${what}: ${table.figure}` });
     return {
       text: 'The workload is that of *What does a small request cost?*, over HTTP/2, once with TLS and once without. h2load opens 16 connections with 10 concurrent streams each. The backend is reached over HTTP/1.1 without TLS.',
@@ -66,7 +66,7 @@ async function compare(
   peers: readonly ProxyDefinition[],
   args: (seconds: number) => readonly string[],
   options: Options,
-  target: Target,
+  goal: Goal,
 ): Promise<Pick<Section, 'tables' | 'notes'>> {
   const isSecure = protocol !== 'h2c';
   const setup = isSecure ? { certificate: await createCertificate() } : {};
@@ -82,7 +82,7 @@ async function compare(
   const started = await startProxies(proxies, await startJsonBackend(), check, setup);
   const send = ({ port }: { readonly port: number }, seconds: number) => runH2load(url(port), protocol, args(seconds));
   try {
-    const { cpu, notes } = await compareCpu(started, send, options, [target]);
+    const { cpu, notes } = await compareCpu(started, send, options, [goal]);
     return { tables: [cpu], notes };
   } finally {
     await started.stop();

@@ -47,7 +47,7 @@ export const instructions: Scenario = {
     };
     try {
       const samples = await measureRounds(started.running, options.rounds, measure, warmUp);
-      const table = { figure: 'instructions per request', digits: 0, rows: samples.rows('count'), targets: [] };
+      const table = { figure: 'instructions per request', digits: 0, rows: samples.rows('count'), goals: [] };
       return { text, tables: [table], notes: [...started.notes, ...samples.notes] };
     } finally {
       await started.stop();

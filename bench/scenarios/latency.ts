@@ -52,15 +52,11 @@ export const latency: Scenario = {
         return { p50: report.p50, p99: report.p99, p999: report.p999, delay99: report.delay99 };
       };
       const samples = await measureRounds(proxySet.running, options.rounds, measure, warmUp);
-      const table = (
-        figure: string,
-        key: 'p50' | 'p99' | 'p999' | 'delay99',
-        targets: Table['targets'] = [],
-      ): Table => ({
+      const table = (figure: string, key: 'p50' | 'p99' | 'p999' | 'delay99', goals: Table['goals'] = []): Table => ({
         figure,
         digits: 2,
         rows: samples.rows(key),
-        targets,
+        goals,
       });
       return {
         text: 'The workload of *What does a small request cost?* at a fixed rate. A latency counts from the time at which the request is due, even if it is sent later: a pause of the proxy delays every request that is due meanwhile (no coordinated omission). The last table shows how late the load generator itself sends its requests.',

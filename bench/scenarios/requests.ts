@@ -4,7 +4,7 @@ import { gateway, gatewayWithoutFastLane } from '../proxies/gateway.ts';
 import { haproxy } from '../proxies/haproxy.ts';
 import { proxies, standaloneProxies } from '../proxies/index.ts';
 import { nodeRelay } from '../proxies/nodeRelay.ts';
-import type { Section, Target } from '../report/results.ts';
+import type { Goal, Section } from '../report/results.ts';
 import { startJsonBackend } from '../support/backends.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { comparePerRequest, type SameLoad } from '../support/compare.ts';
@@ -19,10 +19,10 @@ interface Setting {
   readonly isSecure?: boolean;
   readonly accessLog?: boolean;
   readonly showsRate?: boolean;
-  readonly targets?: readonly Target[];
+  readonly goals?: readonly Goal[];
 }
 
-const timesHaproxy = (atMost: number): readonly Target[] => [{ atMost, times: 'HAProxy' }];
+const timesHaproxy = (atMost: number): readonly Goal[] => [{ atMost, times: 'HAProxy' }];
 const onConnections = `on ${connections} keep-alive connections`;
 
 export const smallJson: Scenario = {
@@ -30,14 +30,14 @@ export const smallJson: Scenario = {
   title: 'What does a small request cost?',
   runs: 'always',
   async run(options) {
-    const targets = [
+    const goals = [
       ...timesHaproxy(1.3),
       { atMost: 0.18, times: 'http-proxy-middleware' },
       { atMost: 0.25, times: '@fastify/http-proxy' },
     ];
     return {
       text: `GET of 256 bytes of JSON ${onConnections}, always the same request. The prefix is removed and three fields are set. No access log.`,
-      ...(await compare({ peers: [...proxies, nodeRelay], showsRate: true, targets }, options)),
+      ...(await compare({ peers: [...proxies, nodeRelay], showsRate: true, goals }, options)),
     };
   },
 };
@@ -51,7 +51,7 @@ export const varied: Scenario = {
     const load = { mix: { clients, routes: 20 } };
     return {
       text: `The same response ${onConnections}. Every request is one of 1,000: 20 paths, and 50 values of a field that names the client.`,
-      ...(await compare({ peers: standaloneProxies, load, targets: timesHaproxy(1.6) }, options)),
+      ...(await compare({ peers: standaloneProxies, load, goals: timesHaproxy(1.6) }, options)),
     };
   },
 };
@@ -63,7 +63,7 @@ export const accessLog: Scenario = {
   async run(options) {
     return {
       text: 'The workload of *What does a small request cost?*, and every proxy writes a line of JSON per request to a file. HAProxy cannot open log files itself, so it writes the line to its standard output, which is redirected to the file.',
-      ...(await compare({ peers: standaloneProxies, accessLog: true, targets: timesHaproxy(1.6) }, options)),
+      ...(await compare({ peers: standaloneProxies, accessLog: true, goals: timesHaproxy(1.6) }, options)),
     };
   },
 };
@@ -75,7 +75,7 @@ export const post: Scenario = {
   async run(options) {
     return {
       text: `POST of 1 KiB ${onConnections}; the response has 256 bytes.`,
-      ...(await compare({ peers: standaloneProxies, load: { bodyBytes: 1024 }, targets: timesHaproxy(1.7) }, options)),
+      ...(await compare({ peers: standaloneProxies, load: { bodyBytes: 1024 }, goals: timesHaproxy(1.7) }, options)),
     };
   },
 };
@@ -88,7 +88,7 @@ export const tls: Scenario = {
   async run(options) {
     return {
       text: `The workload of *What does a small request cost?* over TLS ${onConnections}; the connection to the backend has no TLS.`,
-      ...(await compare({ peers: standaloneProxies, isSecure: true, targets: timesHaproxy(1.8) }, options)),
+      ...(await compare({ peers: standaloneProxies, isSecure: true, goals: timesHaproxy(1.8) }, options)),
     };
   },
 };
@@ -106,7 +106,7 @@ export const fastLane: Scenario = {
 };
 
 async function compare(
-  { peers, load, isSecure = false, accessLog = false, showsRate = false, targets = [] }: Setting,
+  { peers, load, isSecure = false, accessLog = false, showsRate = false, goals = [] }: Setting,
   options: Options,
 ): Promise<Pick<Section, 'tables' | 'notes'>> {
   const setup = { accessLog, ...(isSecure && { certificate: await createCertificate() }) };
@@ -114,7 +114,7 @@ async function compare(
   const started = await startProxies(selectProxies(peers, options.only), await startJsonBackend(), check, setup);
   try {
     const sameLoad = { target: `/v1${path}`, isSecure, ...load };
-    const { cpu, perSecond, notes } = await comparePerRequest(started, sameLoad, options, targets);
+    const { cpu, perSecond, notes } = await comparePerRequest(started, sameLoad, options, goals);
     return { tables: showsRate ? [cpu, perSecond] : [cpu], notes };
   } finally {
     await started.stop();

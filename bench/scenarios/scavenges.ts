@@ -29,8 +29,8 @@ export const scavenges: Scenario = {
     return {
       text: `The time of minor garbage collections in the workload of *What does a small request cost?*. One sample per start of the gateway, ${starts} starts, because the time can differ between starts.`,
       tables: [
-        { figure: 'scavenge time per request, µs', digits: 2, rows: samples.rows('micros'), targets: [] },
-        { figure: 'median time of a scavenge, ms', digits: 2, rows: samples.rows('median'), targets: [] },
+        { figure: 'scavenge time per request, µs', digits: 2, rows: samples.rows('micros'), goals: [] },
+        { figure: 'median time of a scavenge, ms', digits: 2, rows: samples.rows('median'), goals: [] },
       ],
       notes: samples.notes,
     };

@@ -69,8 +69,8 @@ export const shadow: Scenario = {
       };
       const warmUp = (proxy: RunningProxy) => send(proxy, options.quick ? 1 : 2);
       const samples = await measureRounds(proxySet.running, options.rounds, measure, warmUp);
-      const table = (figure: string, key: 'micros' | 'p50' | 'p99', targets: Table['targets'] = []): Table => {
-        return { figure, digits: 2, baseline: withoutShadow, rows: samples.rows(key), targets };
+      const table = (figure: string, key: 'micros' | 'p50' | 'p99', goals: Table['goals'] = []): Table => {
+        return { figure, digits: 2, baseline: withoutShadow, rows: samples.rows(key), goals };
       };
       return {
         text: `The workload of *What does a small request cost?* at ${requestsPerSecond.toLocaleString('en')} requests per second, with 1 % of them sampled. Copies are sent by another thread, at most 5 per second.`,

@@ -52,7 +52,7 @@ function table(rss: readonly number[]): Table {
     const samples = [(rss[index] ?? Number.NaN) / 2 ** 20];
     return { name: `after ${count.toLocaleString('en')} requests`, samples };
   });
-  return { figure: 'resident memory, MiB', digits: 1, baseline: rows[0]?.name ?? '', rows, targets: [] };
+  return { figure: 'resident memory, MiB', digits: 1, baseline: rows[0]?.name ?? '', rows, goals: [] };
 }
 
 function mebibytes(bytes = Number.NaN): string {

@@ -42,11 +42,11 @@ export const start: Scenario = {
     const startOne = (proxy: ProxyDefinition) => measure(proxy, backendPort);
     // The first start fills the caches of the file system and of V8.
     const samples = await measureRounds(installed, options.rounds, startOne, startOne);
-    const table = (figure: string, key: keyof Sample, targets: Table['targets']): Table => ({
+    const table = (figure: string, key: keyof Sample, goals: Table['goals']): Table => ({
       figure,
       digits: 0,
       rows: samples.rows(key),
-      targets,
+      goals,
     });
     return {
       text: `A proxy is started, and gets its first request as soon as it accepts connections. Its memory is read ${restMs / 1000} s after the response. The gateway is started from the built package, as users install it, and from its sources.`,

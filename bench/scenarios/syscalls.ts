@@ -32,7 +32,7 @@ export const syscalls: Scenario = {
       // If the machine forbids tracing, no proxy can be measured. The run must not fail because of that.
       const optional = started.running.map((proxy) => ({ ...proxy, required: false }));
       const samples = await measureRounds(optional, options.rounds, measure);
-      const table = { figure: 'system calls per request', digits: 2, rows: samples.rows('calls'), targets: [] };
+      const table = { figure: 'system calls per request', digits: 2, rows: samples.rows('calls'), goals: [] };
       return { text, tables: [table], notes: [...started.notes, ...samples.notes] };
     } finally {
       await started.stop();

@@ -1,5 +1,5 @@
 import type { Options } from '../options.ts';
-import type { Table, Target } from '../report/results.ts';
+import type { Goal, Table } from '../report/results.ts';
 import { type Load, type LoadReport, runLoad } from './load.ts';
 import { cpuSeconds } from './proc.ts';
 import { measureRounds } from './rounds.ts';
@@ -23,13 +23,13 @@ export async function comparePerRequest(
   set: ProxySet,
   load: SameLoad,
   options: Options,
-  targets: readonly Target[],
+  goals: readonly Goal[],
 ): Promise<Comparison> {
   const { target, isSecure, ...otherSettings } = load;
   const url = (port: number) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}${target}`;
   const send = ({ port }: RunningProxy, seconds: number) =>
     runLoad({ ...otherSettings, url: url(port), connections, seconds });
-  return compareCpu(set, send, options, targets);
+  return compareCpu(set, send, options, goals);
 }
 
 /** Measures the CPU time per request while `send` loads a proxy for some seconds. */
@@ -37,7 +37,7 @@ export async function compareCpu(
   { running, notes }: ProxySet,
   send: (proxy: RunningProxy, seconds: number) => Promise<Pick<LoadReport, 'requests' | 'seconds' | 'errors'>>,
   { rounds, seconds, quick }: Options,
-  targets: readonly Target[],
+  goals: readonly Goal[],
 ): Promise<Comparison> {
   const errorsByProxy = new Map<string, number>();
   const warmUp = (proxy: RunningProxy) => send(proxy, quick ? 1 : 2);
@@ -52,12 +52,12 @@ export async function compareCpu(
   };
   const samples = await measureRounds(running, rounds, measure, warmUp);
   return {
-    cpu: { figure: 'CPU time per request, µs', digits: 1, rows: samples.rows('cpuMicros'), targets },
+    cpu: { figure: 'CPU time per request, µs', digits: 1, rows: samples.rows('cpuMicros'), goals },
     perSecond: {
       figure: 'requests per second (more is better)',
       digits: 0,
       rows: samples.rows('perSecond'),
-      targets: [],
+      goals: [],
     },
     notes: [...notes, ...samples.notes, ...errorNotes(errorsByProxy)],
   };

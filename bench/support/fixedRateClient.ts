@@ -21,7 +21,7 @@ const requestsPerMs = Number(rate) / 1000;
 const durationMs = Number(seconds) * 1000;
 /** Opened before the first request. Further connections are opened if all of these are busy. */
 const firstConnections = 64;
-const mostConnections = 1000;
+const maxConnections = 1000;
 /** How long the generator waits for answers after the last request. */
 const graceMs = 2000;
 
@@ -102,7 +102,7 @@ function sendDue(): void {
     if (connection) connection.send(dueAt);
     else {
       waiting.push(dueAt);
-      if (connections < mostConnections) open();
+      if (connections < maxConnections) open();
     }
   }
   if (scheduled === total) awaitRest(now + graceMs);

@@ -6,7 +6,7 @@ export type SubSchema = PlainSchema | boolean;
 /** The named schemas of a bundle. */
 export type NamedSchemas = Readonly<Record<string, SubSchema>>;
 
-const mostBranches = 64;
+const maxBranches = 64;
 
 /** A schema has more alternatives than can be followed. */
 export class TooManyBranches extends Error {
@@ -29,7 +29,7 @@ export function branchesOf(schema: SubSchema, named: NamedSchemas, seenRefs: rea
   for (const choice of [oneOf, anyOf])
     if (choice !== undefined) partAlternatives.push(listOf(choice).flatMap((one) => branchesOf(one, named, seenRefs)));
   return partAlternatives.reduce((combined, alternatives) => {
-    if (combined.length * alternatives.length > mostBranches) throw new TooManyBranches();
+    if (combined.length * alternatives.length > maxBranches) throw new TooManyBranches();
     return combined.flatMap((one) =>
       alternatives.map((other) => merged(one, other)).filter((both) => both !== undefined),
     );

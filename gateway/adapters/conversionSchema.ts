@@ -74,28 +74,28 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
   );
   const step = decimalOf(String(branch['multipleOf'] ?? ''));
   // Undefined: the branch does not limit its decimals.
-  const mostDecimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
+  const maxDecimals = type === 'integer' ? 0 : step?.fraction.replace(/0+$/, '').length;
   switch (to) {
     case 'number':
       return type === 'number' ? branch : { ...limits, type: 'integer' };
     case 'integer':
-      if (mostDecimals === 0) return { ...limits, type };
+      if (maxDecimals === 0) return { ...limits, type };
       return report(
         'The number may have decimals.',
         'Use a conversion that keeps them, or limit them by multipleOf in the contract.',
       );
     case 'string':
-      return mostDecimals === 0
+      return maxDecimals === 0
         ? { type: 'string', pattern: integerPattern, ...maxLengthOf(branch, 0) }
         : { type: 'string', pattern: decimalPattern };
     case 'decimal_string':
-      if (mostDecimals === undefined) {
+      if (maxDecimals === undefined) {
         const remedy = `Add multipleOf: ${digits === 0 ? 1 : `0.${'1'.padStart(digits, '0')}`} to the contract if the number never has more.`;
         report(`The number may have more than ${digits} decimals. They are rounded.`, remedy, { isWarning: true });
-      } else if (mostDecimals > digits) {
+      } else if (maxDecimals > digits) {
         return report(
-          `The number has up to ${mostDecimals} decimals, and ${digits} are kept.`,
-          `Write decimal_string(${mostDecimals}), or use gone, with the reason.`,
+          `The number has up to ${maxDecimals} decimals, and ${digits} are kept.`,
+          `Write decimal_string(${maxDecimals}), or use gone, with the reason.`,
         );
       }
       return { ...decimalTextSchema(digits), ...maxLengthOf(branch, digits) };
@@ -158,11 +158,11 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
     const message = `The contract allows ${JSON.stringify(unconvertibleText)}, which cannot be converted to ${to}.`;
     return report(message, 'Correct the pattern in the contract, or the conversion.');
   }
-  const mostDecimals = Math.max(0, ...texts.map((text) => decimalOf(text)?.fraction.length ?? 0));
-  if (to === 'decimal_string' && mostDecimals > digits)
+  const maxDecimals = Math.max(0, ...texts.map((text) => decimalOf(text)?.fraction.length ?? 0));
+  if (to === 'decimal_string' && maxDecimals > digits)
     return report(
-      `The text has up to ${mostDecimals} decimals, and ${digits} are kept.`,
-      `Write decimal_string(${mostDecimals}).`,
+      `The text has up to ${maxDecimals} decimals, and ${digits} are kept.`,
+      `Write decimal_string(${maxDecimals}).`,
     );
   return textResult(conversion, limitsLength(String(pattern)) ? rangeOfTexts(texts) : {});
 }

@@ -211,7 +211,7 @@ interface RowFault {
 }
 
 // A trial checks a route without one of its guesses. Limited, because each trial compares both contracts of the route.
-const mostTrials = 30;
+const maxTrials = 30;
 
 /** The row without the operations that the check rejects, and without guesses that only cause faults. */
 function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly RowFault[]): DraftedRow {
@@ -223,7 +223,7 @@ function withoutRejected(row: DraftedRow, check: (row: DraftedRow) => readonly R
     rejected = faults.filter(({ operation }) => operation !== undefined && !unused.has(operation));
   }
   const lists = [...row.request.values(), ...row.responses.values()];
-  for (const id of lists.flatMap(guessIdsIn).slice(0, mostTrials)) {
+  for (const id of lists.flatMap(guessIdsIn).slice(0, maxTrials)) {
     if (faults.length === 0) break;
     if (unused.has(id)) continue;
     const faultsWithoutGuess = check({ ...row, unused: new Map([...unused, [id, '']]) });

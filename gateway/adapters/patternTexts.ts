@@ -37,7 +37,7 @@ const characterClasses: Readonly<Record<string, readonly string[]>> = {
 /** Key: the letter after the backslash. */
 const controlCharacters: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', 0: '\0' };
 // How often `*`, `+` and `{2,}` repeat a part at most, in addition to the required times.
-const mostExtraRepeats = 3;
+const maxExtraRepeats = 3;
 
 class UnsupportedPattern extends Error {}
 
@@ -129,7 +129,7 @@ class PatternParser {
     this.#at += whole.length;
     const min = symbol === undefined ? Number(least) : symbol === '+' ? 1 : 0;
     const hasNoMaximum = symbol === undefined ? comma !== undefined && most === '' : symbol !== '?';
-    const max = hasNoMaximum ? min + mostExtraRepeats : symbol === '?' ? 1 : Number(comma === undefined ? least : most);
+    const max = hasNoMaximum ? min + maxExtraRepeats : symbol === '?' ? 1 : Number(comma === undefined ? least : most);
     return { kind: 'repeat', part, min, max };
   }
 }

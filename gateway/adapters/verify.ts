@@ -4,7 +4,7 @@ import type { Documents } from '../compat/document/documents.ts';
 import { openContract } from '../compat/document/open.ts';
 import { CompareError } from '../compat/failure.ts';
 import { findingsOf } from '../compat/judge/findings.ts';
-import { levelOf } from '../compat/rules/rules.ts';
+import { defaultLevelOf } from '../compat/rules/rules.ts';
 import type { AdaptedRoute, AdapterSettings } from '../config/adapterSettings.ts';
 import { byPlace, type Fault, type Path } from '../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
@@ -42,7 +42,7 @@ export async function verifyAdapters(result: ConfigResult, samples?: number): Pr
   if (!snapshot || !source) return result;
   const found = { faults: [] as Fault[], warnings: [...result.warnings] };
   const versions = new Map<string, Version>();
-  for (const version of snapshot.byMajor) {
+  for (const version of snapshot.sortedVersions) {
     const { adapter } = version;
     if (!adapter) continue;
     const check = new AdapterCheck(version, adapter, snapshot, source, samples ?? samplesAtLoad(adapter.routes.length));
@@ -275,7 +275,7 @@ export class RouteCheck {
   #compare([old, now]: readonly [old: Documents, now: Documents], direction: AdaptedPart['direction']): void {
     const { at } = this.#parts;
     const sampleFaults = this.#sampleFaults.filter((one) => one.direction === direction);
-    const differences = findingsOf(compareContracts(old, now, levelOf)).flatMap(
+    const differences = findingsOf(compareContracts(old, now, defaultLevelOf)).flatMap(
       (finding) => judgeDifference(finding, direction, this.#names) ?? [],
     );
     for (const { message, remedy, isWarning, place } of differences) {

@@ -93,7 +93,7 @@ function versionList(
   now: number,
   fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): object[] {
-  const { byMajor, versions } = snapshot;
+  const { sortedVersions, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
   // An unresponsive worker does not report its requests in flight.
   const isInFlightKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
@@ -114,7 +114,7 @@ function versionList(
   const reports = new Map(report.versions.map((one) => [one.name, one]));
   const removed = report.versions.filter(({ name }) => !versions.has(name));
   return [
-    ...byMajor.map((version) => statusWithTargets(version.name, version, reports.get(version.name))),
+    ...sortedVersions.map((version) => statusWithTargets(version.name, version, reports.get(version.name))),
     ...removed.map((one) => statusWithTargets(one.name, undefined, one)),
   ];
 }
@@ -131,7 +131,7 @@ function stopBlockers(
   fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): string[] | undefined {
   const urls = new Set(targets.map(({ url }) => url));
-  const blockers = snapshot.byMajor
+  const blockers = snapshot.sortedVersions
     .filter((one) => one.name !== name && needsBackend(one, now) && one.targets.some(({ url }) => urls.has(url)))
     .map((one) => `used by /${one.name}`);
   const version = snapshot.versions.get(name);

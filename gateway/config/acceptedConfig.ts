@@ -24,7 +24,7 @@ export type AcceptedVersion = Pick<
 export interface AcceptedConfig {
   readonly versions: ReadonlyMap<string, AcceptedVersion>;
   /** Lowest major first. */
-  readonly byMajor: readonly AcceptedVersion[];
+  readonly sortedVersions: readonly AcceptedVersion[];
   readonly guard: Pick<GuardSettings, 'force'>;
   readonly brownout: Pick<BrownoutSettings, 'spared'>;
 }
@@ -124,13 +124,21 @@ export function writeAccepted(snapshot: Snapshot): string | undefined {
   }
 }
 
-export function acceptedRecord(snapshot: Pick<Snapshot, 'byMajor' | 'guard' | 'brownout'>): StoredConfig {
-  const { byMajor, guard } = snapshot;
-  return { format: recordFormat, versions: announcedVersions(byMajor), force: [...guard.force], ...sparedIn(snapshot) };
+export function acceptedRecord(snapshot: Pick<Snapshot, 'sortedVersions' | 'guard' | 'brownout'>): StoredConfig {
+  const { sortedVersions, guard } = snapshot;
+  return {
+    format: recordFormat,
+    versions: announcedVersions(sortedVersions),
+    force: [...guard.force],
+    ...sparedIn(snapshot),
+  };
 }
 
-function sparedIn({ byMajor, brownout }: Pick<Snapshot, 'byMajor' | 'brownout'>): Pick<StoredConfig, 'spared'> {
-  const isUsed = brownout.spared.length > 0 && byMajor.some(({ brownouts }) => brownouts.length > 0);
+function sparedIn({
+  sortedVersions,
+  brownout,
+}: Pick<Snapshot, 'sortedVersions' | 'brownout'>): Pick<StoredConfig, 'spared'> {
+  const isUsed = brownout.spared.length > 0 && sortedVersions.some(({ brownouts }) => brownouts.length > 0);
   return isUsed ? { spared: [...brownout.spared] } : {};
 }
 
@@ -145,10 +153,10 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
  * A hash of what a configuration announces to clients: the base path, and the dates, successor, brownouts, freeze, waivers and
  * route ends of each version. Configurations that announce the same have the same hash.
  */
-export function configHash(snapshot: Pick<Snapshot, 'byMajor' | 'gateway' | 'brownout'>): string {
-  const { byMajor, gateway } = snapshot;
+export function configHash(snapshot: Pick<Snapshot, 'sortedVersions' | 'gateway' | 'brownout'>): string {
+  const { sortedVersions, gateway } = snapshot;
   // Empty `ends` are left out, so that a configuration without them has the same hash as in earlier releases.
-  const versions = announcedVersions(byMajor).map(({ ends, ...version }) => ({
+  const versions = announcedVersions(sortedVersions).map(({ ends, ...version }) => ({
     ...version,
     ...(ends?.length && { ends }),
   }));
@@ -157,8 +165,8 @@ export function configHash(snapshot: Pick<Snapshot, 'byMajor' | 'gateway' | 'bro
   return createHash('sha256').update(announced).digest('hex').slice(0, 12);
 }
 
-function announcedVersions(byMajor: readonly AcceptedVersion[]): StoredConfig['versions'] {
-  return byMajor.map(
+function announcedVersions(sortedVersions: readonly AcceptedVersion[]): StoredConfig['versions'] {
+  return sortedVersions.map(
     ({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, freeze, waivers, ends }) => ({
       name,
       major,
@@ -221,8 +229,8 @@ function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfi
       ],
     ),
   );
-  const byMajor = [...byName.values()].sort((a, b) => a.major - b.major);
-  return { versions: byName, byMajor, guard: { force: new Map(force) }, brownout: { spared } };
+  const sortedVersions = [...byName.values()].sort((a, b) => a.major - b.major);
+  return { versions: byName, sortedVersions, guard: { force: new Map(force) }, brownout: { spared } };
 }
 
 function unreadableWarning(file: string, reason: string): string {

@@ -19,9 +19,9 @@ const defaultSample = 0.01;
 export function buildSnapshot(context: RuleContext, filesChangedAt: number): Snapshot {
   const { draft, source, entries, files } = context;
   const clientsOf = clientFinder(context);
-  const byMajor = entries.map((entry) => versionOf(entry, context, clientsOf));
+  const sortedVersions = entries.map((entry) => versionOf(entry, context, clientsOf));
   const values = {
-    byMajor,
+    sortedVersions,
     gateway: gatewayOf(draft.gateway, source.folder),
     guard: { ...draft.guard, force: mapOf(draft.guard.force, (key) => key.slice(1)) },
     usage: {
@@ -61,7 +61,7 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
   return deepFreeze({
     ...values,
     filesChangedAt,
-    versions: new Map(byMajor.map((version) => [version.name, version])),
+    versions: new Map(sortedVersions.map((version) => [version.name, version])),
     fingerprint: fingerprintOf(values, files.digests()),
   });
 }

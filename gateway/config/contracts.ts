@@ -28,8 +28,8 @@ export class ParsedContracts {
   }
 
   /** Adds the contracts of a snapshot. */
-  add({ byMajor }: Snapshot): void {
-    for (const { name, contract } of byMajor) if (contract) this.#keep(`${name} ${contract.digest}`, contract);
+  add({ sortedVersions }: Snapshot): void {
+    for (const { name, contract } of sortedVersions) if (contract) this.#keep(`${name} ${contract.digest}`, contract);
   }
 
   /** The parsed contract, which is parsed now if its content is new. */

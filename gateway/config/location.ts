@@ -4,7 +4,7 @@ import { readRegularFile } from '../shared/fileSystem.ts';
 import { type Fault, UnreadableFileError } from './fault.ts';
 
 // A longer chain of links counts as a cycle.
-const mostLinks = 40;
+const maxLinks = 40;
 // No path is longer (PATH_MAX).
 const longestLinkBytes = 4096;
 
@@ -15,7 +15,7 @@ const longestLinkBytes = 4096;
  */
 export function realPathOf(path: string): string {
   let at = path;
-  for (let links = 0; links < mostLinks; links += 1) {
+  for (let links = 0; links < maxLinks; links += 1) {
     const target = linkTargetOf(at);
     if (target === undefined) return at;
     at = resolve(dirname(at), target);

@@ -11,10 +11,10 @@ export type Content =
 export class ReferencedFiles {
   readonly #contents = new Map<string, Content>();
 
-  read(file: string, mostBytes = largestFileBytes): Content {
+  read(file: string, maxBytes = largestFileBytes): Content {
     const cached = this.#contents.get(file);
     if (cached) return cached;
-    const content = readContent(file, mostBytes);
+    const content = readContent(file, maxBytes);
     this.#contents.set(file, content);
     return content;
   }
@@ -25,9 +25,9 @@ export class ReferencedFiles {
   }
 }
 
-function readContent(file: string, mostBytes: number): Content {
+function readContent(file: string, maxBytes: number): Content {
   try {
-    const bytes = readRegularFile(file, mostBytes);
+    const bytes = readRegularFile(file, maxBytes);
     const digest = digestOf(bytes);
     // Decoded on demand: most callers do not need the text, and a contract may be long.
     return { digest, text: () => bytes.toString('utf8') };

@@ -13,7 +13,7 @@ export interface Snapshot {
   /** Path segment (`v1`) → the version. */
   readonly versions: ReadonlyMap<string, Version>;
   /** The same versions, lowest major first. */
-  readonly byMajor: readonly Version[];
+  readonly sortedVersions: readonly Version[];
   readonly gateway: GatewaySettings;
   readonly guard: GuardSettings;
   readonly usage: UsageSettings;
@@ -287,8 +287,8 @@ export interface TelemetrySettings {
 
 /** The snapshot with some versions replaced. `changed`: the new versions by name. */
 export function withVersions(snapshot: Snapshot, changed: ReadonlyMap<string, Version>): Snapshot {
-  const byMajor = snapshot.byMajor.map((version) => changed.get(version.name) ?? version);
-  return deepFreeze({ ...snapshot, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) });
+  const sortedVersions = snapshot.sortedVersions.map((version) => changed.get(version.name) ?? version);
+  return deepFreeze({ ...snapshot, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) });
 }
 
 /** Freezes plain objects and lists recursively. A Map is read-only by its type only; its values are frozen. */

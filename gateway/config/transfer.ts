@@ -13,15 +13,17 @@ type PlainContract = Omit<Contract, 'paths'> & {
 };
 
 /** A snapshot in the form that is sent to another thread or process. */
-export type PlainSnapshot = Omit<Snapshot, 'versions' | 'byMajor'> & { readonly versions: readonly PlainVersion[] };
+export type PlainSnapshot = Omit<Snapshot, 'versions' | 'sortedVersions'> & {
+  readonly versions: readonly PlainVersion[];
+};
 
 /** The parts of a version that a structured clone does not preserve. */
 type Tables = Pick<Version, 'moved' | 'contract'>;
 
-export function toPlain({ byMajor, versions: _, ...rest }: Snapshot): PlainSnapshot {
+export function toPlain({ sortedVersions, versions: _, ...rest }: Snapshot): PlainSnapshot {
   return {
     ...rest,
-    versions: byMajor.map(({ moved, contract, ...version }) => ({
+    versions: sortedVersions.map(({ moved, contract, ...version }) => ({
       ...version,
       moved: moved.entries(),
       contract: contract && { ...contract, paths: linesOf(contract.paths) },
@@ -57,8 +59,12 @@ export async function fromPlainInSlices(plain: PlainSnapshot, before?: Snapshot)
 }
 
 function assembled({ versions, ...rest }: PlainSnapshot, tables: readonly Tables[]): Snapshot {
-  const byMajor = versions.map((version, index) => ({ ...version, ...(tables[index] as Tables) }));
-  return deepFreeze({ ...rest, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) });
+  const sortedVersions = versions.map((version, index) => ({ ...version, ...(tables[index] as Tables) }));
+  return deepFreeze({
+    ...rest,
+    sortedVersions,
+    versions: new Map(sortedVersions.map((version) => [version.name, version])),
+  });
 }
 
 function linesOf(paths: PathTable<string>): string {

@@ -39,7 +39,7 @@ export interface WatchOptions {
   /** Resolves links of `file` at each check. The folder of the result is also watched. By default no link is resolved. */
   readonly realPathOf?: (file: string) => string;
   /** A larger file counts as unreadable. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
 }
 
 interface Content {
@@ -66,7 +66,7 @@ class FileWatch implements Watch {
   readonly #lastReadDigest: () => string | undefined;
   readonly #takesContent: boolean;
   readonly #restMs: number;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #realPathOf: (file: string) => string;
   /** Where `file` led at the last check. */
   #path = '';
@@ -99,7 +99,7 @@ class FileWatch implements Watch {
   #replacements = 0;
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
-    const { lastReadDigest, takesContent = false, restMs = defaultRestMs, mostBytes = largestFileBytes } = options;
+    const { lastReadDigest, takesContent = false, restMs = defaultRestMs, maxBytes = largestFileBytes } = options;
     this.#realPathOf = options.realPathOf ?? ((path) => path);
     this.#file = file;
     this.#onChange = onChange;
@@ -107,7 +107,7 @@ class FileWatch implements Watch {
     this.#lastReadDigest = typeof lastReadDigest === 'function' ? lastReadDigest : () => this.#reportedDigest;
     this.#takesContent = takesContent;
     this.#restMs = restMs;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   begin(): void {
@@ -226,7 +226,7 @@ class FileWatch implements Watch {
   async #read(signature: string): Promise<Content | undefined> {
     const startedAt = performance.now();
     const path = this.#path;
-    const content = await contentOf(path, this.#mostBytes, this.#takesContent);
+    const content = await contentOf(path, this.#maxBytes, this.#takesContent);
     const endedAt = performance.now();
     if (content.size > largeFileBytes) this.#mayReadAt = endedAt + Math.min(longestPauseMs, 10 * (endedAt - startedAt));
     return (await signatureOf(path)) === signature ? content : undefined;
@@ -254,12 +254,12 @@ class FileWatch implements Watch {
   }
 }
 
-async function contentOf(file: string, mostBytes: number, withBytes: boolean): Promise<Content> {
+async function contentOf(file: string, maxBytes: number, withBytes: boolean): Promise<Content> {
   const hash = createHash('sha256');
   const pieces: Buffer[] = [];
   let size = 0;
   try {
-    for await (const piece of piecesOfRegularFile(file, mostBytes)) {
+    for await (const piece of piecesOfRegularFile(file, maxBytes)) {
       hash.update(piece);
       size += piece.length;
       if (withBytes) pieces.push(Buffer.from(piece));

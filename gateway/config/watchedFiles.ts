@@ -22,12 +22,17 @@ export class WatchedFiles {
   }
 
   /** Watches these files, and stops watching all others. */
-  setFiles(routes: string, { byMajor, usage: { names: namesFile } }: Pick<Snapshot, 'byMajor' | 'usage'>): void {
+  setFiles(
+    routes: string,
+    { sortedVersions, usage: { names: namesFile } }: Pick<Snapshot, 'sortedVersions' | 'usage'>,
+  ): void {
     // File → the digest of the content that was read last; undefined: not known.
     const otherFiles = new Map<string, string | undefined>();
-    for (const { contract } of byMajor) if (contract) otherFiles.set(contract.file, contract.digest);
+    for (const { contract } of sortedVersions) if (contract) otherFiles.set(contract.file, contract.digest);
     // Waivers, freezes and brownouts use names of clients. They are resolved when the snapshot is loaded.
-    const usesNames = byMajor.some(({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0);
+    const usesNames = sortedVersions.some(
+      ({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0,
+    );
     if (namesFile !== undefined && usesNames) otherFiles.set(namesFile, undefined);
     for (const [file, watch] of this.#watches) {
       if (file === routes || otherFiles.has(file)) continue;
@@ -40,7 +45,7 @@ export class WatchedFiles {
     }
     for (const [file, lastReadDigest] of otherFiles) {
       if (this.#watches.has(file)) continue;
-      const options = { lastReadDigest, mostBytes: largestContractBytes };
+      const options = { lastReadDigest, maxBytes: largestContractBytes };
       this.#watches.set(
         file,
         watchFile(file, () => this.#onChange(), options),

@@ -135,7 +135,7 @@ function datesHandler(
 /** Serves contract files by their published name. The response for an unpublished contract is the same as for one that does not exist. */
 function contractHandler(snapshot: Snapshot): RequestHandler {
   return (req, res) => {
-    const contract = snapshot.byMajor.find((version) => publishedName(version) === req.params['name'])?.contract;
+    const contract = snapshot.sortedVersions.find((version) => publishedName(version) === req.params['name'])?.contract;
     if (contract === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
       return;

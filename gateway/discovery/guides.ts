@@ -73,7 +73,7 @@ interface GuideVersions {
 }
 
 function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVersions | undefined {
-  for (const from of snapshot.byMajor) {
+  for (const from of snapshot.sortedVersions) {
     const to = successorOf(from, snapshot, now);
     const path = guidePath(from, to, snapshot);
     if (to && path?.endsWith(`/${guideName}`)) return { from, to, path };

@@ -50,7 +50,7 @@ interface AnnouncedBrownout extends BrownoutWindow {
 export function overviewOf(snapshot: Snapshot, now: number, cancelled: CancelledBrownouts = new Map()): Overview {
   const origin = snapshot.gateway.publicUrl ?? '';
   const urlOf = (version: Version): string => origin + versionPath(version, snapshot);
-  const versions = snapshot.byMajor.map((version): VersionOverview => {
+  const versions = snapshot.sortedVersions.map((version): VersionOverview => {
     const successor = successorOf(version, snapshot, now);
     const contract = contractPath(version, snapshot);
     const guide = guidePath(version, successor, snapshot);

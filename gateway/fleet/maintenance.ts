@@ -17,7 +17,7 @@ const lockTimeout = '2s';
 const sortedAfterMs = 2 * dayMs;
 // A partition cannot be read or written while it is sorted. Sorting a partition of this size takes a few seconds.
 const largestSortedBytes = 256 * 2 ** 20;
-const mostSortedPerRun = 12;
+const maxSortedPerRun = 12;
 
 /**
  * Creates partitions ahead, applies the limits of names to yesterday and today, deletes what is older than the retention, and
@@ -146,7 +146,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
   const isMaintainer = await asMaintainer(store, async (sql) => {
     unsorted = await unsortedPartitions(sql, now);
   });
-  for (const { name, key } of unsorted.slice(0, mostSortedPerRun)) {
+  for (const { name, key } of unsorted.slice(0, maxSortedPerRun)) {
     const sorting = asMaintainer(store, async (sql) => {
       await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
       await sql.query(`CLUSTER ${schemaName}.${name} USING ${key}`);
@@ -159,7 +159,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
     // A backup reads all partitions. Waiting for each of them would delay the gateways.
     if (!(await falseIfLocked(sorting))) return false;
   }
-  return isMaintainer && unsorted.length <= mostSortedPerRun;
+  return isMaintainer && unsorted.length <= maxSortedPerRun;
 }
 
 interface UnsortedPartition {

@@ -16,7 +16,7 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
   if (!snapshot || !source) return result;
   const warnings: Fault[] = [];
   const plannedVersions = new Map<string, Version>();
-  for (const version of snapshot.byMajor) {
+  for (const version of snapshot.sortedVersions) {
     const { name, contract, grease } = version;
     if (!grease || !contract) continue;
     try {

@@ -35,11 +35,11 @@ export interface Announcement {
 export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Version, Announcement> {
   const latest = latestVersion(snapshot, now);
   const announcements = new Map<Version, Announcement>();
-  const stages = new Map(snapshot.byMajor.map((version) => [version, stageOf(version, now)]));
+  const stages = new Map(snapshot.sortedVersions.map((version) => [version, stageOf(version, now)]));
   const chainsToSuccessor = new Map<Version, VersionChain>();
   const chainsToLatest = new Map<Version, VersionChain>();
   // From the highest major down: successors are higher, so their chains are known already.
-  for (const version of snapshot.byMajor.toReversed()) {
+  for (const version of snapshot.sortedVersions.toReversed()) {
     const next = nextVersion(version, snapshot);
     const chainFromNext = next && (stages.get(next) === 'retired' ? chainsToSuccessor.get(next) : chainEndingAt(next));
     const chainToSuccessor = next && chainFromNext && prependStep(version, next, chainFromNext);

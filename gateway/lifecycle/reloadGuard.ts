@@ -35,7 +35,7 @@ interface EditedConfig extends AcceptedConfig {
 
 /** The reasons to refuse an edit because it breaks what the current configuration has announced to clients. */
 export function guardReload(before: AcceptedConfig, after: EditedConfig, use: VersionUsage, now: number): Refusal[] {
-  return before.byMajor.flatMap((old) => {
+  return before.sortedVersions.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
     const messages = [
@@ -76,7 +76,7 @@ function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): 
 
 /** The versions that the edit retires or removes. */
 export function endedVersions(before: AcceptedConfig, after: AcceptedConfig, now: number): string[] {
-  const ended = before.byMajor.filter((old) => isEnded(old, after.versions.get(old.name), now));
+  const ended = before.sortedVersions.filter((old) => isEnded(old, after.versions.get(old.name), now));
   return ended.map(({ name }) => name);
 }
 
@@ -87,7 +87,7 @@ export interface RefusingFreeze extends Omit<NonNullable<AcceptedVersion['freeze
 
 /** The freezes of the edit that may refuse clients that were served before it. */
 export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig): RefusingFreeze[] {
-  return after.byMajor.flatMap(({ name, freeze }) => {
+  return after.sortedVersions.flatMap(({ name, freeze }) => {
     const old = before.versions.get(name);
     if (freeze?.mode !== 'refuse' || old === undefined || JSON.stringify(freeze) === JSON.stringify(old.freeze))
       return [];
@@ -131,7 +131,7 @@ export interface EditEffects {
 
 /** The adapters that begin to serve clients with the edit, or whose operations or contracts the edit changes. */
 export function adaptersToServe(before: Pick<Snapshot, 'versions'>, after: Snapshot): AdapterToServe[] {
-  return after.byMajor.flatMap(({ name: version, adapter, contract }) => {
+  return after.sortedVersions.flatMap(({ name: version, adapter, contract }) => {
     const current = before.versions.get(version)?.adapter;
     const hash = adapter?.prepared?.hash;
     if (adapter?.mode !== 'serve' || (current?.mode === 'serve' && current.prepared?.hash === hash)) return [];

@@ -4,10 +4,10 @@ import { stageOf } from './stage.ts';
 /** Lines about changed versions, about changed settings of `gateway` and `brownout`, and about each setting that needs a restart. */
 export function changesBetween(before: Snapshot, after: Snapshot, now: number): string[] {
   const changes: string[] = [];
-  for (const version of before.byMajor) {
+  for (const version of before.sortedVersions) {
     if (!after.versions.has(version.name)) changes.push(`/${version.name}: removed`);
   }
-  for (const version of after.byMajor) {
+  for (const version of after.sortedVersions) {
     const old = before.versions.get(version.name);
     const words = old ? describeVersion(old, version, now) : [`added, ${stageOf(version, now)}`];
     if (words.length > 0) changes.push(`/${version.name}: ${words.join(', ')}`);

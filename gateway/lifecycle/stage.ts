@@ -36,8 +36,12 @@ export function stageWithWaivers(version: Dated & Pick<Version, 'waivers'>, now:
 }
 
 /** The versions that an adapter serves from the backend of the version `name`. */
-export function adaptedVersions(name: string, { byMajor }: Pick<Snapshot, 'byMajor'>, now: number): Version[] {
-  const adapted = byMajor.filter(({ adapter }) => adapter?.mode === 'serve' && adapter.from === name);
+export function adaptedVersions(
+  name: string,
+  { sortedVersions }: Pick<Snapshot, 'sortedVersions'>,
+  now: number,
+): Version[] {
+  const adapted = sortedVersions.filter(({ adapter }) => adapter?.mode === 'serve' && adapter.from === name);
   return adapted.filter((version) => stageWithWaivers(version, now) !== 'retired');
 }
 
@@ -62,13 +66,13 @@ export function dateText(instant: number): string {
 
 interface VersionSet<Kind extends AcceptedVersion> {
   readonly versions: ReadonlyMap<string, Kind>;
-  readonly byMajor: readonly Kind[];
+  readonly sortedVersions: readonly Kind[];
 }
 
 /** The version after `version`, retired or not: its configured `successor`, else the next higher major. */
 export function nextVersion<Kind extends AcceptedVersion>(version: Kind, snapshot: VersionSet<Kind>): Kind | undefined {
   if (version.successor !== undefined) return snapshot.versions.get(version.successor);
-  return snapshot.byMajor[snapshot.byMajor.indexOf(version) + 1];
+  return snapshot.sortedVersions[snapshot.sortedVersions.indexOf(version) + 1];
 }
 
 /** The version that clients of `version` should move to: the next one that is not retired. */
@@ -85,7 +89,7 @@ export function successorOf<Kind extends AcceptedVersion>(
 
 /** The highest major that is not retired. */
 export function latestVersion(snapshot: Snapshot, now: number): Version | undefined {
-  return snapshot.byMajor.findLast((version) => stageOf(version, now) !== 'retired');
+  return snapshot.sortedVersions.findLast((version) => stageOf(version, now) !== 'retired');
 }
 
 /**

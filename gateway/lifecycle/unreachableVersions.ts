@@ -21,7 +21,7 @@ export function unreachableVersions(
 ): UnreachableVersion[] {
   const targetsByVersion = new Map(versions.map((one) => [one.name, one.targets]));
   const isUnreachable = (name: string): boolean => noneReachable(targetsByVersion.get(name) ?? []);
-  return snapshot.byMajor
+  return snapshot.sortedVersions
     .filter(({ adapter }) => adapter?.mode !== 'serve')
     .filter((version) => stageWithWaivers(version, now) !== 'retired' && isUnreachable(version.name))
     .map((version) => {

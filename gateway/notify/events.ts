@@ -103,7 +103,7 @@ function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly 
   const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
   const cancelledStatuses = statuses.filter(({ state }) => state === 'stopped' || state === 'skipped');
   const cancelled = new Set(cancelledStatuses.map(({ version, at }) => `${version} ${at}`));
-  const versions = snapshot.byMajor.filter((version) => stageOf(version, now) !== 'retired');
+  const versions = snapshot.sortedVersions.filter((version) => stageOf(version, now) !== 'retired');
   return versions.flatMap(({ name, brownouts }) =>
     brownouts
       .filter(({ at }) => at > now && at - now <= noticeMs && !cancelled.has(`${name} ${rfc3339(at)}`))
@@ -169,8 +169,8 @@ function brownoutScope({ clients, routes }: Version['brownouts'][number] | Brown
 }
 
 /** The versions in service, and the routes of each that end before it does. */
-function endingsOf({ byMajor, gateway }: Snapshot, now: number): Ending[] {
-  return byMajor
+function endingsOf({ sortedVersions, gateway }: Snapshot, now: number): Ending[] {
+  return sortedVersions
     .filter((version) => stageOf(version, now) !== 'retired')
     .flatMap((version) => {
       const { name, deprecation, sunset, ends } = version;

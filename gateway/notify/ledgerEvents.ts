@@ -40,17 +40,17 @@ export interface DigestQuery {
  */
 export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | undefined> {
   const { snapshot, queries, since, now, monday } = query;
-  const ending = snapshot.byMajor.filter((version) => isEnding(version, now));
+  const { sortedVersions } = snapshot;
+  const ending = sortedVersions.filter((version) => isEnding(version, now));
   const versionDigests = await Array.fromAsync(ending, (version) => versionDigest(version, query));
-  const brownouts = (await Array.fromAsync(snapshot.byMajor, ({ name }) => decidedBrownouts(name, queries))).flat();
+  const brownouts = (await Array.fromAsync(sortedVersions, ({ name }) => decidedBrownouts(name, queries))).flat();
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
   const allDates = datesOf(snapshot, now, brownouts);
   const nextDates = allDates.filter(({ at }) => at > now);
-  const datesReached = [...allDates, ...brownouts]
-    .filter(({ at }) => at > since && at <= now)
-    .sort((a, b) => a.at - b.at);
+  const isReached = ({ at }: { readonly at: number }): boolean => at > since && at <= now;
+  const datesReached = [...allDates, ...brownouts].filter(isReached).sort((a, b) => a.at - b.at);
   const changes = [...datesReached.map(dateInWords), ...versionDigests.flatMap(({ changes }) => changes)];
   const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
   const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
@@ -188,9 +188,9 @@ async function decidedBrownouts(version: string, queries: DigestQuery['queries']
 }
 
 /** All dates of versions and routes, and the brownouts after `now`, without those that were stopped or skipped. */
-function datesOf({ byMajor, gateway }: Snapshot, now: number, decided: readonly DecidedBrownout[]): NamedDate[] {
+function datesOf({ sortedVersions, gateway }: Snapshot, now: number, decided: readonly DecidedBrownout[]): NamedDate[] {
   const cancelled = decided.filter(({ isCancelled }) => isCancelled);
-  const dates = byMajor.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
+  const dates = sortedVersions.flatMap(({ name, deprecation, sunset, ends, brownouts }) => [
     { at: deprecation, what: `deprecation of /${name}` },
     { at: sunset, what: `sunset of /${name}` },
     ...brownouts
@@ -223,7 +223,7 @@ export async function clientEvents(
   const today = Math.floor(now / dayMs) * dayMs;
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
   const events: NotifyEvent[] = [];
-  for (const version of snapshot.byMajor) {
+  for (const version of snapshot.sortedVersions) {
     const { deprecation } = version;
     if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
     for (const day of [today - dayMs, today]) {

@@ -34,7 +34,7 @@ export function activate(
   const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
   const requestsByTarget = new Map<Target, VersionRequests[]>();
-  for (const version of snapshot.byMajor) {
+  for (const version of snapshot.sortedVersions) {
     const { name } = version;
     const backend = adapterSource(version, snapshot)?.name ?? name;
     const requests = requestsByVersion.get(name) ?? new VersionRequests();

@@ -66,8 +66,8 @@ export function adjustClientListener(server: Server, snapshot: Snapshot): void {
 }
 
 /** 0 if a version has no limit. */
-function longestWriteIdleMs({ byMajor }: Snapshot): number {
-  const limits = byMajor.map(({ timeouts }) => timeouts.writeIdle);
+function longestWriteIdleMs({ sortedVersions }: Snapshot): number {
+  const limits = sortedVersions.map(({ timeouts }) => timeouts.writeIdle);
   return limits.includes(0) ? 0 : Math.max(0, ...limits);
 }
 

@@ -68,7 +68,7 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
   if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
-  const versions = snapshot.byMajor.map((version) => ({
+  const versions = snapshot.sortedVersions.map((version) => ({
     version: version.name,
     stage: stageOf(version, exchange.now),
     href: `${publicUrl}${basePath}/${version.name}`,

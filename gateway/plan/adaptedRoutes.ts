@@ -35,7 +35,7 @@ export async function routeGroups(
   since: number,
 ): Promise<ReadonlyMap<string, readonly RouteGroup[]>> {
   const groups = new Map<string, RouteGroup[]>();
-  for (const version of candidate.byMajor) {
+  for (const version of candidate.sortedVersions) {
     const runningVersion = running?.versions.get(version.name);
     const [answerOf, runningAnswerOf] = [routeAnswers(version), runningVersion && routeAnswers(runningVersion)];
     if (answerOf === undefined) continue;

@@ -76,8 +76,8 @@ export function withRetired(snapshot: Snapshot, name: string): Snapshot | undefi
   const version = snapshot.versions.get(name);
   if (version === undefined) return undefined;
   const retired = { ...version, retired: true };
-  const byMajor = snapshot.byMajor.map((one) => (one === version ? retired : one));
-  return { ...snapshot, byMajor, versions: new Map(byMajor.map((one) => [one.name, one])) };
+  const sortedVersions = snapshot.sortedVersions.map((one) => (one === version ? retired : one));
+  return { ...snapshot, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
 }
 
 export interface PlanQuery {

@@ -128,7 +128,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
  */
 async function plannedFreezes(
   queries: UsageQueries,
-  { byMajor, retire, usage }: PlanQuery['candidate'],
+  { sortedVersions, retire, usage }: PlanQuery['candidate'],
   { running, now }: PlanQuery,
 ): Promise<{ readonly newClients: ReadonlyMap<string, ReadonlySet<string>>; readonly remarks: readonly Remark[] }> {
   const newClients = new Map<string, ReadonlySet<string>>();
@@ -136,7 +136,7 @@ async function plannedFreezes(
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
   // No naming has the id ''. With it, every freeze that has begun is inactive.
   const namingRulesId = isSameNaming ? (await queries.naming()).id : '';
-  for (const { name: version, freeze } of byMajor) {
+  for (const { name: version, freeze } of sortedVersions) {
     if (freeze === undefined || freeze.from > now) continue;
     const limit = knownClientsLimit(usage);
     const found = await findFreezeClients(queries, { version, ...freeze, namingRulesId, quiet: retire.quiet, limit });
@@ -153,10 +153,10 @@ async function plannedFreezes(
 /** A remark for each waiver whose client is not in the ledger: its name may be misspelt, or its tag was made with another salt. */
 async function unseenWaivers(
   queries: UsageQueries,
-  { byMajor }: PlanQuery['candidate'],
+  { sortedVersions }: PlanQuery['candidate'],
   at: number,
 ): Promise<Remark[]> {
-  const remarks = await Array.fromAsync(byMajor, async ({ name, waivers }) => {
+  const remarks = await Array.fromAsync(sortedVersions, async ({ name, waivers }) => {
     const currentWaivers = waivers.filter(({ until }) => at < until);
     if (currentWaivers.length === 0) return [];
     const waivedClients = new Set(currentWaivers.flatMap(({ clients }) => clients));
@@ -262,13 +262,13 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
     const text = `/${version} is refused already: ${plural(served, 'request')} that backends answered before do not count as lost.`;
     add('refused_already', text);
   }
-  for (const { name, sunset, ...dates } of candidate.byMajor) {
+  for (const { name, sunset, ...dates } of candidate.sortedVersions) {
     if (sunset === undefined || sunset <= at || stageOf({ sunset, ...dates }, sunset) !== 'retired') continue;
     if (stageOf({ sunset, ...dates }, at) === 'retired') continue;
     const text = `/${name} is answered 410 from its sunset on, ${rfc3339(sunset)} (after_sunset: gone). To plan for that, set the date (--at ${rfc3339(sunset)}).`;
     add('gone_later', text);
   }
-  for (const { name, brownouts } of candidate.byMajor) {
+  for (const { name, brownouts } of candidate.sortedVersions) {
     const window = brownoutAt(brownouts, at);
     if (window === undefined) continue;
     const routes = window.routes?.map(({ method, path }) => `${method} ${path}`).join(', ');
@@ -276,7 +276,7 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
       routes === undefined ? '' : ` It refuses only ${routes}, but all requests of its clients are counted.`;
     add('brownout', `/${name} has a brownout until ${rfc3339(window.end)}, if its conditions are met.${limitation}`);
   }
-  for (const version of candidate.byMajor) {
+  for (const version of candidate.sortedVersions) {
     const words = waiverWords(runningWaivers(version, at));
     if (words !== undefined) add('waived', `/${version.name} stays served for ${words}.`);
   }

@@ -44,7 +44,7 @@ export interface BrownoutControlOptions {
   readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
 }
 
-/** A brownout that is near: it begins soon, is running, or has just ended. */
+/** A brownout that begins soon, is running, or has just ended. */
 interface NearBrownout {
   readonly key: string;
   readonly version: Version;
@@ -95,9 +95,8 @@ export class BrownoutControl {
   /** Every brownout of the current configuration, in the order of versions and starts. */
   status(): BrownoutStatus[] {
     const { source, clock } = this.#options;
-    return source.current.byMajor.flatMap((version) =>
-      version.brownouts.map((window) => this.#statusOf(version, window, clock.now())),
-    );
+    const { sortedVersions } = source.current;
+    return sortedVersions.flatMap((one) => one.brownouts.map((window) => this.#statusOf(one, window, clock.now())));
   }
 
   /** Stops the running brownout, or one that begins soon. With `at` (its start, epoch ms): any brownout that has not ended. */
@@ -133,8 +132,9 @@ export class BrownoutControl {
   async #check(): Promise<void> {
     const { source, clock } = this.#options;
     const nearBrownouts = this.#nearBrownouts(clock.now());
-    const hasPlanned = source.current.byMajor.some(({ brownouts }) => brownouts.some(({ end }) => clock.now() < end));
-    const isFirstRead = !this.#isLoaded && source.current.byMajor.some(({ brownouts }) => brownouts.length > 0);
+    const windows = source.current.sortedVersions.flatMap(({ brownouts }) => brownouts);
+    const hasPlanned = windows.some(({ end }) => clock.now() < end);
+    const isFirstRead = !this.#isLoaded && windows.length > 0;
     const isReadDue = hasPlanned && performance.now() - this.#storeAskedAt >= longestReadPauseMs;
     if (nearBrownouts.length > 0 || this.#pending.size > 0 || isFirstRead || isReadDue) {
       const isLedgerReadable = await this.#storeAndReadInTurn();
@@ -146,7 +146,7 @@ export class BrownoutControl {
 
   /** The brownouts that begin soon, run, or have just ended. */
   #nearBrownouts(now: number): NearBrownout[] {
-    return this.#options.source.current.byMajor.flatMap((version) =>
+    return this.#options.source.current.sortedVersions.flatMap((version) =>
       version.brownouts.flatMap((window): NearBrownout[] => {
         const key = brownoutKey(version.name, window);
         const isToAdvance = now < window.end || this.#records.get(key)?.state === 'approved';
@@ -277,7 +277,7 @@ export class BrownoutControl {
     const keys = this.#nearBrownouts(now)
       .filter(({ key, window }) => now < window.end && this.#recordOf(key)?.state === 'approved')
       .map(({ key }) => key);
-    const cancelled = cancelledBrownouts(this.#options.source.current.byMajor, (key) => this.#recordOf(key));
+    const cancelled = cancelledBrownouts(this.#options.source.current.sortedVersions, (key) => this.#recordOf(key));
     const published = JSON.stringify([keys, [...cancelled]]);
     if (published === this.#published) return;
     this.#published = published;

@@ -85,7 +85,7 @@ export class FreezeWatch {
     this.#snapshot = snapshot;
     const watchedBefore = this.#watched;
     this.#watched = new Map(
-      snapshot.byMajor.flatMap(({ name, freeze }): [string, WatchedFreeze][] => {
+      snapshot.sortedVersions.flatMap(({ name, freeze }): [string, WatchedFreeze][] => {
         if (freeze === undefined) return [];
         const key = JSON.stringify([name, freeze, snapshot.retire.quiet, snapshot.usage.identify]);
         const kept = watchedBefore.get(key);

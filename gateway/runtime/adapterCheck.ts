@@ -7,11 +7,11 @@ import type { ConfigResult } from '../config/validate.ts';
  */
 export async function prepareAdaptersAndGrease(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   let checked = result;
-  if (checked.snapshot?.byMajor.some(({ adapter }) => adapter !== undefined)) {
+  if (checked.snapshot?.sortedVersions.some(({ adapter }) => adapter !== undefined)) {
     const { verifyAdapters } = await import('../adapters/verify.ts');
     checked = await verifyAdapters(checked, samples);
   }
-  if (!checked.snapshot?.byMajor.some(({ grease }) => grease !== undefined)) return checked;
+  if (!checked.snapshot?.sortedVersions.some(({ grease }) => grease !== undefined)) return checked;
   const { withGreasePlans } = await import('../grease/greasePlan.ts');
   return withGreasePlans(checked);
 }

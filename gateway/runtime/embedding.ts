@@ -209,31 +209,31 @@ function reloadOnEdits(
 
 /** A line for each section of routes.yaml that an embedded gateway ignores. */
 function ignoredSections(
-  { fleet, telemetry, notify, gateway, usage, byMajor }: Snapshot,
+  { fleet, telemetry, notify, gateway, usage, sortedVersions }: Snapshot,
   hasLedger: boolean,
 ): string[] {
   const lines = [];
   if (fleet)
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
-  if (byMajor.some(({ brownouts }) => brownouts.length > 0))
+  if (sortedVersions.some(({ brownouts }) => brownouts.length > 0))
     lines.push('brownouts are ignored: an embedded gateway refuses nobody in a brownout.  Run version-gateway start.');
-  if (byMajor.some(({ shadow }) => shadow))
+  if (sortedVersions.some(({ shadow }) => shadow))
     lines.push('shadow is ignored: an embedded gateway copies no requests.  Run version-gateway start.');
-  if (byMajor.some(({ drift }) => drift))
+  if (sortedVersions.some(({ drift }) => drift))
     lines.push('drift is ignored: an embedded gateway compares no responses.  Run version-gateway start.');
   if (telemetry) lines.push('telemetry is ignored: an embedded gateway exports nothing.  Use the SDK of your server.');
-  if (byMajor.some(({ freeze }) => freeze))
+  if (sortedVersions.some(({ freeze }) => freeze))
     lines.push('freeze is ignored: an embedded gateway neither refuses nor reports new clients.');
-  if (byMajor.some(({ adapter }) => adapter))
+  if (sortedVersions.some(({ adapter }) => adapter))
     lines.push('adapters are ignored: an embedded gateway changes no responses.  Run version-gateway start.');
-  if (byMajor.some(({ grease }) => grease))
+  if (sortedVersions.some(({ grease }) => grease))
     lines.push('grease is ignored: an embedded gateway adds no unknown members.  Run version-gateway start.');
   if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
   // The salt of the tags is in the ledger or comes from `usage.tag_key`.
   const isSaltKnown = hasLedger || usage.tagKey !== undefined;
-  if (!isSaltKnown && byMajor.some(({ waivers }) => waivers.length > 0))
+  if (!isSaltKnown && sortedVersions.some(({ waivers }) => waivers.length > 0))
     lines.push(
       'Waivers cannot match tags, because the salt of the tags is not known.  Set usage.tag_key, or ledger: true.',
     );
@@ -241,8 +241,8 @@ function ignoredSections(
 }
 
 /** Without its adapter, a version needs an upstream of its own. @throws ConfigError */
-function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void {
-  const faults = byMajor
+function requireUpstreams({ sortedVersions }: Snapshot, file: string | undefined): void {
+  const faults = sortedVersions
     .filter(({ adapter, targets, retired }) => adapter?.mode === 'serve' && targets.length === 0 && !retired)
     .map(({ name, adapter }) => ({
       ...{ file, line: undefined, column: undefined, value: undefined, path: `routes./${name}` },
@@ -259,7 +259,7 @@ function requireUpstreams({ byMajor }: Snapshot, file: string | undefined): void
  */
 function withoutIgnored(snapshot: Snapshot): Snapshot {
   const gateway = { ...snapshot.gateway, selfService: 'off' } as const;
-  const affectedVersions = snapshot.byMajor.filter(
+  const affectedVersions = snapshot.sortedVersions.filter(
     ({ adapter, grease, freeze, brownouts }) => adapter || grease || freeze || brownouts.length > 0,
   );
   const clearedSettings = { adapter: undefined, grease: undefined, freeze: undefined, brownouts: [] };
@@ -271,6 +271,6 @@ function withoutIgnored(snapshot: Snapshot): Snapshot {
 
 /** Without discovery, no path serves a guide, so no link may point to one. */
 function withoutGuides(snapshot: Snapshot): Snapshot {
-  const byMajor = snapshot.byMajor.map((version): Version => ({ ...version, guide: false }));
-  return { ...snapshot, byMajor, versions: new Map(byMajor.map((version) => [version.name, version])) };
+  const sortedVersions = snapshot.sortedVersions.map((version): Version => ({ ...version, guide: false }));
+  return { ...snapshot, sortedVersions, versions: new Map(sortedVersions.map((version) => [version.name, version])) };
 }

@@ -90,8 +90,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
   let shadow: ShadowControl | undefined;
   const configureShadow = async (): Promise<void> => {
-    const { usage: ledgerSettings, byMajor } = serving.current;
-    if (!shadow && byMajor.some((version) => version.shadow ?? version.drift))
+    const { usage: ledgerSettings, sortedVersions } = serving.current;
+    if (!shadow && sortedVersions.some((version) => version.shadow ?? version.drift))
       shadow = new (await import('../shadow/shadowControl.ts')).ShadowControl({
         source: serving,
         clock,

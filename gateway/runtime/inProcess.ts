@@ -42,7 +42,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   await telemetry.applyCurrent();
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {
-    const isSampled = dataPlane.current.byMajor.some((version) => version.shadow ?? version.drift);
+    const isSampled = dataPlane.current.sortedVersions.some((version) => version.shadow ?? version.drift);
     // The module is loaded only if a version has a shadow or drift.
     if (shadow && isSampled) sampler ??= new (await import('../shadow/sampler.ts')).Sampler(shadow);
     sampler?.configure(dataPlane.current, dataPlane.identification.fields);

@@ -65,8 +65,8 @@ export function tooFewOpenFiles(snapshot: Snapshot, limit = openFileLimit()): st
   return `the limit of ${limit} open files is lower than the ${needed} that limits.in_flight and limits.in_flight_per_target need.  ${remedy}`;
 }
 
-function backendConnections({ byMajor }: Snapshot): number {
-  return byMajor.reduce(
+function backendConnections({ sortedVersions }: Snapshot): number {
+  return sortedVersions.reduce(
     (sum, { limits, targets }) => sum + Math.min(limits.inFlight, limits.inFlightPerTarget * targets.length),
     0,
   );

@@ -22,7 +22,7 @@ export async function ownUsage(
   const acceptedUses = await queries.acceptedUse(client, since);
   if (acceptedUses === undefined) return undefined;
   const byVersion = Map.groupBy(acceptedUses, ({ version }) => version);
-  const versions = snapshot.byMajor.flatMap((version) => {
+  const versions = snapshot.sortedVersions.flatMap((version) => {
     const ends = RouteEnds.of(version);
     const uses = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
     const listedUses = stageOf(version, now) === 'active' ? uses.filter(({ end }) => end !== undefined) : uses;

@@ -5,12 +5,12 @@ import type { ResponsePair } from './sample.ts';
 import { declaredAt, type Observation } from './shapes.ts';
 
 // Properties that are counted between two calls of `take`. Further ones are ignored until the next call.
-const mostRows = 20_000;
+const maxRows = 20_000;
 // Entries of `#withListedFields` and of `#newTemplates`.
-const mostRemembered = 20_000;
+const maxRemembered = 20_000;
 // Routes that the contract does not list and that a version has answered with another status than 404. Further ones are not counted
 // by name.
-const mostUnlistedFound = 1_000;
+const maxUnlistedFound = 1_000;
 // Routes that the contract does not list and that both versions have only answered with 404. They may be as many as those of
 // `#unlistedFound`, or this many if that is more. Further ones are not counted by name.
 const leastUnlistedMissingLimit = 50;
@@ -84,7 +84,7 @@ export class EvidenceCollector {
     if (isMissing && this.#unlistedMissing.has(route)) return true;
     const [routes, most] = isMissing
       ? [this.#unlistedMissing, Math.max(leastUnlistedMissingLimit, this.#unlistedFound.size)]
-      : [this.#unlistedFound, mostUnlistedFound];
+      : [this.#unlistedFound, maxUnlistedFound];
     if (routes.size >= most) return false;
     this.#unlistedMissing.delete(route);
     routes.add(route);
@@ -98,7 +98,7 @@ export class EvidenceCollector {
   #withNewTemplate(pair: ResponsePair): ResponsePair {
     const key = `${pair.method} ${pair.template}`;
     if (pair.kind === 'control') return { ...pair, toTemplate: this.#newTemplates.get(key) ?? pair.toTemplate };
-    if (this.#newTemplates.size < mostRemembered) this.#newTemplates.set(key, pair.toTemplate);
+    if (this.#newTemplates.size < maxRemembered) this.#newTemplates.set(key, pair.toTemplate);
     return pair;
   }
 
@@ -120,7 +120,7 @@ export class EvidenceCollector {
   #addListedFields(pair: ResponsePair): void {
     const { kind, method, template, old, at } = pair;
     const key = `${kind} ${method} ${template} ${old.status}`;
-    if (kind === 'control' || this.#withListedFields.size >= mostRemembered || this.#withListedFields.has(key)) return;
+    if (kind === 'control' || this.#withListedFields.size >= maxRemembered || this.#withListedFields.has(key)) return;
     this.#withListedFields.add(key);
     for (const path of this.#comparer.listedPaths(pair)) {
       if (path.oldListing !== 'required' && path.oldListing !== 'optional') continue;
@@ -139,7 +139,7 @@ export class EvidenceCollector {
     const { status, path, what, detail, declares } = one;
     const key = [kind, route, status, path, what, detail].join('\0');
     const existing = this.#rows.get(key);
-    if (existing || this.#rows.size >= mostRows) return existing;
+    if (existing || this.#rows.size >= maxRows) return existing;
     const { version, to, hash } = this.#versions;
     const counts = { pairs: 0, oldMore: 0, newMore: 0, oldShare: 0, newShare: 0, first: at, last: at };
     const row = { version, to, kind, hash, route, status, path, what, detail, declares, ...counts };

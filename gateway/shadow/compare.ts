@@ -6,11 +6,11 @@ import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep,
 import { addObservation, compareShapes, declaredAt, type Observation } from './shapes.ts';
 
 // Paths that are recorded for one route and status. Further ones are ignored.
-const mostPaths = 500;
+const maxPaths = 500;
 // Combinations of a route and its statuses. For further ones, nothing below the root of the body is compared.
-const mostCombinations = 5_000;
+const maxCombinations = 5_000;
 // Violations of one body by one contract. Further ones are ignored.
-const mostViolations = 2_000;
+const maxViolations = 2_000;
 
 /** The paths in the bodies of one route and its statuses. */
 interface RecordedPaths {
@@ -152,11 +152,11 @@ export class ResponseComparer {
     const key = `${method} ${template} ${old.status} ${newResponse?.status} ${oldSchema === undefined} ${newSchema === undefined}`;
     const existing = this.#recordedPaths.get(key);
     if (existing) return existing;
-    const budget = { left: this.#recordedPaths.size < mostCombinations ? mostPaths : 0, isExceeded: false };
+    const budget = { left: this.#recordedPaths.size < maxCombinations ? maxPaths : 0, isExceeded: false };
     const schemas = [schemaIn(this.#oldContract, oldSchema), schemaIn(this.#newContract, newSchema)] as const;
     const paths = { root: BodyPath.root(...schemas, budget), budget };
     paths.root.addListed();
-    if (this.#recordedPaths.size < mostCombinations) this.#recordedPaths.set(key, paths);
+    if (this.#recordedPaths.size < maxCombinations) this.#recordedPaths.set(key, paths);
     return paths;
   }
 
@@ -183,7 +183,7 @@ export class ResponseComparer {
         schema && body !== undefined ? (contract[`${validator}Validator`]?.violations(schema, body) ?? []) : [];
       /** Path and rule → the violation. */
       const found = new Map<string, PlacedViolation>();
-      for (const { keys, rule } of violations.slice(0, mostViolations)) {
+      for (const { keys, rule } of violations.slice(0, maxViolations)) {
         const path = pathTo(root, keys, body);
         const key = `${path.text} ${rule}`;
         found.set(key, { path, rule, count: (found.get(key)?.count ?? 0) + 1 });

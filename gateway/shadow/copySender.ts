@@ -149,7 +149,7 @@ const decoders = {
 export async function decodedBody(
   body: Uint8Array,
   coding: string | undefined,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<Uint8Array | 'body' | 'coding'> {
   const codings = (coding ?? '').toLowerCase().split(',');
   let result = body;
@@ -158,7 +158,7 @@ export async function decodedBody(
     if (name === '' || name === 'identity') continue;
     if (!isKnownCoding(name)) return 'coding';
     try {
-      result = await decoders[name](result, { maxOutputLength: mostBytes });
+      result = await decoders[name](result, { maxOutputLength: maxBytes });
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'body' : 'coding';
     }

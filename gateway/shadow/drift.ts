@@ -1,7 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural } from '../shared/text.ts';
-import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
+import { maxEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import { evidenceHash, isPairRow, parentsOf, sumPairs } from './evidence.ts';
@@ -143,9 +143,9 @@ function notesOn(
     notes.push(
       'The contract or the comparison has changed since these responses were compared. New evidence begins with the next response.',
     );
-  if (allRows.length >= mostEvidenceRows)
+  if (allRows.length >= maxEvidenceRows)
     notes.push(
-      `The evidence of /${version} has ${mostEvidenceRows} rows, which is the limit. Further differences may be missing.`,
+      `The evidence of /${version} has ${maxEvidenceRows} rows, which is the limit. Further differences may be missing.`,
     );
   return notes;
 }

@@ -1,5 +1,5 @@
 // At most this many unused samples are saved.
-const mostSavedUp = 8;
+const maxSavedUp = 8;
 // After this time, the samples of each entry are counted anew.
 const periodMs = 600_000;
 // Requests whose client and route are looked up, per second: a multiple of the rate, and a minimum. More look-ups would cost CPU time
@@ -27,7 +27,7 @@ export class FairShare {
   readonly #sampledShare: number;
   readonly #rate: number;
   /** The limit of `#allowedByRate`: the samples of one second, and at least 2. */
-  readonly #mostByRate: number;
+  readonly #maxByRate: number;
   readonly #random: () => number;
   /** Samples that the share of requests allows now. */
   #allowedByShare = 0;
@@ -36,7 +36,7 @@ export class FairShare {
   /** Requests that may be looked up now. */
   #lookUpsLeft: number;
   /** The limit of `#lookUpsLeft`: the look-ups of a tenth of a second. */
-  readonly #mostLookUps: number;
+  readonly #maxLookUps: number;
   /** Per second. */
   readonly #lookUpRate: number;
   #refilledAt = Number.NaN;
@@ -49,23 +49,23 @@ export class FairShare {
   constructor({ sample, rate }: FairShareSettings, random: () => number = Math.random) {
     this.#sampledShare = sample;
     this.#rate = rate;
-    this.#mostByRate = Math.max(2, rate);
-    this.#allowedByRate = this.#mostByRate;
+    this.#maxByRate = Math.max(2, rate);
+    this.#allowedByRate = this.#maxByRate;
     this.#lookUpRate = Math.max(fewestLookUps, rate * lookUpsPerSample);
-    this.#mostLookUps = this.#lookUpRate / 10;
-    this.#lookUpsLeft = this.#mostLookUps;
+    this.#maxLookUps = this.#lookUpRate / 10;
+    this.#lookUpsLeft = this.#maxLookUps;
     this.#random = random;
   }
 
   /** Counts a request. @returns whether the budgets allow `takeFor` to sample it. `now`: monotonic ms */
   hasBudget(now: number): boolean {
     // At random, because a client may repeat a sequence of requests, and a fixed interval could select the same one each time.
-    if (this.#random() < this.#sampledShare) this.#allowedByShare = Math.min(mostSavedUp, this.#allowedByShare + 1);
+    if (this.#random() < this.#sampledShare) this.#allowedByShare = Math.min(maxSavedUp, this.#allowedByShare + 1);
     if (this.#allowedByShare < 1) return false;
     this.#refill(now);
     if (this.#allowedByRate < 1) return false;
     // While at least half of the look-ups are left, every request is looked up. Below that, only a share of the requests.
-    if (this.#random() * this.#mostLookUps > 2 * this.#lookUpsLeft) return false;
+    if (this.#random() * this.#maxLookUps > 2 * this.#lookUpsLeft) return false;
     this.#lookUpsLeft -= 1;
     return true;
   }
@@ -90,24 +90,24 @@ export class FairShare {
    * not tried again and again.
    */
   giveBack(): void {
-    this.#allowedByShare = Math.min(mostSavedUp, this.#allowedByShare + 1);
-    this.#allowedByRate = Math.min(this.#mostByRate, this.#allowedByRate + 1);
+    this.#allowedByShare = Math.min(maxSavedUp, this.#allowedByShare + 1);
+    this.#allowedByRate = Math.min(this.#maxByRate, this.#allowedByRate + 1);
   }
 
   /** Whether only the reserve is left. If all requests are to be sampled (`sample` is 1), the share of requests has no reserve. */
   #isOnlyReserveLeft(): boolean {
-    const reservedOfShare = (mostSavedUp / 2) * (1 - this.#sampledShare);
-    const reservedOfRate = this.#mostByRate / 4;
+    const reservedOfShare = (maxSavedUp / 2) * (1 - this.#sampledShare);
+    const reservedOfRate = this.#maxByRate / 4;
     return (
-      this.#allowedByShare < 1 + reservedOfShare || this.#allowedByRate < Math.min(this.#mostByRate, 1 + reservedOfRate)
+      this.#allowedByShare < 1 + reservedOfShare || this.#allowedByRate < Math.min(this.#maxByRate, 1 + reservedOfRate)
     );
   }
 
   #refill(now: number): void {
     const elapsed = Number.isNaN(this.#refilledAt) ? 0 : now - this.#refilledAt;
     this.#refilledAt = now;
-    this.#allowedByRate = Math.min(this.#mostByRate, this.#allowedByRate + (elapsed / 1000) * this.#rate);
-    this.#lookUpsLeft = Math.min(this.#mostLookUps, this.#lookUpsLeft + (elapsed / 1000) * this.#lookUpRate);
+    this.#allowedByRate = Math.min(this.#maxByRate, this.#allowedByRate + (elapsed / 1000) * this.#rate);
+    this.#lookUpsLeft = Math.min(this.#maxLookUps, this.#lookUpsLeft + (elapsed / 1000) * this.#lookUpRate);
     if (now < this.#periodEndsAt) return;
     this.#periodEndsAt = now + periodMs;
     this.#taken.clear();

@@ -12,7 +12,7 @@ type PossibleSchemas = readonly Schema[] | undefined;
 // Values that are nested deeper are not compared.
 const deepestPath = 32;
 // Fields of one object that no contract lists. Further ones are recorded as `*`, because the object is probably a map.
-const mostUnlisted = 64;
+const maxUnlisted = 64;
 
 /** Limits the paths that are recorded for one route and status, because a backend may send new field names in each body. */
 export interface PathBudget {
@@ -88,7 +88,7 @@ export class BodyPath {
     if (isListed) return this.#child(`.${key}`, schemasOfField, key);
     if (this.#isMap() || !looksLikeName(key)) return this.#child('*', entrySchemas);
     this.#unlistedCount += 1;
-    return this.#unlistedCount > mostUnlisted
+    return this.#unlistedCount > maxUnlisted
       ? this.#child('*', entrySchemas)
       : this.#child(`.${key}`, schemasOfField, key);
   }

@@ -49,7 +49,7 @@ export interface SilentSide {
 export interface ReplayOutcome {
   readonly rows: readonly EvidenceRow[];
   /** Route of the old version, `GET /drinks/{id}` → template in the new version; undefined: it has none. */
-  readonly newTemplates: ReadonlyMap<string, string | undefined>;
+  readonly newTemplateByRoute: ReadonlyMap<string, string | undefined>;
   /** Whether the old version answered at least one request with a status below 400. */
   readonly hasSuccess: boolean;
   /** The routes that were not compared, each with the reason. */
@@ -63,10 +63,10 @@ const fewestPairs = 40;
 // Some differences count only if 20 pairs differ. If only one request of a route causes them, it must be sent more than 20 times.
 const usualRepeat = 24;
 // The most pairs of one route to which `usualRepeat` may lead.
-const mostRepeatedPairs = 100;
-const mostInFlight = 4;
+const maxRepeatedPairs = 100;
+const maxInFlight = 4;
 // A request that fails this often is not sent again.
-const mostFailures = 2;
+const maxFailures = 2;
 // A server that fails this often in a row and has never answered counts as not running.
 const failuresUntilSilent = 3;
 // A server that fails this often in a row counts as gone.
@@ -134,12 +134,12 @@ class Replay {
     const sendRemaining = async (): Promise<void> => {
       for (const [request, round] of rounds) {
         if (this.silent ?? this.#gone) return;
-        if (request.failures >= mostFailures) continue;
+        if (request.failures >= maxFailures) continue;
         await this.#waitForRate();
         await this.#sendPair(request, round);
       }
     };
-    await Promise.all(Array.from({ length: mostInFlight }, sendRemaining));
+    await Promise.all(Array.from({ length: maxInFlight }, sendRemaining));
     this.#senders.old.close();
     this.#senders.new.close();
   }
@@ -154,7 +154,7 @@ class Replay {
     });
     return {
       rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
-      newTemplates: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
+      newTemplateByRoute: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
       hasSuccess: [...this.#statuses.values()].some((statuses) => [...statuses].some((status) => status < 400)),
       uncompared: [...this.#unsent, ...failed, ...onlyErrors],
       gone: this.#gone,
@@ -165,8 +165,8 @@ class Replay {
   *#rounds(): Generator<readonly [PlannedRequest, number], void> {
     const byRoute = Map.groupBy(this.#planned, ({ route }) => route);
     const timesOf = ({ route }: PlannedRequest): number => this.#options.repeat ?? repeatFor(byRoute.get(route) ?? []);
-    const mostRounds = Math.max(0, ...this.#planned.map(timesOf));
-    for (let round = 0; round < mostRounds; round += 1)
+    const maxRounds = Math.max(0, ...this.#planned.map(timesOf));
+    for (let round = 0; round < maxRounds; round += 1)
       for (const request of this.#planned) if (round < timesOf(request)) yield [request, round];
   }
 
@@ -246,7 +246,7 @@ class Replay {
     if (result === 'body' || result === 'coding') return;
     this.#failuresInRow[side] += 1;
     const count = this.#failuresInRow[side];
-    const failuresNeeded = Math.min(failuresUntilSilent, this.#planned.length * mostFailures);
+    const failuresNeeded = Math.min(failuresUntilSilent, this.#planned.length * maxFailures);
     if (!this.#hasAnswered[side] && count >= failuresNeeded) this.silent ??= { side, reason: reasons[result] };
     else if (count >= failuresUntilGone) this.#gone ??= { side, reason: reasons[result] };
   }
@@ -283,7 +283,7 @@ class Replay {
 /** How often each of the requests of one route is sent. */
 function repeatFor({ length }: readonly PlannedRequest[]): number {
   if (length >= fewestPairs) return 1;
-  return Math.max(Math.ceil(fewestPairs / length), Math.min(usualRepeat, Math.floor(mostRepeatedPairs / length)));
+  return Math.max(Math.ceil(fewestPairs / length), Math.min(usualRepeat, Math.floor(maxRepeatedPairs / length)));
 }
 
 const usualFields = [

@@ -15,7 +15,7 @@ import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';
 import { countsOf, differenceInWords, routeJson, summaryOf } from './report.ts';
 
-const mostUnlistedNotes = 20;
+const maxUnlistedNotes = 20;
 
 /** The JSON of `replay`. */
 export function replayReport({ old: oldSide, new: newSide, versions, notes }: ReplayOptions, outcome: ReplayOutcome) {
@@ -45,7 +45,7 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
     routes: routes.map((route) => {
       const useInLedger = undefined;
       const { requests: _requests, ...json } = routeJson(route, useInLedger);
-      return { ...json, to: outcome.newTemplates.get(route.route) ?? null };
+      return { ...json, to: outcome.newTemplateByRoute.get(route.route) ?? null };
     }),
     /** What was not compared, and why. */
     no_evidence: [...new Map(outcome.uncompared.map((one) => [`${one.route} ${one.why}`, one])).values()],
@@ -62,12 +62,15 @@ export type ReplayReport = ReturnType<typeof replayReport>;
 /** Notes about routes that the contract of the old version does not have: they are misspelt or undocumented. */
 function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], outcome: ReplayOutcome): string[] {
   if (contract.documents === undefined) return [];
-  const requestedRoutes = new Set([...outcome.newTemplates.keys(), ...outcome.uncompared.map(({ route }) => route)]);
+  const requestedRoutes = new Set([
+    ...outcome.newTemplateByRoute.keys(),
+    ...outcome.uncompared.map(({ route }) => route),
+  ]);
   const unlisted = [...requestedRoutes].filter((route) => {
     const [method = '', template] = route.split(' ');
     return contract.routeOf(method, template) === undefined;
   });
-  const notes = unlisted.slice(0, mostUnlistedNotes).map((route) => {
+  const notes = unlisted.slice(0, maxUnlistedNotes).map((route) => {
     const suggestion = nearest(route.split(' ')[1] ?? '', contract.templates);
     return `The contract of /${version} does not have ${route}.${suggestion === undefined ? '' : ` Did you mean ${suggestion}?`}`;
   });

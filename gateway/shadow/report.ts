@@ -3,7 +3,7 @@ import type { AdapterToServe } from '../lifecycle/reloadGuard.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural } from '../shared/text.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
-import { mostEvidenceRows } from '../usage/ledger/evidence.ts';
+import { maxEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 import type { EvidenceKind, EvidenceRow } from '../usage/usageRow.ts';
 import { assessEvidence, type DifferenceClass, type RouteEvidence } from './assess.ts';
@@ -248,9 +248,9 @@ function notesOn(
     );
   if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))
     notes.push('Some bodies have more than 500 different paths. Paths beyond these are not compared.');
-  if (allRows.length >= mostEvidenceRows)
+  if (allRows.length >= maxEvidenceRows)
     notes.push(
-      `The evidence of /${name} has ${mostEvidenceRows} rows, which is the limit. Further differences may be missing.`,
+      `The evidence of /${name} has ${maxEvidenceRows} rows, which is the limit. Further differences may be missing.`,
     );
   return notes;
 }

@@ -41,7 +41,7 @@ export interface RecordedRequest {
 }
 
 const remedy = 'docs/replay.md describes the format.';
-const mostFaults = 10;
+const maxFaults = 10;
 
 /** @throws CompareError if the text is not such a file, or has expired. Its message contains no values. */
 export function parseRequestFile(
@@ -82,7 +82,7 @@ export function parseRequestFile(
       ? []
       : file.requests.map((one, index) => recordedRequest(one, `requests[${index}]`, file, faults));
   if (faults.length > 0) {
-    const shown = faults.slice(0, mostFaults).map((fault) => `\n  ${fault}`);
+    const shown = faults.slice(0, maxFaults).map((fault) => `\n  ${fault}`);
     const more = faults.length > shown.length ? `\n  and ${faults.length - shown.length} more` : '';
     throw new CompareError(name, `has ${plural(faults.length, 'fault')}`, `${remedy}${shown.join('')}${more}`);
   }

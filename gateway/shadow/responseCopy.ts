@@ -17,7 +17,7 @@ const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 
 /** Copies a response while it is passed on to the client, up to a maximum size. */
 export class ResponseCopy implements ResponseObserver {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #isHead: boolean;
   #onEnd: ((result: TakenResponse | ShadowDrop) => void) | undefined;
   #head: ResponseHead | undefined;
@@ -31,14 +31,14 @@ export class ResponseCopy implements ResponseObserver {
   /** `onEnd`: called once, with the response or with the reason why it is not compared. */
   constructor(
     method: string,
-    mostBytes: number,
+    maxBytes: number,
     clock: () => number,
     onEnd: (result: TakenResponse | ShadowDrop) => void,
   ) {
     this.#clock = clock;
     this.#startedAt = clock();
     this.#isHead = method === 'HEAD';
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     this.#onEnd = onEnd;
   }
 
@@ -53,13 +53,13 @@ export class ResponseCopy implements ResponseObserver {
     this.#head = head;
     if (head.status >= 500 || partialStatuses.has(head.status)) this.#end('status');
     else if (/^text\/event-stream\b/i.test(fieldOf(head, 'content-type') ?? '')) this.#end('stream');
-    else if (!this.#isHead && head.contentLength > this.#mostBytes) this.#end('body');
+    else if (!this.#isHead && head.contentLength > this.#maxBytes) this.#end('body');
   }
 
   onBody(part: Buffer | string): void {
     if (this.#onEnd === undefined || part.length === 0) return;
     this.#length += part.length;
-    if (this.#length > this.#mostBytes) this.#end('body');
+    if (this.#length > this.#maxBytes) this.#end('body');
     else this.#parts.push(typeof part === 'string' ? part : Buffer.from(part));
   }
 

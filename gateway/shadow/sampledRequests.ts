@@ -18,10 +18,10 @@ import {
 import type { ShadowSample } from './shadowBatch.ts';
 
 // For each version: the routes that are kept, and the different requests that are kept for each route.
-const mostRoutes = 200;
-const mostRequestsOfRoute = 10;
+const maxRoutes = 200;
+const maxRequestsOfRoute = 10;
 // Of one request: the parameters in each place, and the characters of a value that is kept.
-const mostParameters = 20;
+const maxParameters = 20;
 const longestValue = 200;
 
 /** What `GET /api/shadow/{version}/requests` answers. */
@@ -75,7 +75,7 @@ export class SampledRequests {
     const secrets = secretNamesIn(snapshot.log.redact);
     const before = new Map(this.#versions);
     this.#versions.clear();
-    for (const version of snapshot.byMajor) {
+    for (const version of snapshot.sortedVersions) {
       const { name, shadow: settings } = version;
       if (settings === undefined) continue;
       const key = JSON.stringify([shadowKey(version), snapshot.log.redact]);
@@ -92,7 +92,7 @@ export class SampledRequests {
     if (version === undefined || template === undefined) return;
     const name = `${sample.method} ${template}`;
     const keptRoute = version.routes.get(name);
-    if (keptRoute === undefined && version.routes.size >= mostRoutes) return;
+    if (keptRoute === undefined && version.routes.size >= maxRoutes) return;
     const route = keptRoute ?? { method: sample.method, template, requests: new Map(), differentCount: 0 };
     version.routes.set(name, route);
     const { resource, query } = sample;
@@ -159,7 +159,7 @@ function keep(route: KeptRoute, request: KeptRequest): void {
     return;
   }
   route.differentCount += 1;
-  if (route.requests.size >= mostRequestsOfRoute) {
+  if (route.requests.size >= maxRequestsOfRoute) {
     const index = Math.floor(Math.random() * route.differentCount);
     const replaced = [...route.requests.keys()][index];
     if (replaced === undefined) return;
@@ -185,7 +185,7 @@ function queryOf(query: string, mayKeepValues: boolean): KeptParameter[] {
     [...byName]
       // A name that a client has made up may contain data.
       .filter(([name]) => looksLikeName(name.replace(/[[\].-]/g, '_')))
-      .slice(0, mostParameters)
+      .slice(0, maxParameters)
       .map(([name, pairs]) =>
         keptParameter(
           name,
@@ -201,7 +201,7 @@ const omittedFields = /^(?:x-forwarded-.*|x-request-id|x-shadow|user-agent)$/i;
 
 function headersOf(fields: readonly string[], mayKeepValues: boolean): KeptParameter[] {
   const kept: KeptParameter[] = [];
-  for (let index = 0; index < fields.length && kept.length < mostParameters; index += 2) {
+  for (let index = 0; index < fields.length && kept.length < maxParameters; index += 2) {
     const [name = '', value = ''] = fields.slice(index, index + 2);
     if (omittedFields.test(name) || fieldFault(name, value) !== undefined) continue;
     kept.push(keptParameter(name, [value], mayKeepValues));
@@ -210,7 +210,7 @@ function headersOf(fields: readonly string[], mayKeepValues: boolean): KeptParam
 }
 
 function keptParameter(name: string, values: readonly string[], mayKeepValues: boolean): KeptParameter {
-  const isUsable = values.length <= mostParameters && values.every((value) => value.length <= longestValue);
+  const isUsable = values.length <= maxParameters && values.every((value) => value.length <= longestValue);
   const type = values.length > 1 ? 'array' : parameterTypeOf(values[0] ?? '');
   return { name, type, ...(mayKeepValues && isUsable && { values }) };
 }

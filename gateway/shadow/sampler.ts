@@ -19,11 +19,11 @@ import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
 import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
 // Samples that are being taken, and batches on their way to the primary. Each sample has at most `shadow.body` bytes in memory.
-const mostOpen = 16;
-const mostUnsent = 8;
+const maxOpen = 16;
+const maxUnsent = 8;
 const dropReportDelayMs = 250;
 // Paths whose template is remembered. If there are more, all are forgotten. Longer paths are never remembered.
-const mostFolded = 1_000;
+const maxFolded = 1_000;
 const longestFolded = 200;
 
 interface ActiveTargets {
@@ -93,11 +93,11 @@ export class Sampler {
 
   /** `fields`: of `usage.identify`, in lower case. */
   configure(snapshot: Snapshot, fields: readonly string[]): void {
-    const plans = snapshot.byMajor.flatMap((version): [string, CopyPlan][] => {
+    const plans = snapshot.sortedVersions.flatMap((version): [string, CopyPlan][] => {
       const plan = copyPlanOf(version, snapshot, fields, this.#plans.get(version.name));
       return plan ? [[version.name, plan]] : [];
     });
-    const drifts = snapshot.byMajor.flatMap((version): [string, DriftPlan][] => {
+    const drifts = snapshot.sortedVersions.flatMap((version): [string, DriftPlan][] => {
       const { name, drift: settings } = version;
       if (settings === undefined) return [];
       const key = driftKey(version);
@@ -169,8 +169,8 @@ export class Sampler {
     });
   }
 
-  #copyResponse(method: string, mostBytes: number, onEnd: (taken: TakenResponse | ShadowDrop) => void): ResponseCopy {
-    const copy: ResponseCopy = new ResponseCopy(method, mostBytes, this.#clock, (taken) => {
+  #copyResponse(method: string, maxBytes: number, onEnd: (taken: TakenResponse | ShadowDrop) => void): ResponseCopy {
+    const copy: ResponseCopy = new ResponseCopy(method, maxBytes, this.#clock, (taken) => {
       this.#openCopies.delete(copy);
       onEnd(taken);
     });
@@ -180,8 +180,8 @@ export class Sampler {
 
   /** Whether no further response can be copied. If too many are being copied and the oldest one is slow, it is ended and makes room. */
   #isBusy(): boolean {
-    if (this.#unsent >= mostUnsent) return true;
-    if (this.#openCopies.size < mostOpen) return false;
+    if (this.#unsent >= maxUnsent) return true;
+    if (this.#openCopies.size < maxOpen) return false;
     const [oldest] = this.#openCopies;
     return oldest?.endIfSlow() !== true;
   }
@@ -189,7 +189,7 @@ export class Sampler {
   #templateOf({ contract }: Version, path: string): string {
     const listed = contract?.paths.find(path)?.template ?? this.#folded.get(path);
     if (listed !== undefined) return listed;
-    if (this.#folded.size >= mostFolded) this.#folded.clear();
+    if (this.#folded.size >= maxFolded) this.#folded.clear();
     const folded = foldPath(path);
     if (path.length <= longestFolded) this.#folded.set(path, folded);
     return folded;

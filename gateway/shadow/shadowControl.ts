@@ -25,7 +25,7 @@ import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
 // A thread that does not confirm a stop within this time is terminated, which also ends its copies.
 const confirmTimeoutMs = 500;
 // Bodies that the thread has not taken yet.
-const mostUntakenBytes = 32 * 1024 * 1024;
+const maxUntakenBytes = 32 * 1024 * 1024;
 
 export interface ShadowControlOptions {
   readonly source: { readonly current: Snapshot };
@@ -76,7 +76,9 @@ export class ShadowControl {
   configure(): void {
     const { current } = this.#options.source;
     this.#snapshot = current;
-    const keys = comparisonKinds.flatMap((kind) => current.byMajor.flatMap((version) => keyOf(kind, version) ?? []));
+    const keys = comparisonKinds.flatMap((kind) =>
+      current.sortedVersions.flatMap((version) => keyOf(kind, version) ?? []),
+    );
     this.#keys = new Set(keys);
     this.#stopped.keepOnly(keys);
     this.requests.configure(current);
@@ -112,11 +114,11 @@ export class ShadowControl {
   }
 
   status(): ShadowStatus[] {
-    return this.#options.source.current.byMajor.flatMap((version) => this.#statusOf(version) ?? []);
+    return this.#options.source.current.sortedVersions.flatMap((version) => this.#statusOf(version) ?? []);
   }
 
   drifts(): DriftStatus[] {
-    return this.#options.source.current.byMajor.flatMap((version) => this.#driftOf(version) ?? []);
+    return this.#options.source.current.sortedVersions.flatMap((version) => this.#driftOf(version) ?? []);
   }
 
   metrics(): MetricValues[] {
@@ -170,7 +172,7 @@ export class ShadowControl {
     }
     if (isToBeCopied(sample)) this.requests.add(sample);
     if (this.#thread === undefined) this.#start();
-    if (this.#untakenBytes + sample.body.length > mostUntakenBytes) {
+    if (this.#untakenBytes + sample.body.length > maxUntakenBytes) {
       this.#drop(sample, 'busy');
       return;
     }

@@ -6,7 +6,7 @@ import { type CopyResult, CopySender, decodedBody } from './copySender.ts';
 import type { ComparedResponse, ResponsePair } from './sample.ts';
 import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
-const mostWaitingCopies = 32;
+const maxWaitingCopies = 32;
 // The two responses of a pair must not be far apart in time, and bodies must not stay in memory.
 const longestWaitMs = 10_000;
 // How often the queue looks for copies that have waited too long.
@@ -14,7 +14,7 @@ const lateCheckMs = 1_000;
 // Timers fire some milliseconds late. Copies that are late by at most this time are sent at once, so that the rate is kept.
 const catchUpMs = 50;
 // Combinations of a client and a route. If there are more, all are forgotten.
-const mostClientRoutes = 1024;
+const maxClientRoutes = 1024;
 // Failures in a row after which the circuit breaker opens, and how long it stays open.
 const breakerFailures = 5;
 const breakerOpenMs = 30_000;
@@ -143,7 +143,7 @@ export class ShadowQueue {
 
   #enqueue(copy: Copy): void {
     this.#waiting.push(copy);
-    if (this.#waiting.length <= mostWaitingCopies) return;
+    if (this.#waiting.length <= maxWaitingCopies) return;
     const byClientRoute = Map.groupBy(this.#waiting, clientRouteOf);
     const [largestGroup = []] = [...byClientRoute.values()].sort((a, b) => b.length - a.length);
     const newest = largestGroup.at(-1) ?? copy;
@@ -190,7 +190,7 @@ export class ShadowQueue {
   async #send(copy: Copy): Promise<void> {
     const { kind, sample, address } = copy;
     this.#inFlight += 1;
-    if (this.#sent.size >= mostClientRoutes) this.#sent.clear();
+    if (this.#sent.size >= maxClientRoutes) this.#sent.clear();
     this.#sent.set(clientRouteOf(copy), (this.#sent.get(clientRouteOf(copy)) ?? 0) + 1);
     const result = await this.#senders[kind].send(sample.method, address, sample.fields);
     this.#inFlight -= 1;

@@ -74,7 +74,7 @@ interface RunningDrift {
   /** Changes when the settings or the contract change. */
   readonly identity: string;
   /** The size of the largest body that is compared. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   readonly collector: Promise<EvidenceCollector>;
 }
 
@@ -116,7 +116,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   const snapshot = fromPlain(current);
   configureDrift(snapshot, stopped);
   const wanted = new Map(
-    snapshot.byMajor.flatMap((version) => {
+    snapshot.sortedVersions.flatMap((version) => {
       const { shadow: settings } = version;
       const key = settings && shadowKey(version);
       if (settings === undefined || key === undefined || stopped.has(key)) return [];
@@ -166,10 +166,10 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
   }
 }
 
-function configureDrift({ byMajor }: Snapshot, stopped: ReadonlySet<string>): void {
+function configureDrift({ sortedVersions }: Snapshot, stopped: ReadonlySet<string>): void {
   const before = new Map(drifts);
   drifts.clear();
-  for (const version of byMajor) {
+  for (const version of sortedVersions) {
     const { name, drift, contract } = version;
     if (drift === undefined || contract === undefined) continue;
     const key = driftKey(version);
@@ -184,7 +184,7 @@ function configureDrift({ byMajor }: Snapshot, stopped: ReadonlySet<string>): vo
         : EvidenceCollector.open({ version: name, to: name, hash, ...files });
     // `compare` handles a rejection, for each response.
     collector.catch(() => {});
-    drifts.set(name, { identity, mostBytes: drift.body, collector });
+    drifts.set(name, { identity, maxBytes: drift.body, collector });
   }
 }
 
@@ -193,7 +193,7 @@ async function compareWithContract(sample: DriftSample): Promise<void> {
   const { version, method, template, status, contentType, contentEncoding, at } = sample;
   const drift = drifts.get(version);
   if (!drift?.identity.startsWith(`${sample.key} `)) return;
-  const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, drift.mostBytes);
+  const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, drift.maxBytes);
   // The comparison may have been stopped while the body was decoded.
   if (typeof body === 'string' || drifts.get(version)?.collector !== drift.collector) return;
   const response = { status, contentType, body };

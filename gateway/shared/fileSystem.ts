@@ -27,13 +27,13 @@ export class UnsuitableFileError extends Error {
  * Reads a regular file, following symbolic links. Never blocks on a pipe or a device.
  * @throws UnsuitableFileError, or a system error
  */
-export function readRegularFile(path: string, mostBytes = largestFileBytes): Buffer {
+export function readRegularFile(path: string, maxBytes = largestFileBytes): Buffer {
   // Checked before opening, because opening a pipe or a device may have side effects.
-  assertSuitable(statSync(path), mostBytes);
+  assertSuitable(statSync(path), maxBytes);
   const file = openSync(path, readOnly);
   try {
     const stats = fstatSync(file);
-    assertSuitable(stats, mostBytes);
+    assertSuitable(stats, maxBytes);
     // Reads to the end of the file, not to its size: files in /proc have size 0, and a file may grow during the read.
     let bytes = Buffer.allocUnsafe(Math.max(stats.size, 4096) + 1);
     let length = 0;
@@ -41,7 +41,7 @@ export function readRegularFile(path: string, mostBytes = largestFileBytes): Buf
       const bytesRead = readSync(file, bytes, length, bytes.length - length, null);
       if (bytesRead === 0) return bytes.subarray(0, length);
       length += bytesRead;
-      if (length > mostBytes) throw tooLarge(length, mostBytes);
+      if (length > maxBytes) throw tooLarge(length, maxBytes);
       if (length === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(bytes.length)]);
     }
   } finally {
@@ -53,17 +53,17 @@ export function readRegularFile(path: string, mostBytes = largestFileBytes): Buf
  * Reads a regular file in pieces, so that neither reading nor using a large one blocks the event loop.
  * @throws UnsuitableFileError, or a system error
  */
-export async function* piecesOfRegularFile(path: string, mostBytes = largestFileBytes): AsyncGenerator<Buffer, void> {
-  assertSuitable(await stat(path), mostBytes);
+export async function* piecesOfRegularFile(path: string, maxBytes = largestFileBytes): AsyncGenerator<Buffer, void> {
+  assertSuitable(await stat(path), maxBytes);
   const file = await open(path, readOnly);
   try {
-    assertSuitable(await file.stat(), mostBytes);
+    assertSuitable(await file.stat(), maxBytes);
     const piece = Buffer.allocUnsafe(256 * 1024);
     for (let length = 0; ; ) {
       const { bytesRead } = await file.read(piece, 0, piece.length, null);
       if (bytesRead === 0) return;
       length += bytesRead;
-      if (length > mostBytes) throw tooLarge(length, mostBytes);
+      if (length > maxBytes) throw tooLarge(length, maxBytes);
       yield piece.subarray(0, bytesRead);
     }
   } finally {
@@ -72,13 +72,13 @@ export async function* piecesOfRegularFile(path: string, mostBytes = largestFile
 }
 
 /** @throws UnsuitableFileError */
-export function assertSuitable(stats: Stats, mostBytes = Number.POSITIVE_INFINITY): void {
+export function assertSuitable(stats: Stats, maxBytes = Number.POSITIVE_INFINITY): void {
   if (!stats.isFile()) throw new UnsuitableFileError(`is ${kindOf(stats)}, not a file`, 'Name a regular file.');
-  if (stats.size > mostBytes) throw tooLarge(stats.size, mostBytes);
+  if (stats.size > maxBytes) throw tooLarge(stats.size, maxBytes);
 }
 
-function tooLarge(bytes: number, mostBytes: number): UnsuitableFileError {
-  const [size, most] = [bytes, mostBytes].map((byteCount) => `${(byteCount / mebibyte).toFixed(1)} MiB`);
+function tooLarge(bytes: number, maxBytes: number): UnsuitableFileError {
+  const [size, most] = [bytes, maxBytes].map((byteCount) => `${(byteCount / mebibyte).toFixed(1)} MiB`);
   return new UnsuitableFileError(`is ${size} long, but at most ${most} are read`, 'Name a smaller file.');
 }
 

@@ -27,16 +27,16 @@ export function roundRobin(): Policy {
   return (members) => {
     let total = 0;
     let best: PoolMember | undefined;
-    let mostCredit = Number.NEGATIVE_INFINITY;
+    let maxCredit = Number.NEGATIVE_INFINITY;
     for (const member of members) {
       const credit = (credits.get(member) ?? 0) + member.weight;
       credits.set(member, credit);
       total += member.weight;
-      if (credit <= mostCredit) continue;
+      if (credit <= maxCredit) continue;
       best = member;
-      mostCredit = credit;
+      maxCredit = credit;
     }
-    if (best) credits.set(best, mostCredit - total);
+    if (best) credits.set(best, maxCredit - total);
     return best;
   };
 }

@@ -22,7 +22,7 @@ export class Registry {
     const versionsByTarget = new Map<Target, Version[]>();
     const pools = new Map<string, Pool>();
     const budgets = new Map<string, RetryBudget>();
-    for (const version of snapshot.byMajor) {
+    for (const version of snapshot.sortedVersions) {
       const members = version.targets.map(({ url, weight }) => ({
         target: this.#targetFor(url, version, keptTargets),
         weight,

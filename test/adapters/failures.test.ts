@@ -7,15 +7,15 @@ import { prepared, servedSnapshot } from './servedVersion.ts';
 it('a reload that changes the adapter removes the failures of the former one from the status', async () => {
   const backend = await startBackend(answer(200, 'no JSON'));
   const served = servedSnapshot(backend.url);
-  const byMajor = served.byMajor.map((one) =>
+  const sortedVersions = served.sortedVersions.map((one) =>
     one.adapter ? { ...one, adapter: { ...one.adapter, prepared: { ...prepared, hash: 'fedcba543210' } } } : one,
   );
   const changed = {
     ...served,
     fingerprint: 'changed',
     guard: { ...served.guard, force: new Map([['v1', 'a test']]) },
-    byMajor,
-    versions: new Map(byMajor.map((one) => [one.name, one])),
+    sortedVersions,
+    versions: new Map(sortedVersions.map((one) => [one.name, one])),
   };
   const running = await startGateway(served, { load: () => changed });
   onTestFinished(() => running.close());

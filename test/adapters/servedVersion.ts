@@ -121,10 +121,10 @@ export function servedSnapshot(
 }
 
 function withPrepared(snapshot: Snapshot): Snapshot {
-  const byMajor = snapshot.byMajor.map((one) =>
+  const sortedVersions = snapshot.sortedVersions.map((one) =>
     one.adapter ? { ...one, adapter: { ...one.adapter, prepared } } : one,
   );
-  return { ...snapshot, byMajor, versions: new Map(byMajor.map((one) => [one.name, one])) };
+  return { ...snapshot, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
 }
 
 /** Writes v1.json and v2.json. */

@@ -15,22 +15,22 @@ const gateway = { name: 'version-gateway', samples: [13, 12, 14] };
 const haproxy = { name: 'HAProxy', samples: [10, 10.5, 9] };
 
 function resultsWith(rows: readonly { name: string; samples: number[] }[], atMost: number): Results {
-  const targets = [{ atMost, times: 'HAProxy' }];
-  const table = { figure: 'CPU time, µs', digits: 1, rows, targets };
+  const goals = [{ atMost, times: 'HAProxy' }];
+  const table = { figure: 'CPU time, µs', digits: 1, rows, goals };
   return {
     conditions: ['a machine -- without a name'],
     sections: [{ name: 'small-json', title: 'What?', text: 'A text.', tables: [table], notes: [] }],
   };
 }
 
-it('compares medians with the reference, and says whether the target is met', () => {
+it('compares medians with the reference, and says whether the goal is met', () => {
   expect(renderPage(resultsWith([haproxy, gateway], 1.3))).toContain(
     '| **version-gateway** | 13.0 | 12.0–14.0 | 1.30 | ≤ 1.30 × HAProxy: met |',
   );
   expect(renderPage(resultsWith([haproxy, gateway], 1.29))).toContain('≤ 1.29 × HAProxy: **not met**');
 });
 
-it('says that a target is not known without the reference', () => {
+it('says that a goal is not known without the reference', () => {
   expect(renderPage(resultsWith([gateway], 1.3))).toContain('| 13.0 | 12.0–14.0 |  | ≤ 1.30 × HAProxy: not known |');
   expect(renderPage(resultsWith([haproxy], 1.3))).toContain(
     '| What? | CPU time, µs |  | ≤ 1.30 × HAProxy | not known |',

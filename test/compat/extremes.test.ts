@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
 import { CompareError } from '../../gateway/compat/failure.ts';
 import { type Finding, findingsOf } from '../../gateway/compat/judge/findings.ts';
-import { levelOf } from '../../gateway/compat/rules/rules.ts';
+import { defaultLevelOf } from '../../gateway/compat/rules/rules.ts';
 import { contractOf, documentsOf, type Json, rulesAmong } from './support/comparing.ts';
 
 // Many times the usual duration, for busy machines: it distinguishes seconds from minutes.
-const mostCpuMs = 10_000;
+const maxCpuMs = 10_000;
 
 function comparedOnce(old: unknown, now: unknown): readonly Finding[] {
-  return findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf));
+  return findingsOf(compareContracts(documentsOf(old), documentsOf(now), defaultLevelOf));
 }
 
 /** The findings. Fails if the comparison takes too long. */
@@ -19,7 +19,7 @@ function quickly(old: unknown, now: unknown): readonly Finding[] {
     return comparedOnce(old, now);
   } finally {
     const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1000).toBeLessThan(mostCpuMs);
+    expect((user + system) / 1000).toBeLessThan(maxCpuMs);
   }
 }
 
@@ -200,10 +200,10 @@ describe('a recursive schema', () => {
     const [old, now] = [{ oneOf: alternatives }, {}].map((base) => contractOf('request', ref('Base'), schemas(base)));
     // The alternatives multiply without end unless equal ones are recognized. Each comparison of two of them is counted.
     let left = 10_000;
-    const countedLevelOf: typeof levelOf = (change) => {
+    const countedLevelOf: typeof defaultLevelOf = (change) => {
       left -= 1;
       if (left < 0) throw new Error('the comparison does not end');
-      return levelOf(change);
+      return defaultLevelOf(change);
     };
     for (const [before, after] of [
       [old, now],

@@ -106,8 +106,8 @@ it('is read as it was written, in a folder that did not exist', () => {
   const snapshot = snapshotIn(folder);
   expect(writeAccepted(snapshot)).toBeUndefined();
   const { config } = readAccepted(snapshot.usage.store);
-  const [v1, v2, v10] = snapshot.byMajor;
-  expect(config?.byMajor.map(({ name }) => name)).toEqual(['v1', 'v2', 'v10']);
+  const [v1, v2, v10] = snapshot.sortedVersions;
+  expect(config?.sortedVersions.map(({ name }) => name)).toEqual(['v1', 'v2', 'v10']);
   expect(config?.versions.get('v1')).toEqual({
     name: 'v1',
     brownouts: [],

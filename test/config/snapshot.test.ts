@@ -16,11 +16,11 @@ function read(text: string, folder = tmpdir(), env: NodeJS.ProcessEnv = {}): Sna
 const upstream = 'http://127.0.0.1:3001';
 
 it('has the defaults that the documentation names', () => {
-  const { byMajor, gateway, guard, usage, retire, compat, log, telemetry, notify } = read(
+  const { sortedVersions, gateway, guard, usage, retire, compat, log, telemetry, notify } = read(
     `routes: { /v1: ${upstream} }`,
     '/srv',
   );
-  const [version] = byMajor;
+  const [version] = sortedVersions;
   expect({ ...version, moved: version?.moved.size }).toEqual({
     name: 'v1',
     major: 1,
@@ -89,13 +89,13 @@ it('has the defaults that the documentation names', () => {
 });
 
 it('lists versions by number, whatever their order in the file', () => {
-  const { byMajor, versions } = snapshotFrom({ routes: { '/v10': upstream, '/v2': upstream, '/v0': upstream } });
-  expect(byMajor.map(({ name }) => name)).toEqual(['v0', 'v2', 'v10']);
-  expect(versions.get('v10')).toBe(byMajor[2]);
+  const { sortedVersions, versions } = snapshotFrom({ routes: { '/v10': upstream, '/v2': upstream, '/v0': upstream } });
+  expect(sortedVersions.map(({ name }) => name)).toEqual(['v0', 'v2', 'v10']);
+  expect(versions.get('v10')).toBe(sortedVersions[2]);
 });
 
 it('prefers the settings of a route to defaults, key by key', () => {
-  const { byMajor } = snapshotFrom({
+  const { sortedVersions } = snapshotFrom({
     routes: {
       '/v1': {
         upstream,
@@ -108,26 +108,26 @@ it('prefers the settings of a route to defaults, key by key', () => {
     },
     defaults: { timeouts: { connect: '9s', idle: '7s' }, health: { path: '/up' }, tls: { servername: 'a.internal' } },
   });
-  expect(byMajor.map(({ timeouts }) => [timeouts.connect, timeouts.idle])).toEqual([
+  expect(sortedVersions.map(({ timeouts }) => [timeouts.connect, timeouts.idle])).toEqual([
     [0, 7000],
     [9000, 7000],
   ]);
-  expect(byMajor.map(({ health }) => [health.path, health.interval])).toEqual([
+  expect(sortedVersions.map(({ health }) => [health.path, health.interval])).toEqual([
     [undefined, 5000],
     ['/up', 1000],
   ]);
-  expect(byMajor.map(({ retries, balance, limits }) => [retries.attempts, balance, limits.body])).toEqual([
+  expect(sortedVersions.map(({ retries, balance, limits }) => [retries.attempts, balance, limits.body])).toEqual([
     [1, 'random', 10_485_760],
     [2, 'round_robin', 1024],
   ]);
-  expect(byMajor.map(({ tls }) => [tls.verify, tls.servername])).toEqual([
+  expect(sortedVersions.map(({ tls }) => [tls.verify, tls.servername])).toEqual([
     [true, 'a.internal'],
     [false, 'a.internal'],
   ]);
 });
 
 it('reads all forms of an upstream', () => {
-  const { byMajor } = snapshotFrom({
+  const { sortedVersions } = snapshotFrom({
     routes: {
       '/v1': 'http://A:80/',
       '/v2': { upstream },
@@ -135,7 +135,7 @@ it('reads all forms of an upstream', () => {
       '/v4': { retired: true },
     },
   });
-  expect(byMajor.map(({ targets }) => targets)).toEqual([
+  expect(sortedVersions.map(({ targets }) => targets)).toEqual([
     [{ url: 'http://a', weight: 1 }],
     [{ url: upstream, weight: 1 }],
     [
@@ -149,8 +149,13 @@ it('reads all forms of an upstream', () => {
 
 it('is frozen at every level', () => {
   const snapshot = snapshotFrom({ routes: { '/v1': upstream }, gateway: { trusted_proxies: ['private'] } });
-  const parts = [snapshot, snapshot.byMajor, snapshot.byMajor[0]?.targets[0], snapshot.gateway.trustedProxies];
-  for (const part of [...parts, snapshot.usage.identify[0], snapshot.byMajor[0]?.moved]) {
+  const parts = [
+    snapshot,
+    snapshot.sortedVersions,
+    snapshot.sortedVersions[0]?.targets[0],
+    snapshot.gateway.trustedProxies,
+  ];
+  for (const part of [...parts, snapshot.usage.identify[0], snapshot.sortedVersions[0]?.moved]) {
     expect(Object.isFrozen(part)).toBe(true);
   }
 });

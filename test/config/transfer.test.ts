@@ -9,8 +9,8 @@ it('a snapshot is equal after its transfer to another process', () => {
   const snapshot = loadSnapshot('config/routes.yaml', {});
   const arrived = fromPlain(structuredClone(toPlain(snapshot)));
   expect(arrived).toEqual(snapshot);
-  expect(arrived.versions.get('v1')).toBe(arrived.byMajor[0]);
-  expect(Object.isFrozen(arrived.byMajor[0])).toBe(true);
+  expect(arrived.versions.get('v1')).toBe(arrived.sortedVersions[0]);
+  expect(Object.isFrozen(arrived.sortedVersions[0])).toBe(true);
   const paths = ['/drinks/7', '/legacy-search', '/nothing'];
   const looked = (one: typeof snapshot) => paths.map((path) => one.versions.get('v1')?.moved.find(path)?.value);
   expect(looked(arrived)).toEqual(looked(snapshot));
@@ -25,7 +25,7 @@ it('the ends of routes are equal after the transfer, with those of the contract'
   const ends = { 'GET /old': { deprecation: '2026-09-01' } };
   const snapshot = snapshotFrom({ routes: { '/v1': { upstream, contract: file, ends } } });
   const [since, until] = [Date.UTC(2026, 5, 1), Date.UTC(2027, 5, 1)];
-  expect(snapshot.byMajor[0]?.ends).toEqual([
+  expect(snapshot.sortedVersions[0]?.ends).toEqual([
     { method: 'GET', path: '/old', deprecation: Date.UTC(2026, 8, 1), sunset: undefined },
     { method: 'GET', path: '/drinks/{id}', deprecation: since, sunset: until },
   ]);

@@ -111,6 +111,6 @@ function fingerprintOf(loaded: Loaded): string {
 
 /** The valid file, with a reason that overrides the reload guard for every version that the mutant has announced. */
 function withForce(valid: string, served: Loaded, number: number): string {
-  const names = 'error' in served ? [] : served.byMajor.map(({ name }) => `/${name}: "mutant ${number}"`);
+  const names = 'error' in served ? [] : served.sortedVersions.map(({ name }) => `/${name}: "mutant ${number}"`);
   return `${valid}guard: { force: { ${names.join(', ')} } }\n`;
 }

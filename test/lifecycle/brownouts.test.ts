@@ -145,7 +145,7 @@ describe('clients that are no longer spared', () => {
 it('a record without brownouts is that of earlier releases', () => {
   const record = acceptedRecord(file([]));
   expect(JSON.stringify(record)).not.toContain('brownouts');
-  expect(acceptedFrom(record)?.byMajor.map(({ brownouts }) => brownouts)).toEqual([[], []]);
+  expect(acceptedFrom(record)?.sortedVersions.map(({ brownouts }) => brownouts)).toEqual([[], []]);
   expect(configHash(file([]))).not.toBe(configHash(file([soon])));
 });
 

@@ -84,8 +84,8 @@ it('compares no clients of waivers if an earlier release has not recorded them',
 
 it('accepts a route that ends soon if an earlier release has not recorded the routes', () => {
   const before = file({ '/v1': upstream });
-  const recorded = { ...before.byMajor[0], ends: undefined } as AcceptedVersion;
-  const config = { ...before, byMajor: [recorded], versions: new Map([['v1', recorded]]) };
+  const recorded = { ...before.sortedVersions[0], ends: undefined } as AcceptedVersion;
+  const config = { ...before, sortedVersions: [recorded], versions: new Map([['v1', recorded]]) };
   expect(guardReload(config, file({ '/v1': endsAt('2026-12-01') }), never, now)).toEqual([]);
 });
 

@@ -177,8 +177,8 @@ it('refuses the chosen clients and routes, and never those that are spared, igno
   await reaches(gateway, 'approved');
   gateway.at(inside);
   const snapshot = snapshotFrom(file);
-  const version = snapshot.byMajor[0] as never;
-  const scope = new BrownoutScope(version, snapshot.byMajor[0]?.brownouts[0] as never, []);
+  const version = snapshot.sortedVersions[0] as never;
+  const scope = new BrownoutScope(version, snapshot.sortedVersions[0]?.brownouts[0] as never, []);
   for (const name of names) {
     const isSpared = [spared, ignored, waived].includes(name);
     const expected = !isSpared && scope.includesClient(`x-client-id:${name}`) ? 503 : 200;

@@ -13,7 +13,7 @@ const count = 1_000;
 const mebibyte = 2 ** 20;
 // The bodies take 64 MiB, and 128 MiB at most if they are larger than expected. Each exists twice while it is changed, and stays
 // until the garbage collector frees it. Without a limit the bodies alone would be 1,000 MiB.
-const mostMiB = 600;
+const maxMiB = 600;
 
 it('1,000 adapted responses of 1 MiB, whose clients do not read them, take a limited amount of memory', async () => {
   const body = `{"title":"${'a'.repeat(mebibyte - 40)}","price":1}`;
@@ -69,7 +69,7 @@ it('1,000 adapted responses of 1 MiB, whose clients do not read them, take a lim
   console.log(`soak: adapted bodies: ${before} MiB before, ${most} MiB at most; ${JSON.stringify([...statuses])}`);
   expect(statuses.get('200')).toBeGreaterThan(20);
   expect(statuses.get('503')).toBeGreaterThan(0);
-  expect(most).toBeLessThan(mostMiB);
+  expect(most).toBeLessThan(maxMiB);
 
   // The memory is free again after the clients have left.
   for (const socket of sockets) socket.destroy();

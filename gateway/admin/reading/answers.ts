@@ -178,7 +178,7 @@ const answers: {
     const lastUsed = new Map<string, number | undefined>(
       await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients)),
     );
-    for (const { name } of snapshot.byMajor.filter(({ waivers }) => waivers.some(({ until }) => now < until))) {
+    for (const { name } of snapshot.sortedVersions.filter(({ waivers }) => waivers.some(({ until }) => now < until))) {
       const withoutWaived = await queries.lastUsed(ignoredBy(ignoredNames(snapshot, name, now)));
       lastUsed.set(name, withoutWaived.get(name));
     }
@@ -196,11 +196,11 @@ const answers: {
 async function markNewClients(
   { by, rows, until }: UsageReport,
   queries: UsageQueries,
-  { byMajor }: Snapshot,
+  { sortedVersions }: Snapshot,
 ): Promise<UsageReport['rows']> {
   /** `v1 CLIENT` → the start of the freeze. */
   const newSince = new Map<string, string>();
-  for (const { name: version, freeze } of by === 'client' ? byMajor : []) {
+  for (const { name: version, freeze } of by === 'client' ? sortedVersions : []) {
     if (freeze === undefined || freeze.from > Date.parse(until)) continue;
     const since = new Date(freeze.from).toISOString();
     for (const { client } of await newClientsOf(queries, { version, ...freeze }))
@@ -250,7 +250,7 @@ function successorName(name: string, snapshot: Snapshot, now: number): string | 
   const version = snapshot.versions.get(name);
   if (version) return successorOf(version, snapshot, now)?.name;
   const major = Number(name.slice(1));
-  return snapshot.byMajor.find((one) => one.major > major && stageOf(one, now) !== 'retired')?.name;
+  return snapshot.sortedVersions.find((one) => one.major > major && stageOf(one, now) !== 'retired')?.name;
 }
 
 function noNamesFile({ client, name }: ClientNaming): AnswerProblem {

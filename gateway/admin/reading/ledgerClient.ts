@@ -160,7 +160,7 @@ export class LedgerTimeoutError extends Error {
 
 /** Explains that a version is unknown. `removed`: the versions that only the ledger has. */
 export function unknownVersionText(snapshot: Snapshot, removed: readonly string[] = []): string {
-  const listed = snapshot.byMajor.map(({ name }) => `/${name}`).join(', ');
+  const listed = snapshot.sortedVersions.map(({ name }) => `/${name}`).join(', ');
   const inLedger = removed.slice(0, 20).map((name) => `/${name}`);
   const also = inLedger.length > 0 ? `; the ledger also has ${inLedger.join(', ')}` : '';
   return `it is neither in the configuration nor in the ledger.  The configuration has ${listed}${also}.`;

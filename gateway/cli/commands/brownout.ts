@@ -117,7 +117,7 @@ function isReport(answer: unknown): answer is BrownoutReport {
 }
 
 /** The text shows the clients with the most refused requests. The JSON format lists more. */
-const mostClientsShown = 20;
+const maxClientsShown = 20;
 
 function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [
@@ -155,7 +155,7 @@ function brownoutAsMarkdown(report: BrownoutReport): string {
 function refusedTable({ clients, client_count: count, asked_at: now }: BrownoutReport) {
   // While the brownout is not over, the clients have no class.
   const sorted = [...brownoutClasses, null].flatMap((name) => clients.filter((one) => one.class === name));
-  const shown = sorted.slice(0, mostClientsShown);
+  const shown = sorted.slice(0, maxClientsShown);
   const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.class ?? 'not over',
@@ -168,7 +168,7 @@ function refusedTable({ clients, client_count: count, asked_at: now }: BrownoutR
 }
 
 function notRefusedTable({ not_refused: clients, not_refused_count: count }: BrownoutReport) {
-  const shown = clients.slice(0, mostClientsShown);
+  const shown = clients.slice(0, maxClientsShown);
   const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),
     one.spared ? 'spared by the configuration' : 'not chosen, or called other routes',

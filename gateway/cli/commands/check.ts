@@ -100,7 +100,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
       : undefined;
   const isEdit = preview !== undefined && preview.kind !== 'unchanged' && preview.kind !== 'faulty';
   // A plan also warns of waivers for clients that the ledger does not know, even if the file is not edited.
-  const hasWaivers = preview !== undefined && result.snapshot?.byMajor.some(({ waivers }) => waivers.length > 0);
+  const hasWaivers = preview !== undefined && result.snapshot?.sortedVersions.some(({ waivers }) => waivers.length > 0);
   const plan = isEdit || hasWaivers ? await planOf(text, adminEndpointOf(options, io)) : undefined;
   if (format === 'json') io.stdout.write(checkAsJson(report, preview, plan, compose?.facts));
   else if (preview)

@@ -39,7 +39,7 @@ export async function compareRoutes(
   const rulesSnapshot = options.config === undefined ? snapshot : snapshotOf(options.config, io);
   const { callsOf, problem } = await callsIn(snapshot);
   const settings = { ...judgeSettings(rulesSnapshot, options), callsOf };
-  const versions = [...snapshot.byMajor].sort((a, b) => a.major - b.major);
+  const versions = [...snapshot.sortedVersions].sort((a, b) => a.major - b.major);
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
   }

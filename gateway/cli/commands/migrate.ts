@@ -137,10 +137,10 @@ export function versionPair(older: string, newer: string, config: string, io: Io
   };
 }
 
-function versionNamed(name: string, { versions, byMajor }: Snapshot, config: string): Version {
+function versionNamed(name: string, { versions, sortedVersions }: Snapshot, config: string): Version {
   const version = versions.get(name);
   if (version) return version;
-  const versionList = byMajor.map((one) => `/${one.name}`).join(', ');
+  const versionList = sortedVersions.map((one) => `/${one.name}`).join(', ');
   throw new UsageError(`${config} has no version /${name}. It has ${versionList}.`);
 }
 

@@ -142,7 +142,7 @@ async function planFromStore(
 }
 
 /** The clients with the largest losses are shown; the JSON format lists more. */
-const mostClientsShown = 20;
+const maxClientsShown = 20;
 
 export function planAsText(plan: Plan, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [headingOf(plan), '', ...planLines(plan, paint), '', ...table(versionRows(plan))];
@@ -191,7 +191,7 @@ function versionRows({ versions }: Plan): string[][] {
 
 /** The clients that lose something. */
 function clientTable({ clients, client_count: count, losing_count: losing, until }: Plan) {
-  const shown = clients.filter(({ lost }) => lost > 0).slice(0, mostClientsShown);
+  const shown = clients.filter(({ lost }) => lost > 0).slice(0, maxClientsShown);
   const answers = plannedAnswerNames.filter((name) => name === 'served' || shown.some((one) => one.answers[name] > 0));
   const rows = shown.map((one) => [
     printableExcerpt(one.name ?? one.client),

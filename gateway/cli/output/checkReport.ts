@@ -171,7 +171,7 @@ interface Summary {
 }
 
 function summaries(snapshot: Snapshot, now: number): Summary[] {
-  return snapshot.byMajor.map((version) => {
+  return snapshot.sortedVersions.map((version) => {
     const successor = successorOf(version, snapshot, now);
     return {
       version: `/${version.name}`,

@@ -5,9 +5,9 @@ import { type Paint, table } from './terminal.ts';
 import { escaped, markdownTable } from './verdictText.ts';
 
 // The text and Markdown formats show at most this many of one list. The JSON format lists more.
-const mostDifferencesShown = 20;
-const mostUnseenShown = 10;
-const mostRoutesShown = 20;
+const maxDifferencesShown = 20;
+const maxUnseenShown = 10;
+const maxRoutesShown = 20;
 
 export function shadowAsText(report: DifferenceReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [paint('bold', printable(report.summary))];
@@ -84,7 +84,7 @@ function routeLine(
 
 function differenceRows({ differences }: Pick<ShadowRoute, 'differences'>): string[][] {
   return differences
-    .slice(0, mostDifferencesShown)
+    .slice(0, maxDifferencesShown)
     .map((one) => [
       one.class,
       one.status === 0 ? '' : String(one.status),
@@ -102,14 +102,14 @@ function remarks({
   unseen_count: unseenCount,
 }: Omit<ShadowRoute, 'requests'>): string[] {
   const lines: string[] = [];
-  const shownCount = Math.min(differences.length, mostDifferencesShown);
+  const shownCount = Math.min(differences.length, maxDifferencesShown);
   if (count > shownCount) lines.push(`and ${plural(count - shownCount, 'more difference')}`);
   if (skipped.length > 0) {
     const reasons = skipped.map(({ reason, pairs }) => `${reason} ${withCommas(pairs)}`);
     lines.push(`Bodies not compared: ${reasons.join(', ')}.`);
   }
   if (unseenCount > 0) {
-    const named = unseen.slice(0, mostUnseenShown).map(({ path, why }) => `${path} (${why})`);
+    const named = unseen.slice(0, maxUnseenShown).map(({ path, why }) => `${path} (${why})`);
     const more = unseenCount > named.length ? ` and ${withCommas(unseenCount - named.length)} more` : '';
     lines.push(`No evidence on: ${named.join(', ')}${more}.`);
   }
@@ -118,7 +118,7 @@ function remarks({
 
 function notCompared({ not_compared: routes }: DifferenceReport): string | undefined {
   if (routes.length === 0) return undefined;
-  const named = routes.slice(0, mostRoutesShown).map((route) => printableExcerpt(route));
+  const named = routes.slice(0, maxRoutesShown).map((route) => printableExcerpt(route));
   const more = routes.length > named.length ? ` and ${withCommas(routes.length - named.length)} more` : '';
   return `In use and never compared: ${named.join(', ')}${more}.`;
 }

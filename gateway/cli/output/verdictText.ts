@@ -5,7 +5,7 @@ import { dateText, type Paint, sparkline, table } from './terminal.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
 /** The clients with the most requests are shown; the JSON format lists more. */
-const mostClientsShown = 20;
+const maxClientsShown = 20;
 
 export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { answer, reasons, notes } = verdict;
@@ -76,7 +76,7 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
   const lastCall = (last: string): string => ago(Date.parse(last), Date.parse(now));
   if (facts.stage === 'retired') {
     const rows = facts.refused_clients
-      .slice(0, mostClientsShown)
+      .slice(0, maxClientsShown)
       .map(({ client, name, refused, last }) => [
         printableExcerpt(name ?? client),
         withCommas(refused),
@@ -85,7 +85,7 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
     return { headings: ['client', 'refused', 'last call'], rows, more: facts.refused_count - rows.length };
   }
   const rows = facts.clients
-    .slice(0, mostClientsShown)
+    .slice(0, maxClientsShown)
     .map(({ client, name, requests, errors, routes, top_routes: top, last }) => [
       printableExcerpt(name ?? client),
       withCommas(requests),

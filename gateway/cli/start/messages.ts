@@ -8,7 +8,7 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
   const [named, where] =
     listen.host === '' ? [reachableAddress(listen), ` (${wildcardWords[listen.host]})`] : [listen, ''];
   const base = `${scheme}://${authority(named)}${snapshot.gateway.basePath}`;
-  const rows = snapshot.byMajor.map((version) => versionRow(version, snapshot, now));
+  const rows = snapshot.sortedVersions.map((version) => versionRow(version, snapshot, now));
   return [
     `version-gateway listens on ${base}${where}`,
     ...rows,
@@ -16,7 +16,7 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
     dashboardLine(snapshot, admin),
     '',
     'Try',
-    ...snapshot.byMajor.map((version) => `  curl -i ${base}/${version.name}${examplePath(version)}`),
+    ...snapshot.sortedVersions.map((version) => `  curl -i ${base}/${version.name}${examplePath(version)}`),
     `  curl    ${base}${snapshot.gateway.basePath === '' ? '/' : ''}              # lists the versions, also in a browser`,
     `  curl    http://${authority(reachableAddress(admin))}/readyz`,
     '',

@@ -235,7 +235,7 @@ function addStructureChange(pair: SchemaPair, closest: Comparison | undefined): 
 }
 
 // If there are more pairs of alternatives, overlaps between them are not searched for.
-const mostPairs = 400;
+const maxPairs = 400;
 const scalarTypes: ReadonlySet<JsonType> = new Set(['boolean', 'integer', 'number', 'string']);
 
 /** Whether a new `oneOf` rejects values that were valid before, because two of its alternatives match them. */
@@ -260,7 +260,7 @@ function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old
   if (now.keyword !== 'oneOf' || pair.new.at('discriminator')) return false;
   const keptScalars = kept.filter(([before]) => isScalar(before.schema));
   const newScalars = [...added, ...kept.map(([, after]) => after)].filter(({ schema }) => isScalar(schema));
-  if (keptScalars.length * newScalars.length > mostPairs) return false;
+  if (keptScalars.length * newScalars.length > maxPairs) return false;
   return keptScalars.some(([before, after]) =>
     newScalars.some((other) => {
       if (other === after) return false;

@@ -159,11 +159,11 @@ function firstNumber(jsonValues: ReadonlySet<string> | undefined): number {
 }
 
 // More values than an `enum` has in practice, and few enough to test each.
-const mostValues = 100;
+const maxValues = 100;
 
 /** Whether old requests could only contain listed values, and all these values satisfy the new limit. */
 function oldValuesSatisfy({ old, isRequest }: SchemaPair, satisfies: (value: unknown) => boolean): boolean {
-  if (!isRequest || old.values === undefined || old.values.size > mostValues) return false;
+  if (!isRequest || old.values === undefined || old.values.size > maxValues) return false;
   return [...old.values.values()].every(({ value }) => satisfies(value));
 }
 

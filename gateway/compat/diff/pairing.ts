@@ -10,7 +10,7 @@ export interface AlternativePairs {
 }
 
 // If there are more possible pairs, alternatives are paired by their field names only.
-const mostPairs = 400;
+const maxPairs = 400;
 
 /** Pairs the choices of two schemas. Several choices (of an `allOf`) are paired by the number of alternatives in common. */
 export function pairChoices(old: readonly Choice[], now: readonly Choice[]): [Choice, Choice][] {
@@ -46,7 +46,7 @@ export function pairAlternatives(
   ]) {
     pairs = pairBy(keyOf, pairs);
   }
-  return pairs.removed.length * pairs.added.length > mostPairs ? pairBy(fieldNames, pairs) : pairNearest(pairs, pair);
+  return pairs.removed.length * pairs.added.length > maxPairs ? pairBy(fieldNames, pairs) : pairNearest(pairs, pair);
 }
 
 function pairBy(keyOf: (one: Alternative) => string | undefined, pairs: AlternativePairs): AlternativePairs {

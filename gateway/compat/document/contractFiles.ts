@@ -14,8 +14,8 @@ export class ContractFiles {
   readonly #web: WebDocuments;
   /** `SourceFile.key` → local file. */
   readonly #byKey = new Map<string, ContractFile>();
-  /** Local file → the path that its relative `$ref`s are resolved against. */
-  readonly #bases = new Map<ContractFile, string>();
+  /** Local file → its path. */
+  readonly #paths = new Map<ContractFile, string>();
 
   /** Without `webLimits`, nothing is fetched from the web. */
   constructor(source: FileSource, webLimits: WebLimits | undefined) {
@@ -24,9 +24,9 @@ export class ContractFiles {
   }
 
   /** Adds a file that has been read already. */
-  add({ key, base }: SourceFile, file: ContractFile): ContractFile {
+  add({ key, path }: SourceFile, file: ContractFile): ContractFile {
     this.#byKey.set(key, file);
-    this.#bases.set(file, base);
+    this.#paths.set(file, path);
     return file;
   }
 
@@ -82,22 +82,22 @@ export class ContractFiles {
   }
 
   #openLocal(reference: string, from: ContractFile): ContractFile {
-    const base = this.#bases.get(from);
-    if (base === undefined) throw new SourceError('is relative to an unknown folder', 'Read the contract from a file.');
-    const target = this.#source.locate(pathOf(reference), base);
+    const path = this.#paths.get(from);
+    if (path === undefined) throw new SourceError('is relative to an unknown folder', 'Read the contract from a file.');
+    const target = this.#source.locate(pathOf(reference), path);
     const known = this.#byKey.get(target.key);
     if (known) return known;
-    this.#prefetch(from, base);
+    this.#prefetch(from, path);
     const text = decodeUtf8(this.#source.read(target.key));
-    return this.add(target, parseFile(this.#source.nameOf(target.base), text));
+    return this.add(target, parseFile(this.#source.nameOf(target.path), text));
   }
 
   /** Reads all files that `from` refers to: if one of them is needed, the others are probably needed too. */
-  #prefetch(from: ContractFile, base: string): void {
+  #prefetch(from: ContractFile, path: string): void {
     if (!this.#source.prefetch) return;
     const keys = [...fileReferencesIn(from)].flatMap((reference) => {
       try {
-        return isWebUrl(reference) ? [] : [this.#source.locate(pathOf(reference), base).key];
+        return isWebUrl(reference) ? [] : [this.#source.locate(pathOf(reference), path).key];
       } catch (error) {
         if (error instanceof SourceError) return [];
         throw error;

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { largestContractBytes } from '../../shared/fileSystem.ts';
 import { CompareError } from '../failure.ts';
 import { GitSource, parseGitReference } from '../source/git.ts';
@@ -61,19 +61,20 @@ export async function openContract(reference: string, options: OpenOptions): Pro
 
 function readMain(reference: string, cwd: string, maxBytes: number): MainDocument {
   const path = resolve(cwd, reference);
-  const gitReference = existsSync(path) ? undefined : parseGitReference(reference);
-  if (gitReference && isWebUrl(reference)) {
+  const isOnDisk = existsSync(path);
+  if (!isOnDisk && isWebUrl(reference)) {
     throw new SourceError('is on the web', 'Download it first, or pipe it to standard input and give - as its name.');
   }
+  const gitReference = isOnDisk ? undefined : parseGitReference(reference);
   if (gitReference) {
     const source = new GitSource(gitReference.revision, cwd, maxBytes);
     const file = source.entry(gitReference.path);
     return { source, file, text: decodeUtf8(source.read(file.key)) };
   }
   const text = decodeUtf8(readDisk(path, maxBytes));
-  const base = withRealFolder(path);
-  const source = new DiskSource(resolve(base, '..'), cwd, maxBytes);
-  return { source, file: { key: realpathSync(path), base }, text };
+  const file = { key: realpathSync(path), path: withRealFolder(path) };
+  const source = new DiskSource({ folder: dirname(file.path), cwd, maxBytes });
+  return { source, file, text };
 }
 
 /** The relative `$ref`s of standard input are resolved against the current folder. */
@@ -81,9 +82,9 @@ function mainFromInput(input: string, cwd: string, maxBytes: number): MainDocume
   const bytes = Buffer.byteLength(input);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
   if (input.includes('\0')) throw new SourceError('is not UTF-8', 'Convert it to UTF-8.');
-  const base = resolve(realpathSync(cwd), '-');
-  const source = new DiskSource(cwd, cwd, maxBytes);
-  return { source, file: { key: '-', base }, text: input.replace(/^\uFEFF/, '') };
+  const path = join(realpathSync(cwd), '-');
+  const source = new DiskSource({ folder: cwd, cwd, maxBytes });
+  return { source, file: { key: '-', path }, text: input.replace(/^\uFEFF/, '') };
 }
 
 const documentRemedy = 'Name an OpenAPI document of version 3.0, 3.1 or 3.2.';

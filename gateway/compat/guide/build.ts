@@ -3,7 +3,7 @@ import { type Route, withoutNames } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below } from '../document/located.ts';
 import { collectChanges, renamesIn } from '../judge/findings.ts';
-import { levelOf, type RuleId, ruleFor } from '../rules/rules.ts';
+import { defaultLevelOf, type RuleId, ruleFor } from '../rules/rules.ts';
 import { routeInWords, subjectOf } from '../rules/words.ts';
 import { ContractExamples } from './examples.ts';
 import { type OldAndNew, requestLines } from './excerpts.ts';
@@ -32,7 +32,7 @@ export interface GuideInput {
 
 /** Compares two majors and describes the changes for clients. @throws CompareError for a broken `$ref` */
 export function buildGuide({ old, new: now, from, to, moved, versionEnd }: GuideInput): Guide {
-  const comparison = compareContracts(old, now, levelOf, { old: from, new: to, moved });
+  const comparison = compareContracts(old, now, defaultLevelOf, { old: from, new: to, moved });
   const context: RouteContext = {
     contracts: { old: new ContractExamples(old), new: new ContractExamples(now) },
     oldRoutes: new Map(

@@ -1,6 +1,6 @@
 import type { Change, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
-import { levelOf, predicateOf } from '../rules/rules.ts';
+import { defaultLevelOf, predicateOf } from '../rules/rules.ts';
 import { renameInWords, subjectOf, whatChanged } from '../rules/words.ts';
 import { canonicalJson } from '../schema/keywords.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
@@ -86,7 +86,7 @@ function describeChanges(
     .map((one): DescribedChange => {
       const addition = renames.get(one);
       // A rename to a required field is an error, even if the removal of the old field is not.
-      const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => levelOf(change));
+      const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => defaultLevelOf(change));
       const [level = 'info'] = levels.sort((a, b) => severityOrder[a] - severityOrder[b]);
       const rename = renameClause(addition, newNames.get(one.change));
       return { level, text: `${sentenceFor(one)}${valuesInWords(one, examples)}${rename}` };

@@ -177,7 +177,7 @@ function comparisonsWithChanges(roots: readonly Comparison[]): Set<Comparison> {
 const leastSimilarity = 0.5;
 const leastRouteSimilarity = 0.7;
 // If there are more pairs of a removed and an added name, no renames are searched for: comparing all pairs would take too long.
-const mostPairs = 2500;
+const maxPairs = 2500;
 
 /** For each removal that looks like a rename: the new name, which was added at the same place. */
 export function renamesIn({ document, routes }: ContractComparison): ReadonlyMap<Change, string> {
@@ -196,7 +196,7 @@ function addRenames(changes: readonly Change[], renames: Map<Change, string>): v
   const named = changes.filter(({ kind }) => kind === 'field' || kind === 'parameter' || kind === 'header');
   const removed = named.filter(({ effect }) => effect === 'removed');
   const added = named.filter(({ effect }) => effect !== 'removed');
-  if (removed.length * added.length > mostPairs) return;
+  if (removed.length * added.length > maxPairs) return;
   for (const removal of removed) {
     const candidates = added.filter(({ kind, direction }) => kind === removal.kind && direction === removal.direction);
     const scored = candidates.map((addition) => {

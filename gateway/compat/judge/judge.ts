@@ -3,7 +3,7 @@ import type { RouteName } from '../diff/routes.ts';
 import type { Documents } from '../document/documents.ts';
 import { below, pointerOf } from '../document/located.ts';
 import { positionsOf, type TextPosition } from '../document/positions.ts';
-import { basisOf, levelOf } from '../rules/rules.ts';
+import { basisOf, defaultLevelOf } from '../rules/rules.ts';
 import { needlessMajorSentence, routeInWords } from '../rules/words.ts';
 import {
   type Finding,
@@ -159,7 +159,7 @@ const majorRule = 'major-without-breaking-change';
 /** Compares two contracts and judges the differences by the rules. @throws CompareError */
 export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, callsOf }: JudgeSettings): PairReport {
   const { title, between, old, new: now, versions } = pair;
-  const comparison = compareContracts(old, now, levelOf, versions);
+  const comparison = compareContracts(old, now, defaultLevelOf, versions);
   const changeFindings = findingsOf(comparison, levels);
   // Between majors all changes are allowed, so exemptions apply only to the finding about a needless major.
   const isMajors = between === 'majors';

@@ -226,7 +226,7 @@ export function ruleFor(change: Change): Rule<RuleId> {
 }
 
 /** The default level of a change. */
-export function levelOf(change: Change): Rule['level'] {
+export function defaultLevelOf(change: Change): Rule['level'] {
   return rowFor(change).rule.level;
 }
 

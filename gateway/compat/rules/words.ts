@@ -4,8 +4,8 @@ import { isList, isMap, type Located } from '../document/located.ts';
 
 // In characters.
 const longestValue = 80;
-const mostTypes = 5;
-const mostValues = 5;
+const maxTypes = 5;
+const maxValues = 5;
 
 /** `GET /drinks`, or `POST to the webhook order`. */
 export function routeInWords({ kind, method, path }: RouteName): string {
@@ -111,8 +111,8 @@ export function whatChanged({ name, detail }: Change): string {
 }
 
 function valuesInWords(values: readonly string[]): string {
-  const shown = values.slice(0, mostValues).map((json) => `\`${withoutQuotes(json)}\``);
-  const more = values.length - mostValues;
+  const shown = values.slice(0, maxValues).map((json) => `\`${withoutQuotes(json)}\``);
+  const more = values.length - maxValues;
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
 }
 
@@ -231,8 +231,8 @@ function typeInWords(value: unknown): string {
 
 function unionInWords(types: readonly unknown[]): string {
   const words = [...new Set(types.filter((type) => type !== 'null').map(typeInWords))];
-  const more = words.length > mostTypes ? [`${words.length - mostTypes} more`] : [];
-  return [...words.slice(0, mostTypes), ...more].join(' or ') || 'null';
+  const more = words.length > maxTypes ? [`${words.length - maxTypes} more`] : [];
+  return [...words.slice(0, maxTypes), ...more].join(' or ') || 'null';
 }
 
 function typeNameOf(value: unknown): string {

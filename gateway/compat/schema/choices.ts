@@ -115,17 +115,17 @@ export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): 
 }
 
 // Several choices in an `allOf` multiply.
-const mostCombinations = 64;
+const maxCombinations = 64;
 // Nested choices also multiply, and the expansion of a recursive choice would never end.
 const deepestNesting = 8;
-const mostSteps = 256;
+const maxSteps = 256;
 
 /**
  * The schemas that remain once all choices are made: one per combination of alternatives and per JSON type except null.
  * Undefined: there are too many.
  */
 export function expandAlternatives(schema: Schema): Schema[] | undefined {
-  return expandWithin(schema, [], { steps: mostSteps });
+  return expandWithin(schema, [], { steps: maxSteps });
 }
 
 /** `outer`: the schemas whose choices contain this schema. `remaining`: the steps that may still be taken. */
@@ -136,7 +136,7 @@ function expandWithin(schema: Schema, outer: readonly Schema[], remaining: { ste
   if (choices.length === 0 || outer.length > deepestNesting) return splitByType(schema);
   const outerAndSelf = [...outer, schema];
   const combinationCount = choices.reduce((product, { alternatives }) => product * alternatives.length, 1);
-  if (combinationCount > mostCombinations) return undefined;
+  if (combinationCount > maxCombinations) return undefined;
   const combinations = choices.reduce<Located[][]>(
     (lists, { alternatives }) =>
       lists.flatMap((list) =>
@@ -148,7 +148,7 @@ function expandWithin(schema: Schema, outer: readonly Schema[], remaining: { ste
   const expanded = new Set<Schema>();
   for (const combination of combinations) {
     const expansion = expandWithin(schema.withAlternatives(combination), outerAndSelf, remaining);
-    if (expansion === undefined || expanded.size + expansion.length > mostCombinations) return undefined;
+    if (expansion === undefined || expanded.size + expansion.length > maxCombinations) return undefined;
     for (const one of expansion) expanded.add(one);
   }
   return [...expanded];

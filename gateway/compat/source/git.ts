@@ -61,16 +61,16 @@ export class GitSource implements FileSource {
       const remedy = `Write ${this.#revision}:./${path}: without ./ a path begins at the top of the repository.`;
       throw new SourceError('does not exist in that commit', remedy);
     }
-    return { key, base: key };
+    return { key, path: key };
   }
 
-  locate(path: string, base: string): SourceFile {
-    const key = insideRepository(posix.isAbsolute(path) ? path : posix.join(posix.dirname(base), path));
-    return { key, base: key };
+  locate(ref: string, from: string): SourceFile {
+    const key = insideRepository(posix.isAbsolute(ref) ? ref : posix.join(posix.dirname(from), ref));
+    return { key, path: key };
   }
 
-  nameOf(base: string): string {
-    return `${this.#revision}:${base}`;
+  nameOf(path: string): string {
+    return `${this.#revision}:${path}`;
   }
 
   read(key: string): Uint8Array {

@@ -8,16 +8,16 @@ import { CompareError } from '../failure.ts';
 export interface SourceFile {
   /** The same for every name of one file. */
   readonly key: string;
-  /** The path or name that relative `$ref`s in the file are resolved against. */
-  readonly base: string;
+  /** Where the file is, before links are followed. Relative `$ref`s in the file are resolved against this path. */
+  readonly path: string;
 }
 
 /** Where the local files of a contract are stored: a folder or a git commit. */
 export interface FileSource {
-  /** Resolves the path in a `$ref` of the file at `base`. @throws SourceError */
-  locate(path: string, base: string): SourceFile;
-  /** The name that messages use for the file at `base`. */
-  nameOf(base: string): string;
+  /** Finds the file that `ref`, a `$ref` in the file at `from`, leads to. @throws SourceError */
+  locate(ref: string, from: string): SourceFile;
+  /** The name that messages use for the file at `path`. */
+  nameOf(path: string): string;
   /** @throws SourceError */
   read(key: string): Uint8Array;
   /** Optional: loads several files at once that will probably be read soon. @throws SourceError */
@@ -65,25 +65,25 @@ export class DiskSource implements FileSource {
   readonly #cwd: string;
   readonly #maxBytes: number;
 
-  /** `folder` contains the contract. */
-  constructor(folder: string, cwd: string, maxBytes: number) {
+  /** `folder` contains the contract. Messages name files relative to `cwd`. */
+  constructor({ folder, cwd, maxBytes }: { readonly folder: string; readonly cwd: string; readonly maxBytes: number }) {
     const real = realpathSync(folder);
     this.#root = workingTreeOrSelf(real);
     this.#cwd = realpathSync(cwd);
     this.#maxBytes = maxBytes;
   }
 
-  /** The key is the real path. The base is the path before links are followed: relative `$ref`s are resolved against it. */
-  locate(path: string, base: string): SourceFile {
-    const named = resolve(dirname(base), path);
-    const key = this.#realPath(named);
+  /** The key is the real path. */
+  locate(ref: string, from: string): SourceFile {
+    const path = resolve(dirname(from), ref);
+    const key = this.#realPath(path);
     if (!isWithin(key, this.#root)) throw this.#outside();
-    return { key, base: named };
+    return { key, path };
   }
 
-  nameOf(base: string): string {
-    const name = relative(this.#cwd, base);
-    return name.startsWith(`..${sep}`) ? base : name;
+  nameOf(path: string): string {
+    const name = relative(this.#cwd, path);
+    return name.startsWith(`..${sep}`) ? path : name;
   }
 
   read(key: string): Uint8Array {

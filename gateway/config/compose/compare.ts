@@ -106,7 +106,7 @@ function findingsBetween(
   const { snapshot } = result;
   if (!snapshot) return { result, gateway: gateway.name, notes: [] };
   const targets = targetsOf(snapshot, reading.source, routes.text);
-  const versions = snapshot.byMajor.map((version) => ({
+  const versions = snapshot.sortedVersions.map((version) => ({
     name: version.name,
     isRetired: routes.isRetired(version),
     from: version.adapter?.mode === 'serve' ? version.adapter.from : undefined,

@@ -28,7 +28,7 @@ import {
 
 // Much larger than any file written by hand.
 const largestFileBytes = 4 * 1024 * 1024;
-const mostFiles = 100;
+const maxFiles = 100;
 
 /** One file of a project, with normalised services. */
 export interface ComposeFile {
@@ -79,8 +79,8 @@ export class ComposeReader {
   readFrom(from: ComposeFile, path: string, at: FilePosition, variables?: Variables): ComposeFile | undefined {
     const file = path.startsWith('/') ? path : join(dirname(at.file), path);
     const absolute = resolve(from.folder, path);
-    if (this.folders.size >= mostFiles && !this.folders.has(file)) {
-      this.faults.push(faultIn(at, [], `The project has more than ${mostFiles} files.`, 'Name fewer.'));
+    if (this.folders.size >= maxFiles && !this.folders.has(file)) {
+      this.faults.push(faultIn(at, [], `The project has more than ${maxFiles} files.`, 'Name fewer.'));
       return undefined;
     }
     try {

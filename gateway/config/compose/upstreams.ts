@@ -32,7 +32,7 @@ interface ComposeTarget {
 
 export function targetsOf(snapshot: Snapshot, source: Source, text: string): readonly ComposeTarget[] {
   const lines = text.split(/\r\n?|\n/);
-  return snapshot.byMajor.flatMap(({ name, targets }) =>
+  return snapshot.sortedVersions.flatMap(({ name, targets }) =>
     targets.map((target, index): ComposeTarget => {
       const { hostname, port, protocol } = new URL(target.url);
       const path = pathOf(source, `/${name}`, index);

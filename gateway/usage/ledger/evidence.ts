@@ -7,7 +7,7 @@ import { addUpEvidence } from './schema.ts';
 // Earlier ledgers have no evidence.
 const firstSchemaVersion = 8;
 /** The most rows of one version. Beyond them, a new row is added only if `makeRoom` finds room for it. */
-export const mostEvidenceRows = 20_000;
+export const maxEvidenceRows = 20_000;
 // After a change of a contract, the evidence of the former one can still be read.
 const keptFormerHashes = 1;
 
@@ -33,7 +33,7 @@ export function addEvidenceRows(database: DatabaseSync, version: string, rows: r
   const propertyOf = (one: EvidenceRow) => [one.route, one.status, one.path, one.what, one.detail] as const;
   const isNew = (one: EvidenceRow): boolean =>
     findProperty.get(version, one.to, one.kind, one.hash, ...propertyOf(one)) === undefined;
-  let rowsLeft = mostEvidenceRows - countRows(database, version);
+  let rowsLeft = maxEvidenceRows - countRows(database, version);
   const mayExceedLimit = rowsLeft < rows.length;
   if (mayExceedLimit) rowsLeft = makeRoom(database, version, rows, rows.filter(isNew).length);
   for (const one of rows) {
@@ -62,7 +62,7 @@ interface EvidenceGroup {
  * does not become larger than the other one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
-  const rowsLeft = (): number => mostEvidenceRows - countRows(database, version);
+  const rowsLeft = (): number => maxEvidenceRows - countRows(database, version);
   const keyOf = (target: string, hash: string): string => `${target} ${hash}`;
   const addedKeys = new Set(rows.map(({ to, hash }) => keyOf(to, hash)));
   const groups: readonly EvidenceGroup[] = database
@@ -83,7 +83,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   if (largest === undefined) return rowsLeft();
   const addedCount = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
   // After half of the difference is deleted, both comparisons can have the same number of rows.
-  const [rowsToDelete, mostRowsToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
+  const [rowsToDelete, maxRowsToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
   const largestKey = [version, largest.target, largest.hash] as const;
   const routes = database
     .prepare(`SELECT route, COUNT(*) AS count FROM evidence WHERE version = ? AND target = ? AND hash = ?
@@ -92,7 +92,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   let deleted = 0;
   for (const { route = null, count } of routes) {
     if (deleted >= rowsToDelete) break;
-    if (deleted + Number(count) > mostRowsToDelete) continue;
+    if (deleted + Number(count) > maxRowsToDelete) continue;
     database
       .prepare('DELETE FROM evidence WHERE version = ? AND target = ? AND hash = ? AND route = ?')
       .run(...largestKey, route);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compareContracts, type Versions } from '../../../gateway/compat/diff/contracts.ts';
 import { pointerOf } from '../../../gateway/compat/document/located.ts';
 import { findingsOf } from '../../../gateway/compat/judge/findings.ts';
-import { levelOf } from '../../../gateway/compat/rules/rules.ts';
+import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
 import { documentsOf, type Json } from '../support/comparing.ts';
 
 type Server = string | Json;
@@ -18,7 +18,7 @@ function contract(servers: readonly Server[] | undefined, paths: readonly string
 }
 
 function told(old: Json, now: Json, versions?: Versions): string[] {
-  return findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf, versions))
+  return findingsOf(compareContracts(documentsOf(old), documentsOf(now), defaultLevelOf, versions))
     .filter(({ level }) => level !== 'info')
     .map(({ rule, sentence, routes }) => `${rule} ${sentence} ${routes.length}`);
 }
@@ -112,7 +112,7 @@ describe('the base path of the servers', () => {
 
   it('is reported at its place in the old contract if the new one lists no servers', () => {
     const [old, now] = [contract(['/v1']), contract(undefined)];
-    const [finding] = findingsOf(compareContracts(documentsOf(old), documentsOf(now), levelOf));
+    const [finding] = findingsOf(compareContracts(documentsOf(old), documentsOf(now), defaultLevelOf));
     expect([finding?.old && pointerOf(finding.old.place), finding?.new]).toEqual(['/servers', undefined]);
   });
 });

@@ -8,7 +8,7 @@ import {
   Exemptions,
   type JudgeSettings,
 } from '../../../gateway/compat/judge/judge.ts';
-import { levelOf } from '../../../gateway/compat/rules/rules.ts';
+import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
 import { contractOf } from './exemptible.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -139,7 +139,7 @@ function exemption(more: Partial<Exemption> = {}): Exemption {
 /** A field was removed from a schema that two routes share, and one from the schema of `/bars`. */
 async function findings(levels?: ReadonlyMap<string, 'info' | 'warn'>): Promise<Finding[]> {
   const [old, gone] = [await contractOf(['price', 'glass'], ['seats']), await contractOf(['price'], [])];
-  return findingsOf(compareContracts(old, gone, levelOf), levels);
+  return findingsOf(compareContracts(old, gone, defaultLevelOf), levels);
 }
 
 function left(found: readonly Finding[]): string[] {

@@ -3,7 +3,7 @@ import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
 import { Documents, type OpenFile } from '../../../gateway/compat/document/documents.ts';
 import { CompareError } from '../../../gateway/compat/failure.ts';
 import { type Finding, findingsOf } from '../../../gateway/compat/judge/findings.ts';
-import { levelOf } from '../../../gateway/compat/rules/rules.ts';
+import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -18,8 +18,8 @@ export function documentsOf(contract: unknown, name = 'contract'): Documents {
 /** The findings. Identical subtrees are compared as well, so that skipping them cannot hide a finding. */
 export function findingsBetween(old: unknown, now: unknown): Finding[] {
   const [before, after] = [documentsOf(old, 'old'), documentsOf(now, 'new')];
-  const closely = findingsOf(compareContracts(before, after, levelOf, {}, { areIdentical: () => false }));
-  const findings = findingsOf(compareContracts(before, after, levelOf));
+  const closely = findingsOf(compareContracts(before, after, defaultLevelOf, {}, { areIdentical: () => false }));
+  const findings = findingsOf(compareContracts(before, after, defaultLevelOf));
   expect(told(findings)).toEqual(told(closely));
   return findings;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { mostEvidenceRows } from '../../../gateway/usage/ledger/evidence.ts';
+import { maxEvidenceRows } from '../../../gateway/usage/ledger/evidence.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
 import type { EvidenceRow } from '../../../gateway/usage/usageRow.ts';
@@ -68,16 +68,16 @@ it('keeps a bounded number of rows of a version, counts on what it has, and pref
   const { ledger, store } = openLedger();
   const many = (hash: string, count: number): EvidenceRow[] =>
     Array.from({ length: count }, (_one, index) => evidence({ hash, path: `/${index}` }));
-  ledger.saveEvidence(many('a', mostEvidenceRows - 10));
+  ledger.saveEvidence(many('a', maxEvidenceRows - 10));
   ledger.saveEvidence([...many('b', 100)]);
   expect((await read(store)).map(({ hash }) => hash).filter((hash) => hash === 'a')).toEqual([]);
-  ledger.saveEvidence(many('b', mostEvidenceRows + 500));
+  ledger.saveEvidence(many('b', maxEvidenceRows + 500));
   const rows = await read(store);
-  expect(rows).toHaveLength(mostEvidenceRows);
+  expect(rows).toHaveLength(maxEvidenceRows);
   expect(rows.find(({ path }) => path === '/99')).toMatchObject({ pairs: 20 });
   ledger.saveEvidence([evidence({ hash: 'b', path: '/0' }), evidence({ hash: 'b', path: '/new' })]);
   const later = await read(store);
-  expect(later).toHaveLength(mostEvidenceRows);
+  expect(later).toHaveLength(maxEvidenceRows);
   expect(later.find(({ path }) => path === '/0')).toMatchObject({ pairs: 30 });
 });
 
@@ -107,7 +107,7 @@ it('makes room for a comparison by deleting former evidence, then whole routes o
   // It takes no more than half.
   ledger.saveEvidence(many(9_000, { hash: 'b', path: '/many' }, 9_000));
   const { b = 0, d = 0 } = await sizes();
-  expect(b + d).toBe(mostEvidenceRows);
+  expect(b + d).toBe(maxEvidenceRows);
   expect(d - b).toBeGreaterThanOrEqual(0);
   expect(d - b).toBeLessThan(360);
 });
