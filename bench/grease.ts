@@ -8,7 +8,10 @@ const text = { type: 'string' };
 const cocktail = { type: 'object', properties: { id: { type: 'integer' }, name: text, base: text, glass: text } };
 const schema = { type: 'object', properties: { cocktails: { type: 'array', items: cocktail } } };
 const plan = greasePlanOf([['/cocktails', new Map([['200', { content: { 'application/json': { schema } } }]])]], {});
-const root = linkedNodes(plan)[plan.routes[0]?.[1][0]?.[1][0]?.[1] ?? -1];
+const [[, byStatus] = ['', []]] = plan.routes;
+const [[, byType] = ['', []]] = byStatus;
+const [[, rootIndex] = ['', -1]] = byType;
+const root = linkedNodes(plan)[rootIndex];
 if (!root) throw new Error('the plan changes nothing');
 
 function page(cocktails: number): Buffer {

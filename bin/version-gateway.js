@@ -37,7 +37,7 @@ async function run(main) {
 function runInNewerNode(main) {
   const node = isCheckout ? checkoutNode() : undefined;
   if (node === undefined) {
-    const alternative = isCheckout ? ', or run npm ci with optional dependencies' : '';
+    const alternative = isCheckout ? ', or run npm ci, which installs it as an optional dependency' : '';
     fail(`Node ${oldestNode} or later is needed, and this is ${process.version}; install it${alternative}`);
     return;
   }

@@ -18,7 +18,7 @@ const options = process.argv.slice(2);
 const wrongPort = ['PORT', 'V1_PORT', 'V2_PORT'].find((name) => !isPort(process.env[name]));
 
 if (Number(process.versions.node.split('.')[0]) < oldestNode) {
-  const remedy = 'install it, or run npm ci with optional dependencies';
+  const remedy = 'install it, or run npm ci, which installs it as an optional dependency';
   refuse(`Node ${oldestNode} or later is needed, and this is ${process.version}; ${remedy}.`);
 } else if (options.includes('--help') || options.includes('-h')) {
   process.stdout.write('PORT, V1_PORT and V2_PORT set the ports. npm start passes these options to the gateway:\n\n');

@@ -1,6 +1,6 @@
-// node nodeLibraries.mjs --listen PORT --config FILE: reads a routes.yaml with the libraries that the gateway uses for this, has a
-// SQLite database in memory open in a thread, and responds from node:http. It contains no code of the gateway. So its memory is close
-// to the least that a gateway with these libraries can need.
+// nodeLibraries.ts bundles this file. Options: --listen PORT --config FILE. It reads a routes.yaml with the libraries that the gateway
+// uses for this, has a SQLite database in memory open in a thread, and responds from node:http. It contains no code of the gateway. So
+// its memory is close to the least that a gateway with these libraries can need.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Worker } from 'node:worker_threads';

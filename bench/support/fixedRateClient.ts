@@ -29,7 +29,7 @@ interface Connection {
   send(dueAt: number): void;
 }
 
-/** The number of requests that were written to a connection so far. */
+/** The number of requests that were written so far, on all connections. */
 let written = 0;
 const latencies: number[] = [];
 /** How late each group was sent: the part of the latencies that the generator itself adds. */

@@ -230,6 +230,7 @@ function hashOf(settings: AdapterSettings): string {
 /** The adapter of a version in the current snapshot. */
 export class ActiveAdapter {
   readonly state: AdapterState;
+  /** Rewrites the URLs and cookie paths of responses. */
   readonly rewriting: AdaptedReferences;
   readonly #version: string;
   readonly #adapter: VersionAdapter;

@@ -82,7 +82,7 @@ export function headerSampleFault(
   return undefined;
 }
 
-/** Whether a text is valid as a text, as a number or as a boolean: a text may be a value of several types. */
+/** Whether a parameter is valid if it is read as a text, as a number or as a boolean. `value`: its text, or a list of texts. */
 export function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
   const readings = (['text', 'number', 'boolean'] as const).map((type) => {
     const items = [value].flat().map((one) => (typeof one === 'string' ? typedValueOf(one, { type }) : one));

@@ -16,7 +16,7 @@ export type AcceptedVersion = Pick<
     /** The names of `client` in the ledger. Undefined in a record that an earlier release has written. */
     readonly clients: readonly string[] | undefined;
   })[];
-  /** Undefined in a record that an earlier release has written. */
+  /** The ends of single routes. Undefined in a record that an earlier release has written. */
   readonly ends: Version['ends'] | undefined;
 };
 
@@ -25,7 +25,9 @@ export interface AcceptedConfig {
   readonly versions: ReadonlyMap<string, AcceptedVersion>;
   /** Lowest major first. */
   readonly sortedVersions: readonly AcceptedVersion[];
+  /** `force`: version → the reason why the guard did not protect it. */
   readonly guard: Pick<GuardSettings, 'force'>;
+  /** `spared`: the clients that no brownout refuses. */
   readonly brownout: Pick<BrownoutSettings, 'spared'>;
 }
 

@@ -1,7 +1,7 @@
 import { CompareError } from '../compat/failure.ts';
 import type { VersionEnd } from '../compat/guide/guide.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { brownoutsAhead } from '../lifecycle/brownouts.ts';
+import { brownoutsAhead, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { movedTables } from '../lifecycle/guide.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import { greaseCurlCommand, versionPath } from './paths.ts';
@@ -40,13 +40,15 @@ export interface WrittenGuide {
   readonly markdown: string;
 }
 
+const noneCancelled: CancelledBrownouts = new Map();
+
 /** The request for the guide from one version to another. @throws CompareError for a version without a contract */
 export function guideRequest(
   from: Version,
   to: Version,
   snapshot: Snapshot,
   now: number,
-  brownouts = brownoutsAhead(from, new Map(), now),
+  brownouts = brownoutsAhead(from, noneCancelled, now),
 ): GuideRequest {
   const { publicUrl = '' } = snapshot.gateway;
   return {

@@ -22,7 +22,7 @@ export interface VersionOverview {
   readonly stage: Stage;
   readonly url: string;
   readonly successor: { readonly name: string; readonly url: string } | undefined;
-  /** Of a retired version, only those that are over: the others refuse nothing any more. */
+  /** If the version is retired, only the brownouts that are over, because the others have no effect. */
   readonly brownouts: readonly AnnouncedBrownout[];
   /** Whether the version is retired, but still serves some clients. */
   readonly isWaived: boolean;

@@ -31,7 +31,10 @@ export async function forgetGateway(
   return { forgotten: marked.length + added.filter((isAdded) => isAdded).length };
 }
 
-/** True if the store was set back to a time before the gateway was last heard, for example because it was restored from a backup. */
+/**
+ * True if the store has no row of the gateway, or the gateway had left or was gone in its row before it was last heard. The store was
+ * then set back to an earlier time, for example from a backup.
+ */
 function isLost(lastKnown: GatewayRow, rows: readonly GatewayRow[]): boolean {
   const stored = rows.find(({ instance }) => instance === lastKnown.instance);
   return stored === undefined || (leftOrGoneAt(stored) ?? Number.POSITIVE_INFINITY) < lastKnown.heard;

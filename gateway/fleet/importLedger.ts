@@ -95,6 +95,7 @@ async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise
   await sql.query(`SELECT ${schemaName}.create_partitions(day, day) FROM unnest($1::bigint[]) AS day`, [
     days.map(({ span }) => Number(span) * dayMs),
   ]);
+  // The names of versions, clients and routes.
   for (const subject of subjects) await copyNames(sql, ledger, subject, hasFleetSalt);
   for (const { name, keys, counts } of sumTables)
     await copyTable(
@@ -144,8 +145,8 @@ async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise
   const instance = fileId.slice(0, 32);
   // The file has no counts from before `kept_from`, even if a run began earlier.
   const runs = ledger.prepare('SELECT id, MAX(began, ?1) AS began, seen FROM runs WHERE seen >= ?1');
-  for (const { id: epoch, began, seen: end } of runs.all(Number(meta.get('kept_from') ?? 0)))
-    await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, epoch, began, end]);
+  for (const { id: runId, began, seen: end } of runs.all(Number(meta.get('kept_from') ?? 0)))
+    await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, runId, began, end]);
   // Before `hours_from`, the file has the counts of clients and routes by day only.
   await sql.query(
     `INSERT INTO ${schemaName}.meta AS m VALUES ('hours_from', $1) ON CONFLICT (key) DO UPDATE
@@ -172,7 +173,7 @@ async function earlierImport(sql: Sql, fileId: string, until: number, file: stri
   );
 }
 
-/** Two words in place of the salts of the file and of the fleet, because `client_name` only checks whether the salts are equal. */
+/** Stand-ins for the two salts: `client_name` gets the salts of the file and of the fleet, and only checks whether they are equal. */
 function comparedSalts(hasFleetSalt: boolean): readonly string[] {
   return ['file', hasFleetSalt ? 'file' : 'fleet'];
 }
@@ -214,8 +215,8 @@ interface CopiedTable {
 /** Adds the rows of a table, with the ids that the names have in the store. */
 async function copyTable(sql: Sql, ledger: DatabaseSync, table: CopiedTable, hasFleetSalt: boolean): Promise<void> {
   const { name, keys, sums, minimum, maximum } = table;
+  // The column `item` has the id of a client or route, depending on the table. In the tables of versions it is always 0.
   const subjectOf = (key: string): string => (key === 'item' ? name.slice(0, name.indexOf('_')) : key);
-  // In the tables of versions `item` is 0 in every row, and not an id.
   const idKeys = keys.filter(
     (key) => !['span', 'brownout'].includes(key) && !(key === 'item' && name.startsWith('version')),
   );

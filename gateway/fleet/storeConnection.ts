@@ -71,8 +71,10 @@ export class StoreConnection implements Sql, Transactions {
     } catch (error) {
       if (!isConnected || !isStatementFailure(error))
         this.#noteProblem(error instanceof Error ? error.message : String(error));
-      // The next statement connects again. Other statements that are running are not interrupted.
-      if (this.#contact === contact && !(isConnected && isTransient(error))) void this.close();
+      // The next statement connects and migrates again: after a refused statement, too, because a table may be missing. Statements
+      // that are running are not interrupted.
+      const staysOpen = isConnected && isTransient(error);
+      if (this.#contact === contact && !staysOpen) void this.close();
       throw error;
     }
   }
@@ -104,7 +106,10 @@ export class StoreConnection implements Sql, Transactions {
   }
 }
 
-/** Stores the naming id. If it has changed, also the time: clients have other names in the ledger since then. @throws StoreError */
+/**
+ * Stores the id of the rules by which clients are named. If it has changed, also stores the time, because clients have other names in
+ * the ledger since then. @throws StoreError
+ */
 async function storeNamingRulesId(store: Transactions, id: string): Promise<void> {
   await store.transaction(async (sql) => {
     const [row] = await sql.query<{ value: string; now: number }>(

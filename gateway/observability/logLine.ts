@@ -24,7 +24,7 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const second = Math.floor(at / 1000);
   const start = startOf(level, second);
   const version = versionOf(exchange.version, exchange.stage, client);
-  const origin = addressAndMethodOf(exchange.address, settings.address, exchange.method);
+  const addressAndMethod = addressAndMethodOf(exchange.address, settings.address, exchange.method);
   const shownPath = ordinaryPath.test(path) ? `"${path}"` : quoted(redactPath(path, secretNames));
   const shownQuery = settings.query && query !== '' ? textField('query', redactQuery(query, secretNames)) : '';
   const answer = answerOf(exchange.status, exchange.problem, exchange.target);
@@ -33,7 +33,7 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
   const protocol = exchange.http2 ? ',"protocol":"HTTP/2"' : '';
   const ids = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
-  return `${start}${ids}${version}${origin}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${upstreamTime}${sizes}${protocol}${failure}}\n`;
+  return `${start}${ids}${version}${addressAndMethod}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${upstreamTime}${sizes}${protocol}${failure}}\n`;
 }
 
 /**
@@ -62,7 +62,7 @@ const startOf = keepLast(
     `{"level":"${level}","time":"${new Date(second * 1000).toISOString().slice(0, -4)}`,
 );
 
-/** Version, stage and client. */
+/** The quotation mark at the end of the trace id, then version, stage and client. */
 const versionOf = keepLast(
   (version: string, stage: ExchangeRecord['stage'], client: string | undefined) =>
     `"${plainField('version', version || undefined)}${plainField('stage', stage)}${textField('client', client)}`,

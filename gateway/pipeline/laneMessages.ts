@@ -18,7 +18,7 @@ export interface LaneOwner {
   resumeReading(): void;
   /** The kernel has not accepted all that was written: the client reads too slowly. */
   startSlowReadTimeout(): void;
-  /** The whole response is written. The kernel has to accept it within `ms`; default: the longest `write_idle`. */
+  /** The whole response is written. The kernel has to accept it within `ms`; default: the longest `write_idle` of all versions. */
   setSendDeadline(ms?: number): void;
   /** The response is complete, and its last event was emitted. */
   onResponseEnd(): void;

@@ -4,15 +4,16 @@ import { typeOf } from './validation.ts';
 
 /**
  * What an observation is about:
- * - `pair`: the pair itself; detail is how far it was compared. A second observation has the detail `more paths` if paths were left out
+ * - `pair`: the pair itself; detail is `body`, or why the bodies were not compared. If paths were left out, a second observation has the
+ *   detail `more paths`
  * - `status`, `media`: detail is the status or the media type
  * - `syntax`: the body is not JSON
  * - `value`: a field exists and is not null, a map has an entry that is not null, or a list has an item
  * - `null`: a field exists and is null
  * - `type`: detail is the type
  * - `invalid`: a body violates the contract of its version; here and below, detail is the `rule` of the `Violation`
- * - `changed`: the old or the new body violates the old contract. A violation by the new body is left out if it also violates
- *   the new contract at the same path
+ * - `changed`: the old or the new body violates the old contract. For the new body, paths at which it also violates the new
+ *   contract are left out
  * - `narrowed`: the old body has a type that the new contract does not allow
  */
 export type ObservedProperty =

@@ -1,10 +1,10 @@
-/** The client name under which the requests of all clients above the limit are counted. */
+/** The client name under which the requests of all clients beyond `usage.max_clients` are counted. */
 export const otherClients = 'other clients';
 
-/** The route name under which the requests to all routes above the limit are counted. */
+/** The route name under which the requests to all routes beyond `usage.max_routes` are counted. */
 export const otherRoute = 'other';
 
-/** True for one client, false for the sum of the clients above the limit. */
+/** True for one client, false for `otherClients`. */
 export function isSingleClient({ client }: { readonly client: string }): boolean {
   return client !== otherClients;
 }
@@ -23,9 +23,9 @@ export interface Counts {
   refused: number;
   first: number;
   last: number;
-  /** The last request that neither failed nor was refused by a freeze; 0: there is none. */
+  /** The last request, except `failing` requests and those that a freeze refused. Other refused requests count. 0: there is none. */
   used: number;
-  /** The last request that a backend answered 2xx, not counting requests that repeat a header of `usage.identify`; 0: none. */
+  /** The last request that a backend answered 2xx; 0: none. A request in which a header of `usage.identify` occurs twice does not count. */
   accepted: number;
 }
 

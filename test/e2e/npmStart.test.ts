@@ -96,7 +96,9 @@ it('names the required Node version on a Node that is too old', async () => {
   const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.20.2'})`;
   const start = run(process.execPath, ['--import', pretend, 'tools/start.js']);
   expect(await once(start.child, 'close')).toEqual([2, null]);
-  expect(start.output()).toMatch(/^npm start: Node 24 or later is needed, and this is .*npm ci with optional.*\n$/);
+  expect(start.output()).toMatch(
+    /^npm start: Node 24 or later is needed, and this is .*npm ci, which installs it.*\n$/,
+  );
 });
 
 it('prints the help of the gateway and starts nothing', async () => {

@@ -105,7 +105,10 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
   addLimitChange(pair, keyword, order, old?.at, now?.at);
 }
 
-/** `minProperties` has no effect if at least as many fields are required. */
+/**
+ * Whether the required fields of the looser schema already satisfy the `minProperties` of the stricter one. `order` > 0: the new
+ * schema is the stricter one.
+ */
 function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: number): boolean {
   const [looser, stricter] = order > 0 ? [old, now] : [now, old];
   const absenceKeyword = isRequest ? 'readOnly' : 'writeOnly';

@@ -21,7 +21,7 @@ export function compareOperations(old: Route, now: Route, contracts: ContractPai
   const [before, after] = [old.operation, now.operation];
   compareDescriptions(before, after, into);
   compareDescriptions(old.item, now.item, into);
-  // Changes of base paths are compared for the route as a whole.
+  // `servers` count as a description here: a change of the base path is a change of the route itself.
   compareAsDescription('servers', below(before, 'servers'), below(after, 'servers'), into);
   compareAsDescription('servers', below(old.item, 'servers'), below(now.item, 'servers'), into);
   if (caller === 'client') compareParameterNames(old, now, into);
@@ -89,6 +89,7 @@ function isRequired({ value }: Located): boolean {
 function compareResponses(old: Located, now: Located, caller: Caller, contracts: ContractPair, into: Comparison): void {
   const [before, after] = [statusesOf(old), statusesOf(now)];
   for (const [status, response] of before) {
+    // A successful status that only `default` may include counts as removed.
     const kept = after.get(status) ?? entrySurelyIncluding(status, after);
     if (kept) compareResponse(status, response, kept, caller, contracts, into);
     // The loop below compares each new status of the range with the range.

@@ -111,8 +111,8 @@ export interface SampleValue {
 }
 
 /**
- * The generated value at a key, in which `[]` is the item of a list. A part that has no sample of its own is generated if
- * `whole` is.
+ * The generated value at a key, in which `[]` is the item of a list. A part without a sample of its own gets `isGenerated`
+ * from `whole`.
  */
 export function generatedBelow(whole: SampleValue | undefined, key: string): SampleValue | undefined {
   if (whole === undefined) return undefined;

@@ -32,6 +32,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   const keywords = effectiveKeywords.has('type')
     ? applicableKeywords(effectiveKeywords, typesOf(effectiveKeywords, undefined))
     : effectiveKeywords;
+  const isNullExcluded = allKeywords.has('not') && excludesNull(keywordsOf(partsDecidingNull(schema)));
   const choices = keywords.has('oneOf') || keywords.has('anyOf') ? choicesOf(schema, lookup) : noChoices;
   const valuesOfChoices = choices.map(enumValuesOf);
   const values = enumOf(
@@ -40,8 +41,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   );
   return {
     types: typesOf(keywords, values),
-    nullable:
-      isNullable(schema, lookup) && !(allKeywords.has('not') && excludesNull(keywordsOf(partsDecidingNull(schema)))),
+    nullable: isNullable(schema, lookup) && !isNullExcluded,
     enumOmitsNull: enumOmitsNull(schema),
     rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
     values,
@@ -77,7 +77,7 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
   return undefined;
 }
 
-/** The parts that decide whether null is valid. */
+/** The parts that decide whether null is valid: all except those of a choice between null and one schema, which accepts null anyway. */
 function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly SchemaPart[] {
   return parts.filter(({ map }) => !partsOfNullChoice.has(map));
 }
@@ -97,7 +97,8 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     if (map['const'] !== undefined) return map['const'] === null ? 'yes' : 'no';
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
-  // OpenAPI 3.0 makes a reference nullable by `nullable` beside an `allOf` of one `$ref`.
+  // The first part has the `allOf` or `$ref` that the other parts come from. In OpenAPI 3.0, a reference is made nullable by `nullable`
+  // beside an `allOf` of one `$ref`.
   const isFirstPartComposed = parts[0]?.map['allOf'] !== undefined || parts[0]?.map['$ref'] !== undefined;
   return (isFirstPartComposed && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
 }
@@ -229,10 +230,11 @@ function conditionsOf(
     conditions.set(name, { ref: new SubschemaRef([...earlier, at], lookup), isNegated });
   };
   for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at);
+  // With `maxContains`, a narrower `contains` may accept more arrays, as with `not`.
+  const isNegated = keywords.has('maxContains');
   // An array may satisfy each of several `contains` with another item.
   const contains = new Map(keywords.get('contains')?.map((at) => [canonicalJson(at.value), at]));
-  for (const [text, at] of contains)
-    add(contains.size === 1 ? 'contains' : `contains (${text})`, at, keywords.has('maxContains'));
+  for (const [text, at] of contains) add(contains.size === 1 ? 'contains' : `contains (${text})`, at, isNegated);
   const dependentRequired = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);
   for (const keyword of schemaMapConditions) {
     for (const [name, at] of (keywords.get(keyword) ?? []).flatMap(entriesOf)) {

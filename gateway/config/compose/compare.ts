@@ -130,7 +130,7 @@ function findingsBetween(
     notes: sorted(withLevel('note'), fileOrder),
     result: {
       snapshot,
-      faults: sorted(withLevel('fault'), fileOrder),
+      faults: sorted(withLevel('error'), fileOrder),
       warnings: sorted([...result.warnings, ...project.warnings, ...withLevel('warning')], fileOrder),
     },
   };

@@ -156,10 +156,11 @@ function entriesByName(item: ComposeNode): readonly (readonly [string, ComposeEn
   return [[item.text, { key: item.at, value: { ...item, text: undefined } }]];
 }
 
-/** A difference between routes.yaml and the Compose project. A `fault` is an error; a `warning` is probably unintended. */
+/** A difference between routes.yaml and the Compose project. */
 export interface ComposeFinding {
-  /** `note`: nothing is wrong, but the operator may want to know. */
-  readonly level: 'fault' | 'warning' | 'note';
+  /** `warning`: probably unintended. `note`: nothing is wrong, but the operator may want to know. */
+  readonly level: 'error' | 'warning' | 'note';
+  /** The place and the message, at every level. */
   readonly fault: Fault;
 }
 
@@ -168,7 +169,7 @@ export function warningFinding(fault: Fault): ComposeFinding {
 }
 
 export function errorFinding(fault: Fault): ComposeFinding {
-  return { level: 'fault', fault };
+  return { level: 'error', fault };
 }
 
 /** A fault in a Compose file; `path` is the path in the merged project. */

@@ -9,7 +9,10 @@ import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 /** The section `adapter` of a version in routes.yaml. The rules have not checked it yet. */
 type AdapterSection = NonNullable<RouteEntry['route']['adapter']>;
 
-/** The settings of a version's adapter. `prepared` is added after both contracts have been compared. */
+/**
+ * The settings of a version's adapter. `pairs`: the comparisons that `serve` requires. `prepared` is added after both contracts have
+ * been compared.
+ */
 export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
   const { adapter } = route;
   if (adapter?.from === undefined) return undefined;
@@ -39,7 +42,7 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
   return { from: from.slice(1), mode, body, pairs, routes, prepared: undefined };
 }
 
-/** Makes the place of each operation absolute. `base`: the path of the list in routes.yaml. */
+/** Makes all places absolute. `base`: the path of the outermost list in routes.yaml, where the places of nested operations begin, too. */
 function withPlaces(list: readonly Operation[] = [], base: Path): readonly Operation[] {
   return list.map((operation) => {
     const place = [...base, ...operation.place];

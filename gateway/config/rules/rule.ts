@@ -11,7 +11,7 @@ export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;
-  /** The JSON Schema of the whole file. Undefined if the schema accepts the file: then no key is unknown. */
+  /** The JSON Schema of the whole file, in which rules look for unknown keys. Undefined if the file has no unknown key. */
   readonly schema: SchemaNode | undefined;
   /** Values of a wrong type are left out. `hasValue(source, path)` is true for them as well. */
   readonly draft: Draft;

@@ -44,12 +44,12 @@ export class LedgerReader implements UsageQueries {
   readonly #clientReads: ClientReads;
   readonly #clientNames: ClientNames;
   readonly brownouts: BrownoutReads;
-  /** In a fleet: from the file of this gateway. */
+  /** Undefined in a fleet until it is set: the store has no evidence, only the file of each gateway. */
   evidence: EvidenceReads | undefined;
 
   /**
    * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
-   * `unrestricted`: the reader of all routes from which this one is made.
+   * `unrestricted`: a reader of all routes, whose ledger and client names this reader uses.
    */
   constructor(
     database: LedgerDatabase | undefined,
@@ -164,7 +164,7 @@ export class LedgerReader implements UsageQueries {
     const uses = await this.#clientReads.uses(version);
     if (!uses.values().some(({ first }) => first >= since)) return [];
     const counted = await this.#countsOf(version, await this.#clientReads.spans(since), since);
-    return counted.flatMap(({ counts }) => (counts.used === undefined ? [] : [counts]));
+    return counted.map(({ counts }) => counts).filter(({ used: lastUse }) => lastUse !== undefined);
   }
 
   /** `firstFrom`: only clients first seen since then. */
@@ -282,11 +282,11 @@ export class LedgerReader implements UsageQueries {
     const spans = await this.#clientReads.spans(since);
     const inOld = byName(await this.#clientReads.sums(from, spans));
     const inNew = byName(await this.#clientReads.sums(to, spans));
-    const lastUses = new Map((await this.firstCalls(from, 0)).map((one) => [one.client, one.used]));
+    const usersOfOld = new Set((await this.firstCalls(from, 0)).flatMap((one) => (one.used > 0 ? [one.client] : [])));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return movements(clients, inOld, inNew, (client) => ({
       name: this.#clientNames.nameOf(client),
-      hasUsedOld: (lastUses.get(client) ?? 0) > 0,
+      hasUsedOld: usersOfOld.has(client),
     }));
   }
 }

@@ -109,8 +109,8 @@ export const schema = `
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
   -- First and last request of each client per version and per route, to count clients without adding up spans. Epoch ms.
-  -- used: the last request that neither failed nor was refused by a freeze; 0: there is none. accepted: the last request that a backend answered 2xx, not counting requests that repeat a header
-  -- of usage.identify; 0: there is none.
+  -- used: the last request that neither failed nor was refused by a freeze; 0: there is none.
+  -- accepted: the last request that a backend answered 2xx, except requests in which a header of usage.identify occurs twice; 0: there is none.
   -- first and used of a route are NULL if an earlier release has written the row: they are not known.
   CREATE TABLE version_client (
     version INTEGER NOT NULL, client INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,

@@ -44,7 +44,7 @@ export function spansOf(
   for (const [index, length] of usable.entries()) {
     const nextLength = usable[index + 1];
     const lengthMs = msPerSpan[length];
-    // The part of the time that longer spans cover.
+    // The part of the time that longer spans cover. It is empty for the last length: both ends are `from`.
     const longerFrom =
       nextLength === undefined ? from : Math.ceil(from / msPerSpan[nextLength]) * msPerSpan[nextLength];
     const longerTo = nextLength === undefined ? from : Math.floor(to / msPerSpan[nextLength]) * msPerSpan[nextLength];

@@ -34,6 +34,7 @@ interface Options {
 }
 
 interface Flush {
+  /** The last command of the flush: once the thread has answered it, the flush is done. */
   readonly commandNumber: number;
   readonly resolve: () => void;
 }
@@ -64,7 +65,7 @@ export class ThreadedLedger implements WritableLedger {
     brownouts: undefined,
     outbox: undefined,
   };
-  /** The last incident of earlier threads. */
+  /** The last incident of earlier threads, which interrupted the coverage of the ledger. */
   #incidentBefore: Incident | undefined;
   /** What the last thread lost when it ended. The next thread records it as an incident. */
   #interruption: string | undefined;

@@ -52,7 +52,7 @@ export class LedgerWriter {
     this.#folding = new NameFolding(database, (subject, name) => this.#id(subject, name));
   }
 
-  /** `batchMark`: replaces the mark of the last batch in the file. */
+  /** `batchMark` identifies the batch. The file keeps the mark of its last batch, so that a new thread does not write that batch again. */
   add(batch: UsageBatch, limits: NameLimits, batchMark?: string): void {
     if (batchMark !== undefined) this.#setMark.run(batchMark);
     const { versions, clients, routes, pairs } = sumsOf(batch);

@@ -94,7 +94,7 @@ async function routeFields(route: LedgerRoute, version: string, since: number, q
   return { route: `${route.method} ${route.path}`, without_route: await requestsWithoutRoute(queries, version, since) };
 }
 
-/** The requests of the clients above the limit. */
+/** The requests of `other clients`. */
 async function foldedIn(
   queries: UsageQueries,
   routeQueries: RouteQueries,

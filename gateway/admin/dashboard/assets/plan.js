@@ -9,7 +9,8 @@ import { percent, plural, withCommas } from './format.js';
  */
 export function planSummary(plan) {
   const { summary, total, losing_count: losing, client_count: clients, notes } = plan;
-  const share = total.served === 0 ? '' : `${percent(total.lost / total.served)} of all`;
+  const { served: answeredByBackends, lost, answers } = total;
+  const share = answeredByBackends === 0 ? '' : `${percent(lost / answeredByBackends)} of all`;
   const [tone, answer] = headline(plan);
   return el(
     'div',
@@ -17,13 +18,13 @@ export function planSummary(plan) {
     answer !== '' && el('p', { class: `answer ${tone}` }, answer),
     el('p', { class: 'summary' }, summary),
     notes.length > 0 && el('ul', { class: 'notes' }, ...notes.map(({ text }) => el('li', {}, text))),
-    total.lost > 0 &&
+    lost > 0 &&
       el(
         'dl',
         { class: 'facts' },
-        fact('Lost', plural(total.lost, 'request'), share),
+        fact('Lost', plural(lost, 'request'), share),
         fact('Clients', withCommas(losing), `of ${withCommas(clients)}`),
-        fact('Stay served', plural(total.answers.served, 'request'), ''),
+        fact('Stay served', plural(answers.served, 'request'), ''),
       ),
   );
 }
