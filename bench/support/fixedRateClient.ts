@@ -38,7 +38,10 @@ const delays: number[] = [];
 const waiting: number[] = [];
 const idle: Connection[] = [];
 let connections = 0;
-let errors = 0;
+/** Responses with a status from 400 on. They are answers, too. */
+let errorResponses = 0;
+/** Requests whose connection closed before the answer. */
+let lostRequests = 0;
 
 function headOf(path: string, field: string): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${url.host}\r\n${field}\r\n`);
@@ -69,13 +72,13 @@ function open(): void {
     latencies.push(performance.now() - dueAt);
     answers[headIndex] = (answers[headIndex] ?? 0) + 1;
     dueAt = undefined;
-    if (reader.status >= 400) errors += 1;
+    if (reader.status >= 400) errorResponses += 1;
     sendNextOrIdle();
   });
   socket.on('error', () => {});
   socket.on('close', () => {
     connections -= 1;
-    if (dueAt !== undefined) errors += 1;
+    if (dueAt !== undefined) lostRequests += 1;
     const place = idle.indexOf(connection);
     if (place >= 0) idle.splice(place, 1);
   });
@@ -110,7 +113,7 @@ function sendDue(): void {
 }
 
 function awaitRest(until: number): void {
-  if (latencies.length + errors >= total || performance.now() > until) finish();
+  if (latencies.length + lostRequests >= total || performance.now() > until) finish();
   else setTimeout(awaitRest, 10, until);
 }
 
@@ -118,14 +121,13 @@ function finish(): void {
   latencies.sort((a, b) => a - b);
   delays.sort((a, b) => a - b);
   const percentile = (values: readonly number[], share: number) => values[Math.floor(values.length * share)] ?? 0;
-  const unanswered = total - latencies.length;
   const report = {
     requests: latencies.length,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
     p999: percentile(latencies, 0.999),
     delay99: percentile(delays, 0.99),
-    errors: Math.max(errors, unanswered),
+    errors: errorResponses + total - latencies.length,
     ...(mixedHeads.length > 0 && { answers }),
   };
   process.stdout.write(`\n${JSON.stringify(report)}\n`, () => process.exit());
