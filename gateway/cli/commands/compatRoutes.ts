@@ -129,10 +129,12 @@ class EarlierContracts {
 
   /**
    * `HEAD:./services/v1/contract/openapi.yaml`; undefined if the commit has no such contract. `currentFile`: the present path of
-   * the contract. It is tried if the commit does not have the contract that its routes.yaml names.
+   * the contract. It is tried if the commit does not have the contract that its routes.yaml names, unless it was the contract of
+   * another version.
    */
   contractOf(version: string, currentFile: string): string | undefined {
-    const paths = [this.#files.get(version), currentFile].flatMap((one) =>
+    const wasOfAnother = [...this.#files].some(([name, file]) => name !== version && file === currentFile);
+    const paths = [this.#files.get(version), wasOfAnother ? undefined : currentFile].flatMap((one) =>
       one === undefined ? [] : [this.#pathTo(one)],
     );
     const path = paths.find((one) => this.#commit.read(one) !== undefined);

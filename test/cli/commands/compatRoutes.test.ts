@@ -152,6 +152,19 @@ describe('the earlier state of a contract', () => {
     expect(stdout).toContain('/v1  HEAD:./v1.json → v2.json');
   });
 
+  it('is not that of another version whose file a new version takes over', async () => {
+    const before = { 'routes.yaml': routesFile({ v1: 'api.json' }), 'api.json': contract(v1) };
+    const repository = Repository.of(before).write({
+      'routes.yaml': routesFile({ v1: 'api.v1.json', v2: 'api.json' }),
+      'api.v1.json': contract(v1),
+      'api.json': contract(v2),
+    });
+    const { code, stdout } = await repository.compat(all);
+    expect(code).toBe(0);
+    expect(stdout).toContain('/v1  HEAD:./api.json → api.v1.json');
+    expect(stdout).toContain('the contract of /v2 is not in HEAD: there is nothing to compare it with');
+  });
+
   it('may be named by a variable', async () => {
     const named = routesFile({ v1: `$${'{API:-v1}'}.json`, v2: 'v2.json' });
     const repository = Repository.of({ ...sound, 'routes.yaml': named }).write({
