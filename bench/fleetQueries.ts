@@ -66,18 +66,18 @@ async function fill(store: Postgres): Promise<void> {
         generate_series(1, CASE WHEN ${today} - day < 9 THEN 6 ELSE 1 END) AS nth
       -- The condition names every row source, so that it is evaluated for each combination of them.
       WHERE random() + 0 * (version + day + nth) < CASE WHEN client < ${clients * 0.05} THEN 1 WHEN client < ${clients * 0.2} THEN 0.3 ELSE 0.03 END`);
-    for (const { name, length, keys, counts } of sumTables) {
+    for (const { name, spanLength, keys, counts } of sumTables) {
       const subject = name.slice(0, name.indexOf('_'));
       const itemColumns = subject === 'pair' ? ['client', 'route'] : subject === 'version' ? [] : [subject];
       // The tables of versions have only the item 0.
       const items = subject === 'version' ? ['0'] : itemColumns;
-      const hoursPerSpan = msPerSpan[length] / hourMs;
+      const hoursPerSpan = msPerSpan[spanLength] / hourMs;
       const group = ['version', `hour / ${hoursPerSpan}`, ...itemColumns].join(', ');
       const offset = `(hour % ${hoursPerSpan})::bigint * ${hourMs}`;
       const sums = counts.map((count) =>
         count === 'requests' || count === 'served' ? 'SUM(requests)' : 'SUM(requests / 50)',
       );
-      const recent = length === 'hour' && subject !== 'version' ? `WHERE hour >= ${(today - 8) * 24}` : '';
+      const recent = spanLength === 'hour' && subject !== 'version' ? `WHERE hour >= ${(today - 8) * 24}` : '';
       await sql.query(`INSERT INTO ${name} (version, span, ${keys.join(', ')}, ${counts.join(', ')}, first, last)
         SELECT version, hour / ${hoursPerSpan}, ${items.join(', ')}, ${sums.join(', ')}, MIN(${offset}) + 1000, MAX(${offset}) + 3000000
         FROM events ${recent} GROUP BY ${group} ORDER BY 2, MIN(hour), 1, 3`);

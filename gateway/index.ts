@@ -56,7 +56,9 @@ export function createVersionGateway(config: string | object, options: VersionGa
     if (next && !isGatewayPath(req.url ?? '', context)) next();
     else handleRequest(req, res, context);
   };
-  const checkContinue = (req: IncomingMessage, res: ServerResponse): void => handleRequest(req, res, context, true);
+  const expectsContinue = true;
+  const checkContinue = (req: IncomingMessage, res: ServerResponse): void =>
+    handleRequest(req, res, context, expectsContinue);
   const upgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // If there is no other listener, upgrades for other paths are refused here.
     const hasOtherListeners = ((socket as ServerSocket).server?.listenerCount('upgrade') ?? 0) > 1;

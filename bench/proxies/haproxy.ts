@@ -26,7 +26,7 @@ ${accessLog ? '  log stdout format raw local0\n' : ''}defaults
   timeout client 60s
   timeout server 60s
 frontend all
-  bind 127.0.0.1:${port}${certificate ? ` ssl crt ${certificate.both} alpn h2,http/1.1` : ''}
+  bind 127.0.0.1:${port}${certificate ? ` ssl crt ${certificate.certAndKey} alpn h2,http/1.1` : ''}
 ${accessLog ? `  log global\n  log-format ${quoted(jsonLine)}\n` : ''}  http-request deny deny_status 404 unless { path_beg /v1/ }
   http-request set-var(txn.path) path,bytes(3)
   http-request set-path %[var(txn.path)]

@@ -132,6 +132,7 @@ export function adaptedRequest(
       what: where,
       from: parameterObject(own, where, route.path),
       operations: route.request[where],
+      // The parameters are compared later, as parts of the whole operation.
       to: undefined,
       direction: 'request',
     };

@@ -126,7 +126,7 @@ export function unionOf(branches: readonly SubSchema[]): SubSchema {
 export function constantSchema(value: unknown): PlainSchema {
   if (Array.isArray(value)) {
     const items = unionOf(value.map(constantSchema));
-    return { type: 'array', items: value.length > 0 && items, minItems: value.length, maxItems: value.length };
+    return { type: 'array', items, minItems: value.length, maxItems: value.length };
   }
   if (typeof value !== 'object' || value === null) return valuesSchema([value]);
   const properties = Object.fromEntries(Object.entries(value).map(([name, item]) => [name, constantSchema(item)]));
@@ -167,16 +167,11 @@ function merged(first: PlainSchema, second: PlainSchema): PlainSchema | undefine
       else result[key] = mergedValue;
     }
   }
-  // An `additionalProperties` of only one schema is left out: it knows nothing of the fields of the other schema.
-  const parts = [first, second];
-  const isKeywordInBoth = parts.every((part) => part['additionalProperties'] !== undefined);
-  const hasProperties = parts.some((part) => part['properties'] !== undefined);
-  if (!isKeywordInBoth && hasProperties && parts.every(isObjectPart)) delete result['additionalProperties'];
+  // If only one schema has `additionalProperties`, and the other has properties, the keyword is left out: it would apply to these.
+  const isWithoutKeyword = ({ properties, additionalProperties }: PlainSchema): boolean =>
+    properties !== undefined && additionalProperties === undefined;
+  if ([first, second].some(isWithoutKeyword)) delete result['additionalProperties'];
   return result;
-}
-
-function isObjectPart(schema: PlainSchema): boolean {
-  return schema['properties'] !== undefined || schema['additionalProperties'] !== undefined;
 }
 
 /** The value of a keyword that two schemas have. Null: no value is valid for both. Undefined: the values cannot be merged. */

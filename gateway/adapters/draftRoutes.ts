@@ -24,9 +24,9 @@ export interface DraftSide {
   readonly name: string;
   readonly documents: Documents;
   readonly routes: readonly Route[];
-  /** Finds routes, and makes parts of the contract for comparisons. Its bundles have no examples. */
+  /** Finds routes, and makes parts of the contract for comparisons. */
   readonly adapterSide: AdapterSide;
-  /** With the examples of the contract. */
+  /** The schemas of the contract with its examples. `adapterSide` has the schemas without examples. */
   readonly bundle: Bundle;
 }
 
@@ -70,7 +70,7 @@ export class Counterparts {
       isListed: (path) => this.#movedPath(path) !== path,
     });
     this.#proposals = new Map(
-      proposals.map(({ from, to, sure: confidence, why }) => [
+      proposals.map(({ from, to, confidence, why }) => [
         from,
         { to, note: `${to} is ${confidence}: ${why.join(', ')}` },
       ]),
@@ -78,14 +78,13 @@ export class Counterparts {
   }
 
   find({ method, path }: Route): Counterpart {
-    const reason = method === 'HEAD' ? undefined : whyMethodNotAdaptable(method);
+    const reason = whyMethodNotAdaptable(method);
     if (reason !== undefined) return { gone: reason };
     const otherName = this.#other.name.slice(1);
     const moved = this.#movedPath(path);
     if (moved === undefined) return { gone: `${otherName} has no counterpart of this route` };
     const proposal = moved === path ? this.#proposals.get(path) : undefined;
-    // Replaces the parameter names of the proposed path by those of `path`, which is a template and so matches itself.
-    const target = proposal ? (translatePath(path, path, proposal.to) ?? proposal.to) : moved;
+    const target = proposal ? withParameterNamesOf(path, proposal.to) : moved;
     const route = this.#other.adapterSide.find({ method, path: target });
     if (route) return { route, path: target, note: proposal?.note ?? '' };
     const isPathKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
@@ -106,4 +105,10 @@ export class Counterparts {
     }
     return current;
   }
+}
+
+/** The template `to` with the parameter names of the template `from`. */
+function withParameterNamesOf(from: string, to: string): string {
+  // The values of `from` as a path are its parameters in braces.
+  return translatePath(from, from, to) ?? to;
 }

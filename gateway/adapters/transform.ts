@@ -51,12 +51,12 @@ interface ObjectPlan {
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
-/** The operations rename `a`, the `renamedField`, to `b`. This says what is done with a `b` that the object already has. */
+/** The operations rename a field from `a` to `b`. This says what is done with a field `b` that the object already has: the old `b`. */
 interface Collision {
   readonly renamedField: FieldPlan;
-  /** The index of the first step of `renamedField` after the rename. Only this step and later ones apply to `b`. */
+  /** The index of the first step of `renamedField` after the rename. The old `b` gets only this step and later ones. */
   readonly firstStep: number;
-  /** The names of the renamed field before this rename: `a`. If the object has a field with one of them, this field replaces `b`. */
+  /** The names of the renamed field before this rename and before earlier ones. If the object has one of them, the old `b` is dropped. */
   readonly earlierNames: readonly string[];
 }
 

@@ -123,13 +123,13 @@ export function overviewJson({ versions, latest, origin, ownUsageUrl, now }: Ove
 }
 
 /** Whether a brownout is neither over nor cancelled. */
-export function isAhead({ end, cancelled }: AnnouncedBrownout, now: number): boolean {
+export function isCurrentOrAhead({ end, cancelled }: AnnouncedBrownout, now: number): boolean {
   return now < end && cancelled === undefined;
 }
 
-/** The brownouts ahead; undefined: there is none. `clients`: the share of clients that are refused, 0 to 1. */
+/** The current and future brownouts; undefined: there is none. `clients`: the share of clients that are refused, 0 to 1. */
 function brownoutsJson(brownouts: readonly AnnouncedBrownout[], now: number): readonly object[] | undefined {
-  const ahead = brownouts.filter((one) => isAhead(one, now));
+  const ahead = brownouts.filter((one) => isCurrentOrAhead(one, now));
   if (ahead.length === 0) return undefined;
   return ahead.map(({ at, end, clients, routes }) => {
     const routeNames = routes?.map(({ method, path }) => `${method} ${path}`);

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import { Html, html, icon, indexStyle } from './html.ts';
-import { isAhead, type Overview, rfc3339, type VersionOverview } from './overview.ts';
+import { isCurrentOrAhead, type Overview, rfc3339, type VersionOverview } from './overview.ts';
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 
 /** The index as a page for browsers, without scripts. */
@@ -100,7 +100,7 @@ function withSuccessor(words: string, { successor }: VersionOverview): string {
 
 function facts({ version, brownouts, stage, successor }: VersionOverview, now: number): Html | undefined {
   const shownSuccessor = stage === 'active' ? undefined : successor;
-  const brownout = brownouts.find((one) => isAhead(one, now));
+  const brownout = brownouts.find((one) => isCurrentOrAhead(one, now));
   const rows = [
     version.deprecation !== undefined && fact('Deprecation', date(version.deprecation, now)),
     version.sunset !== undefined && fact('Sunset', date(version.sunset, now)),

@@ -135,13 +135,16 @@ export class ConfigAgreement {
     after: Snapshot,
     { readUsage, clock }: ConfiguredGateway,
   ): Promise<Refusal[]> {
-    const ending = endedVersions(before, after, clock.now());
-    const usage = await readUsage({ ending, freezing: stricterFreezes(before, after) });
+    const usage = await readUsage({
+      endedVersions: endedVersions(before, after, clock.now()),
+      newFreezes: stricterFreezes(before, after),
+    });
     return guardReload(before, after, usage, clock.now());
   }
 
   #refuse(lines: readonly string[], { config, gateway }: SharedConfig): void {
     const isServing = this.#isDecided && this.#refusal === undefined;
+    // The operator is told only about the first refusal.
     if (this.#refusal === undefined) {
       const result = isServing
         ? 'It is served, because the store did not answer at the start'

@@ -196,7 +196,7 @@ export class FleetMember {
   /** A question to the other gateways, for `facts` and `awaitCounts`: does the ledger have all calls that ended before now? */
   createCountsQuestion: CountsQuestions['createQuestion'] = () => this.#questions.createQuestion();
 
-  /** What the verdict about a version depends on, without the ledger. `quiet` in ms. */
+  /** The facts about the fleet for the verdict on a version. `quiet` in ms. */
   facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];

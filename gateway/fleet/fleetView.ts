@@ -60,9 +60,8 @@ export class FleetView {
   }
 
   /**
-   * The stored row, or the known row of a running gateway if the stored row ends before the gateway was last heard. The store
-   * was then set back, for example restored from a backup, and the gateway may serve clients without reaching it.
-   * A gateway that was forgotten after it was last heard is gone.
+   * Returns the stored row. If it says that a running gateway left or was gone before the gateway was last heard, the store was set
+   * back, for example restored from a backup. Then returns the known row, because the gateway may serve clients without the store.
    */
   #currentRowOf(row: GatewayRow): GatewayRow {
     const knownRow = this.#report.rows.find(({ instance }) => instance === row.instance);
@@ -230,6 +229,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
       text: `Gateway ${name} has not been heard for ${inLargestUnit(heardAgo)}; ${missingCalls}.`,
     };
   }
+  // `spooled`: the number of rows of counts that this ledger does not have yet.
   const { spooled, spooledSince, skewMs } = row;
   if (state === 'heard' && Math.abs(skewMs) > Math.max(maxSkewMs, Math.min(hourMs, quiet * maxSkewShare))) {
     const difference = `${inLargestUnit(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
@@ -243,7 +243,8 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   if (state === 'heard') {
     // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
-    // If the age is negative, the clock of the gateway was set back after the row began to wait. The real age is then unknown.
+    // If the age is negative, the clock of the gateway was set back after the row began to wait. A small difference is ignored. After
+    // a large one, the real age is not known, and at least `silentAfter` is reported.
     if (Math.abs(age) <= silentAfter) return undefined;
     const text = `Gateway ${name} has ${rowsInWords} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
     return { code: 'counts_waiting', text };
@@ -253,7 +254,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   return { code: 'counts_lost', text };
 }
 
-/** What the verdict about a version depends on, without the ledger and the counts that are not sent yet. `quiet` in ms. */
+/** The facts about the fleet for the verdict on a version, except `unsent`. `quiet` in ms. */
 export function fleetFacts(
   view: FleetView,
   version: string,

@@ -22,17 +22,18 @@ export interface Folding {
  */
 export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<void> {
   const othersId = await idOf(sql, subject, others);
-  // Among names with equal requests the latest stay: a new regular client may have only one request.
+  // Among names with equal requests the latest stay: a new regular client may have only one request. A name has 0 requests if its
+  // requests began on an earlier day. It counts like a name with 1.
   const rows = await sql.query<{ item: number }>(
     `SELECT item FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
       ORDER BY GREATEST(requests, 1) DESC, last DESC OFFSET $4`,
     [version, day, othersId, keep],
   );
   const foldedIds = rows.map(({ item }) => item);
-  for (const { name, length, keys, counts } of sumTables) {
-    if (length === 'block' || !(name.startsWith(subject) || name.startsWith('pair'))) continue;
+  for (const { name, spanLength, keys, counts } of sumTables) {
+    if (spanLength === 'block' || !(name.startsWith(subject) || name.startsWith('pair'))) continue;
     const column = keys.includes('item') ? 'item' : subject;
-    const spanRange = length === 'day' ? [day, day] : [day * 24, day * 24 + 23];
+    const spanRange = spanLength === 'day' ? [day, day] : [day * 24, day * 24 + 23];
     const otherKeys = keys.filter((key) => key !== column);
     const groupColumns = ['version', 'span', ...otherKeys].join(', ');
     await sql.query(

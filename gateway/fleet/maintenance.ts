@@ -86,9 +86,9 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, meta.get('kept_from') ?? 0);
   if (meta.get('hours_from') === hoursFrom && meta.get('kept_from') === keptFrom) return;
   await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
-  for (const { name, length } of sumTables) {
-    const isDeletedEarly = length === 'hour' && !name.startsWith('version');
-    await dropPartitions(sql, name, length, isDeletedEarly ? Math.max(hoursFrom, keptFrom) : keptFrom);
+  for (const { name, spanLength } of sumTables) {
+    const isDeletedEarly = spanLength === 'hour' && !name.startsWith('version');
+    await dropPartitions(sql, name, spanLength, isDeletedEarly ? Math.max(hoursFrom, keptFrom) : keptFrom);
   }
   await sql.query(`SELECT pg_advisory_xact_lock(${namesLock})`);
   const day = spanAt('day', keptFrom);
@@ -170,9 +170,9 @@ interface UnsortedPartition {
 
 async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartition[]> {
   const unsorted: UnsortedPartition[] = [];
-  for (const { name, length } of sumTables) {
+  for (const { name, spanLength } of sumTables) {
     // The hours of clients and routes are deleted after a few days.
-    if (length === 'hour') continue;
+    if (spanLength === 'hour') continue;
     const rows = await sql.query<UnsortedPartition>(
       `SELECT part.relname AS name, key.relname AS key FROM pg_inherits
         JOIN pg_class AS part ON part.oid = inhrelid JOIN pg_index ON indrelid = inhrelid AND indisprimary
@@ -180,23 +180,25 @@ async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartit
         WHERE inhparent = '${schemaName}.${name}'::regclass AND NOT indisclustered
           AND pg_relation_size(inhrelid) BETWEEN 1 AND ${largestSortedBytes}`,
     );
-    unsorted.push(...rows.filter((row) => endOfPartition(row.name, length) <= now - sortedAfterMs));
+    unsorted.push(...rows.filter((row) => endOfPartition(row.name, spanLength) <= now - sortedAfterMs));
   }
   return unsorted;
 }
 
 /** The end of a partition, epoch ms. Its name ends with its number. */
-function endOfPartition(partition: string, length: SpanLength): number {
-  return (Number(partition.slice(partition.lastIndexOf('_p') + 2)) + 1) * partitionSizes[length] * msPerSpan[length];
+function endOfPartition(partition: string, spanLength: SpanLength): number {
+  return (
+    (Number(partition.slice(partition.lastIndexOf('_p') + 2)) + 1) * partitionSizes[spanLength] * msPerSpan[spanLength]
+  );
 }
 
 /** Drops the partitions that end before `instant`, epoch ms. */
-async function dropPartitions(sql: Sql, table: string, length: SpanLength, instant: number): Promise<void> {
+async function dropPartitions(sql: Sql, table: string, spanLength: SpanLength, instant: number): Promise<void> {
   const partitions = await sql.query<{ name: string }>(
     `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
       WHERE inhparent = '${schemaName}.${table}'::regclass`,
   );
   for (const { name } of partitions) {
-    if (endOfPartition(name, length) <= instant) await sql.query(`DROP TABLE ${schemaName}.${name}`);
+    if (endOfPartition(name, spanLength) <= instant) await sql.query(`DROP TABLE ${schemaName}.${name}`);
   }
 }

@@ -23,16 +23,16 @@ const countColumns = ['requests', 'errors', 'served', 'failing', 'refused'];
 
 export const sumTables: readonly SumTable[] = [
   ...subjects.flatMap((subject) =>
-    (['hour', 'day', 'block'] as const).map((length) => ({
-      name: `${subject}_${length}`,
-      length,
+    (['hour', 'day', 'block'] as const).map((spanLength) => ({
+      name: `${subject}_${spanLength}`,
+      spanLength,
       keys: ['item'],
       counts: countColumns,
     })),
   ),
-  ...(['hour', 'day'] as const).map((length) => ({
-    name: `pair_${length}`,
-    length,
+  ...(['hour', 'day'] as const).map((spanLength) => ({
+    name: `pair_${spanLength}`,
+    spanLength,
     keys: ['client', 'route'],
     counts: countColumns,
   })),
@@ -108,7 +108,7 @@ const createPartitions = `
   DECLARE one record; part integer; name text;
   BEGIN
     FOR one IN SELECT * FROM (VALUES
-      ${sumTables.map(({ name, length }) => `('${name}', ${msPerSpan[length]}::bigint, ${partitionSizes[length]})`).join(',\n      ')}
+      ${sumTables.map(({ name, spanLength }) => `('${name}', ${msPerSpan[spanLength]}::bigint, ${partitionSizes[spanLength]})`).join(',\n      ')}
     ) AS t(parent, ms, size) LOOP
       FOR part IN (p_from / one.ms / one.size) .. (p_to / one.ms / one.size) LOOP
         name := format('%s_p%s', one.parent, part);

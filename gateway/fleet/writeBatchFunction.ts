@@ -5,7 +5,7 @@ import { msPerSpan, type SpanLength } from '../usage/ledger/spans.ts';
 /** A table of sums, partitioned by `span`. */
 export interface SumTable {
   readonly name: string;
-  readonly length: SpanLength;
+  readonly spanLength: SpanLength;
   /** After `version` and `span`. */
   readonly keys: readonly string[];
   readonly counts: readonly string[];
@@ -34,10 +34,10 @@ const sumsOf = (columns: readonly string[]): string => columns.map((column) => `
 /** Adds the rows of the subquery `ids` to one table. `idColumns`: the columns of the subquery that become `keys`. */
 function addTo(
   schemaName: string,
-  { name, length, keys, counts: columns }: SumTable,
+  { name, spanLength, keys, counts: columns }: SumTable,
   idColumns: readonly string[],
 ): string {
-  const spanMs = msPerSpan[length];
+  const spanMs = msPerSpan[spanLength];
   const keyExpressions = ['version_id', `hour / ${spanMs}`, ...idColumns].join(', ');
   // In GROUP BY, 0 would be the number of a column.
   const groupBy = idColumns.includes('0') ? `version_id, hour / ${spanMs}` : keyExpressions;

@@ -23,7 +23,7 @@ export interface VersionUsage {
   /** Describes the clients that a freeze of the edit would refuse although they are served now; undefined: none, or unknown. */
   newClients?(version: string): string | undefined;
   /** What is missing until the adapter of the edit may serve the version; undefined: nothing, or the adapter serves it already. */
-  missingProof?(version: string): string | undefined;
+  whyAdapterCannotServe?(version: string): string | undefined;
   /** Why the ledger may lack calls of a version, in sentences. The version must not end then. Undefined: the ledger has all calls. */
   gap?(version: string): string | undefined;
 }
@@ -104,7 +104,7 @@ function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: Ver
 }
 
 /** An adapter that would begin to serve clients. */
-export interface AdapterToServe {
+export interface NewServingAdapter {
   /** The adapted version: `v1`. */
   readonly version: string;
   /** Digests of the contracts of the version and of the one whose backend answers. */
@@ -119,18 +119,18 @@ export interface AdapterToServe {
 }
 
 /**
- * What an edit changes for clients. `ending`: the versions that it ends. `freezing`: its freezes that may refuse clients which are
- * served now. `adapting`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit, ms.
+ * What an edit changes for clients. `endedVersions`: the versions that it retires or removes. `newFreezes`: its freezes that may refuse
+ * clients which are served now. `newAdapters`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit, ms.
  */
 export interface EditEffects {
-  readonly ending?: readonly string[];
-  readonly freezing?: readonly RefusingFreeze[];
-  readonly adapting?: readonly AdapterToServe[];
+  readonly endedVersions?: readonly string[];
+  readonly newFreezes?: readonly RefusingFreeze[];
+  readonly newAdapters?: readonly NewServingAdapter[];
   readonly quiet?: number;
 }
 
 /** The adapters that begin to serve clients with the edit, or whose operations or contracts the edit changes. */
-export function adaptersToServe(before: Pick<Snapshot, 'versions'>, after: Snapshot): AdapterToServe[] {
+export function newServingAdapters(before: Pick<Snapshot, 'versions'>, after: Snapshot): NewServingAdapter[] {
   return after.sortedVersions.flatMap(({ name: version, adapter, contract }) => {
     const current = before.versions.get(version)?.adapter;
     const hash = adapter?.prepared?.hash;
@@ -144,7 +144,7 @@ export function adaptersToServe(before: Pick<Snapshot, 'versions'>, after: Snaps
 
 /** The message about an adapter that would serve clients before enough comparisons have shown that its responses are equal. */
 export function adapterMessages(name: string, use: VersionUsage): string[] {
-  const missing = use.missingProof?.(name);
+  const missing = use.whyAdapterCannotServe?.(name);
   if (missing === undefined) return [];
   return [`The adapter of /${name} cannot serve clients yet: ${missing}. Compare with adapter.mode: shadow first.`];
 }

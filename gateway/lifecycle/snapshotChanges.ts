@@ -78,7 +78,7 @@ function describeTargets({ targets: before }: Version, { targets: after }: Versi
   return [...added, ...oldUrls.filter((url) => !newUrls.includes(url)).map((url) => `target ${url} removed`)];
 }
 
-/** The settings of a version that have no description of their own. */
+/** The settings of a version that are not described, or not completely: only `from` of the adapter is described. */
 function settingsOf(version: Version): string {
   const { moved, contract, deprecation, sunset, retired, afterSunset, prefix, successor, targets, ...rest } = version;
   return JSON.stringify([

@@ -95,7 +95,7 @@ function exchangeFor(
 }
 
 function refuseVersion(exchange: Exchange): StepOutcome | undefined {
-  // Ignore the outcome: it only concerns paths that the gateway itself would forward.
+  // Sets the version of the exchange. Its outcome, the refusal of `//` after the version, concerns only paths that are forwarded.
   findVersion(exchange);
   return refuseUnknownVersion(exchange) ?? restrictClients(exchange) ?? refuseRetired(exchange);
 }

@@ -45,6 +45,7 @@ export function createClientListener(settings: GatewaySettings, context: Gateway
     .on('connect', (req, socket, head) => handleUpgrade(req, socket as Socket, head, context))
     .on('timeout', endIfStuck)
     .on('clientError', (error, socket) => {
+      // A paused parser also emits an error.
       if (!isParserPause(error, socket as Socket)) refuseConnection(error, socket as Socket, context);
     });
 }

@@ -2,7 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { segmentPattern, segmentsOf, valuesIn } from '../shared/pathTable.ts';
 import { plural, printable } from '../shared/text.ts';
-import { foldPath } from '../usage/counting/routeNames.ts';
+import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { ClientUse, UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { otherRoute } from '../usage/usageRow.ts';
 import type { PlannedAnswer } from './plan.ts';
@@ -147,7 +147,7 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
   }
   const templates = [...methodsByTemplate.keys()].map((template) => ({
     template,
-    folded: segmentsOf(foldPath(template)),
+    folded: segmentsOf(pathWithoutIds(template)),
   }));
   const answer = (template: string, method: string): RouteAnswer => {
     const servedMethods = methodsByTemplate.get(template) ?? new Set();

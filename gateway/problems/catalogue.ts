@@ -69,6 +69,7 @@ export const catalogue = {
     proxyError: 'http_request_denied',
     detail: 'The body is longer than `limits.body` of this version, or than `body` of its adapter.',
   },
+  // The request target. In the codes below, `TARGET` is a backend.
   TARGET_TOO_LONG: {
     status: 414,
     title: 'URL too long',
@@ -208,6 +209,7 @@ export const catalogue = {
     title: 'The name was changed meanwhile',
     detail: 'Another user has changed the name since it was read. `name` is the current name.',
   },
+  // For `POST /api/fleet/forget`, which marks a gateway as gone.
   NOT_FORGOTTEN: {
     status: 409,
     title: 'There is no such silent gateway',

@@ -4,7 +4,7 @@ import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts
 import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
-import { foldPath } from '../usage/counting/routeNames.ts';
+import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
 
 // If it were an hour, clients would wait for an hour, and their owners would not notice the brownout.
@@ -58,7 +58,7 @@ export class BrownoutScope {
   #templateOf(path: string): string {
     if (this.#contract) return this.#contract.paths.find(path)?.template ?? path;
     // Parameters become numbers, so that `/drinks/{id}.json` gets the same name in the ledger as `/drinks/7.json`.
-    return foldPath(path.replace(/\{[^{}]*\}/g, '0'));
+    return pathWithoutIds(path.replace(/\{[^{}]*\}/g, '0'));
   }
 }
 

@@ -45,7 +45,7 @@ export function shareOf(counted: CountedClients): number {
 }
 
 /** The clients whose calls do not keep a version from being retired: those of `retire.ignore_clients` and of its waivers. */
-export function ignoredNames(
+export function ignoredOrWaived(
   { retire, versions }: Pick<Snapshot, 'retire' | 'versions'>,
   version: string,
   now: number,

@@ -13,7 +13,7 @@ import {
   type CountedRoute,
   type IsIgnored,
   ignoredBy,
-  ignoredNames,
+  ignoredOrWaived,
   isUsing,
   type RouteWithClients,
   routesLost,
@@ -149,7 +149,7 @@ async function factsWithoutProblem(
   const sinceHour = Math.floor((now - quiet) / hourMs) * hourMs;
   const since = quiet < hourMs ? now - quiet : sinceHour;
   // The end of a route refuses no request, so waivers do not apply to it.
-  const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredNames(snapshot, name, now) };
+  const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredOrWaived(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
   const callers = (await queries.byClient(name, sinceHour)).filter(({ last }) => last >= since);
   const notIgnored = callers.filter((one) => !isIgnored(one));

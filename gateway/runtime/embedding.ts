@@ -187,7 +187,7 @@ function reloadOnEdits(
       watchFilesOf(next);
       return [];
     },
-    // It ignores freezes and adapters, and is in no fleet, so only `quiet` of the edit matters.
+    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `quiet` of the edit matters.
     readUsage: async ({ quiet = 0 }) =>
       versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), undefined, { quiet }),
     clock,
@@ -253,7 +253,7 @@ function requireUpstreams({ sortedVersions }: Snapshot, file: string | undefined
 }
 
 /**
- * Removes the settings that an embedded gateway ignores. `telemetry`: the server around the gateway exports its spans with its
+ * Removes the ignored settings that would otherwise have an effect. `telemetry`: the server around the gateway exports its spans with its
  * own SDK. `selfService`: the index must not list a page that is not answered. `brownouts`: the index and the calendar must not
  * announce a brownout that never begins.
  */

@@ -1,7 +1,7 @@
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { adapterMessages, adaptersToServe } from '../lifecycle/reloadGuard.ts';
+import { adapterMessages, newServingAdapters } from '../lifecycle/reloadGuard.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
@@ -254,10 +254,10 @@ async function warnOfAdapters(
   notice: (line: string) => void,
 ): Promise<void> {
   // Compared with a snapshot without versions, every adapter counts as one that would begin to serve.
-  const adapters = adaptersToServe({ versions: new Map() }, snapshot);
+  const adapters = newServingAdapters({ versions: new Map() }, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;
-  const usage = await readUsage({ adapting: unforced }).catch(() => undefined);
+  const usage = await readUsage({ newAdapters: unforced }).catch(() => undefined);
   for (const { version } of unforced)
     for (const message of usage ? adapterMessages(version, usage) : []) notice(`warning: ${message}`);
 }

@@ -4,10 +4,10 @@ import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import {
-  adaptersToServe,
   type EditEffects,
   endedVersions,
   guardReload,
+  newServingAdapters,
   type Refusal,
   refusalLines,
   stricterFreezes,
@@ -145,12 +145,10 @@ export class Reloader {
     const { current } = this.#steps.source;
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const announced = this.#steps.announced?.() ?? current;
-    const ending = endedVersions(announced, next, this.#steps.clock.now());
-    const adapting = adaptersToServe(current, next);
     const usage = await this.#steps.readUsage({
-      ending,
-      freezing: stricterFreezes(announced, next),
-      adapting,
+      endedVersions: endedVersions(announced, next, this.#steps.clock.now()),
+      newFreezes: stricterFreezes(announced, next),
+      newAdapters: newServingAdapters(current, next),
       quiet: next.guard.quiet,
     });
     const now = this.#steps.clock.now();
@@ -218,25 +216,26 @@ export async function versionUsage(
   ledger: LedgerClient | undefined,
   now: number,
   fleet: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'createCountsQuestion' | 'awaitCounts'> | undefined,
-  { ending = [], freezing = [], adapting = [], quiet: editedQuiet = 0 }: EditEffects = {},
+  { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0 }: EditEffects = {},
 ): Promise<VersionUsage> {
   let isFlushed = false;
   const flushAndReport = async (): Promise<ServingReport> => {
     isFlushed = await serving.flush();
     return serving.report();
   };
-  const reasonsOfMissingCalls = await fleet?.awaitCounts(ending, flushAndReport, fleet.createCountsQuestion());
+  // The question to the other gateways: does the ledger have all calls that ended before now?
+  const reasonsOfMissingCalls = await fleet?.awaitCounts(ended, flushAndReport, fleet.createCountsQuestion());
   const { versions } = await flushAndReport();
   // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
   const quiet = Math.max(snapshot.guard.quiet, editedQuiet);
   const since = now - quiet;
   // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
   const answer = await ledger
-    ?.query('recentUse', snapshot, { since, now, freezing, adapting })
+    ?.query('recentUse', snapshot, { since, now, newFreezes, newAdapters })
     .catch(({ message }: Error) => ({
       versions: [],
       newClients: new Map(),
-      missingProof: new Map(),
+      whyAdapterCannotServe: new Map(),
       problem: message,
     }));
   const problem = answer?.problem;
@@ -259,10 +258,12 @@ export async function versionUsage(
     },
     clients: (name) => useInLedger.get(name)?.clients,
     newClients: (name) => answer?.newClients.get(name),
-    missingProof: (name) => {
-      if (!adapting.some(({ version }) => version === name)) return undefined;
+    whyAdapterCannotServe: (name) => {
+      if (!newAdapters.some(({ version }) => version === name)) return undefined;
       if (answer === undefined) return 'there is no usage ledger, so no comparisons are known';
-      return problem === undefined ? answer.missingProof.get(name) : `the usage ledger cannot be read: ${problem}`;
+      return problem === undefined
+        ? answer.whyAdapterCannotServe.get(name)
+        : `the usage ledger cannot be read: ${problem}`;
     },
     // `problem`: the query may notice earlier than the next heartbeat that the store is lost. Then it is not known which calls
     // the other gateways have received.

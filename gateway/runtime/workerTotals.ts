@@ -1,8 +1,8 @@
 import { aggregated, type MetricValues } from '../observability/exposition.ts';
 import { mergeReports, type ServingReport, type WorkerReport } from '../observability/report.ts';
 
-// The metrics of this many absent processes are kept separately, because a worker that only missed a request comes back. The
-// metrics of older processes are merged.
+// An absent process has ended, or may answer the next time. So the metrics of this many absent processes are kept separately. The
+// metrics of older ones are merged.
 const maxSeparateProcesses = 32;
 
 /**
@@ -28,7 +28,7 @@ export class WorkerTotals {
     const answers = await Promise.all(
       reports.map(async (pending) => {
         const report = await pending;
-        // Kept on arrival, so that a worker's final report is never replaced by an earlier one.
+        // Kept at once: after all answers have arrived, it might replace the final report of a worker, which is newer.
         if (report) this.#keepMetrics(report);
         return report ? [report] : [];
       }),
@@ -36,7 +36,7 @@ export class WorkerTotals {
     const sum = mergeReports([...answers.flat(), this.#past]);
     this.#past = withoutCurrentState(sum);
     if (!metrics) return sum;
-    // A worker that does not answer is in the report without metrics, so its last known metrics are added.
+    // The report of a worker that does not answer has no metrics, so its last known metrics are added.
     return { ...sum, metricsOfAbsent: await this.#metricsOfAbsent(sum.workers.filter((worker) => worker.metrics)) };
   }
 

@@ -12,16 +12,15 @@ import {
 } from './evidence.ts';
 
 /**
- * `declared`: the contracts state the difference. `undeclared`: the contracts do not state it, or the new version violates its own
- * contract. `noise`: two responses of the old version differ in the same way, or the difference occurs in both directions.
- * `no evidence`: too few pairs.
+ * `declared`: the contracts state the difference. `undeclared`: they do not, or the new version violates its contract. `noise`: two
+ * responses of the old version differ in the same way, or the difference occurs in both directions. `no evidence`: too few pairs.
  */
 export type DifferenceClass = 'undeclared' | 'declared' | 'noise' | 'no evidence';
 
 /** A difference between the responses of two versions. Instants in epoch ms. */
 export interface ResponseDifference {
   readonly route: string;
-  /** 0: about the status. */
+  /** The status of the old responses; 0 if the difference is about the status itself. */
   readonly status: number;
   readonly path: string;
   /** `absent`, `null`, `empty`, `type`, `status`, `media`, `syntax`, or the rule of the contract that the value violates. */
@@ -94,7 +93,7 @@ function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvide
   };
 }
 
-/** The rows of one route. In `newMore` pairs of a row, the new response has the property more often; in `oldMore` pairs, the old one. */
+/** The rows of one route. `newMore`, `oldMore`: the number of pairs in which the new or the old response has the property more often. */
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #controlByProperty: ReadonlyMap<string, EvidenceRow>;
@@ -177,8 +176,9 @@ class RouteRows {
         return [difference(row, ['status', detail], isInBoth ? noise : tooFew, newMore)];
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
+      // `required`: the new contract requires a parameter that the request may lack.
       const [before, after] = declares.split(' → ');
-      const isFormerOnlyInOld = formerStatusRows.some((one) => one.declares === 'optional → unlisted');
+      const isFormerStatusOnlyInOld = formerStatusRows.some((one) => one.declares === 'optional → unlisted');
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -186,7 +186,7 @@ class RouteRows {
             ? [true, 'the new contract requires another parameter']
             : after !== 'optional'
               ? [false, 'the new contract does not list the status']
-              : before === 'unlisted' || isFormerOnlyInOld
+              : before === 'unlisted' || isFormerStatusOnlyInOld
                 ? [true, 'only one of the contracts lists the status']
                 : [false, 'the contracts do not state it'];
       return [difference(row, ['status', detail], [isDeclared ? 'declared' : 'undeclared', why], newMore)];

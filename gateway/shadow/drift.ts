@@ -9,7 +9,7 @@ import type { ShadowQuery } from './report.ts';
 
 /** Something in the responses of a version that its contract does not declare. Instants as RFC 3339. */
 export interface UndeclaredProperty {
-  /** 0: about the status itself. */
+  /** The status of the responses; 0 for `route` and `status`, whose `detail` is the status. */
   readonly status: number;
   readonly path: string;
   /** `route`, `status`, `media`, `syntax`, `field`, or the rule of the contract that a value violates. */
@@ -76,6 +76,7 @@ function latestEvidence(allRows: readonly EvidenceRow[], { versions }: Snapshot,
 }
 
 function routeDrift(route: string, rows: readonly EvidenceRow[]) {
+  // Each response counts as a pair: it is compared with the contract.
   const pairRows = rows.filter(isPairRow);
   const findings = findingsIn(rows);
   return {
@@ -83,6 +84,7 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
     responses: sumPairs(pairRows),
     /** Responses whose bodies were compared. */
     compared: sumPairs(pairRows.filter(({ detail }) => detail === 'body')),
+    /** Whether responses have more paths than are compared. */
     has_more_paths: rows.some(({ what, detail }) => what === 'pair' && detail === 'more paths'),
     finding_count: findings.length,
     findings: findings.slice(0, maxFindings),
@@ -93,10 +95,11 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
 
 /** A single response is enough for a finding, because the contract applies to every response. */
 function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
-  // `newShare` is the number of responses that have the property.
+  // `newShare` is the number of responses that have the property. `declares` begins with what the contract states about the property:
+  // `required`, `optional`, `unlisted`, `no schema` or `no route`.
   const seenRows = rows.filter(({ newShare }) => newShare > 0);
   const isUnlisted = ({ declares }: EvidenceRow): boolean => declares.startsWith('unlisted ');
-  // The contract states no media types and no bodies for these statuses.
+  // A status that the contract lists is `optional`. For other statuses it states no media types and no bodies.
   const undeclaredStatuses = new Set(
     seenRows.filter((row) => row.what === 'status' && !/^optional /.test(row.declares)).map(({ detail }) => detail),
   );

@@ -8,9 +8,10 @@ const comparisonMethod = 4;
 export const leastPairs = 20;
 // A difference counts if it occurs by chance with at most this probability. 20 of 20 pairs that differ in one direction are just enough.
 const maxChance = 1e-6;
-// The same for noise. There are few control pairs, so a higher probability is accepted.
+// The same for noise: differences between two responses of the old version, a control pair. There are few such pairs, so a higher
+// probability is accepted.
 export const maxNoiseChance = 0.01;
-// A difference counts if the share of the property changes by at least this, on average over the pairs.
+// A difference counts if the share of values with the property changes by at least this, on average over the pairs.
 export const leastChange = 0.1;
 
 /** Adds the counts of `more` to `sum` in place. Both are about the same property. */
@@ -25,8 +26,8 @@ export function addEvidence(sum: EvidenceRow, more: EvidenceRow): void {
 }
 
 /**
- * How much the share of the property changes, on average over the pairs. The result is 1 if the old version has the property always
- * or never, so that any change counts.
+ * How much the share of values with the property changes, on average over the pairs. The result is 1 for a media type, and if the old
+ * version has the property always or never, so that any change counts.
  */
 export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): number {
   const isConstant = oldShare === 0 || oldShare === pairs;
@@ -34,9 +35,8 @@ export function changeOf({ pairs, oldShare, newShare, what }: EvidenceRow): numb
 }
 
 /**
- * The sign test: whether more pairs differ in `direction` than chance explains. `oldMore`: pairs in which the share of the property is
- * larger in the old response; `newMore`: in the new one. True if this many pairs or
- * more would differ in `direction` with a probability of at most `limit`, if both directions were equally probable.
+ * The sign test: whether more pairs differ in `direction` than chance explains. Chance means that both directions are equally probable.
+ * True if the probability of at least so many pairs in `direction` is then at most `limit`.
  */
 export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', limit = maxChance): boolean {
   const differing = row.oldMore + row.newMore;

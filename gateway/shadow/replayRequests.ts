@@ -6,7 +6,7 @@ import type { Documents } from '../compat/document/documents.ts';
 import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../compat/document/located.ts';
 import { Schemas } from '../compat/schema/schemas.ts';
 import { PathTable, parameterValuesOf, translatePath } from '../shared/pathTable.ts';
-import { foldPath } from '../usage/counting/routeNames.ts';
+import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { NamedParameter, RecordedRequest } from './requestFile.ts';
 import { fieldFault, type ParameterType } from './requestFormat.ts';
 import { ContractResponses } from './responses.ts';
@@ -68,7 +68,7 @@ export class ReplayedContract {
       below(holder, 'example').value,
       ...entriesOf(below(holder, 'examples')).map(([, one]) => below(documents.resolve(one), 'value').value),
     ]);
-    const schemas = this.#schemaOf(parameter);
+    const schemas = this.#schemasOf(parameter);
     const schemaParts = schemas.flatMap((one) => this.#schemas?.schemaAt(one).parts.map(({ map }) => map) ?? []);
     const schemaExamples = schemaParts.flatMap((map) => [
       map['example'],
@@ -86,7 +86,7 @@ export class ReplayedContract {
 
   /** Returns a generator of values for the schema of a parameter, or for `type` without a schema. Undefined: no value is found. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
-    const [schema] = parameter ? this.#schemaOf(parameter) : [];
+    const [schema] = parameter ? this.#schemasOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
     const sampler = new SchemaSampler(this.#bundle?.namedSchemas ?? {}, { direction: 'request', seed: 1 });
     const simpleSchema = withSimpleValues(typeof bundled === 'object' ? bundled : {}, type);
@@ -100,7 +100,7 @@ export class ReplayedContract {
     };
   }
 
-  #schemaOf(parameter: Located): Located[] {
+  #schemasOf(parameter: Located): Located[] {
     const holders = [parameter, ...entriesOf(below(parameter, 'content')).map(([, media]) => media)];
     return holders.map((holder) => below(holder, 'schema')).filter(({ value }) => isMap(value));
   }
@@ -156,7 +156,8 @@ export interface ReplayedVersions {
 export function requestMaker(request: RecordedRequest, versions: ReplayedVersions): RequestMaker | UncomparedRoute {
   const { method, path, to, isVersioned } = request;
   const { old } = versions;
-  const templateFor = (one: string): string => old.templateOf(one) ?? (path.includes('{') ? path : foldPath(path));
+  const templateInFile = path.includes('{') ? path : pathWithoutIds(path);
+  const templateFor = (one: string): string => old.templateOf(one) ?? templateInFile;
   const route = `${method} ${templateFor(path)}`;
   if (to === null) return { route, why: 'it has no counterpart in the new version' };
   /** Name of a path parameter → its values. */
@@ -272,11 +273,7 @@ function missingRequired(givenNames: readonly string[], parameters: ReadonlyMap<
   const missing = [...parameters].filter(
     ([name, one]) => below(one, 'required').value === true && !lowerNames.has(name.toLowerCase()),
   );
-  return missing.map(([name]) => parameterWithoutValue(name));
-}
-
-function parameterWithoutValue(name: string): NamedParameter {
-  return { name, type: 'string', values: undefined };
+  return missing.map(([name]) => ({ name, type: 'string', values: undefined }));
 }
 
 function findHeader(parameters: ReadonlyMap<string, Located>, name: string): Located | undefined {

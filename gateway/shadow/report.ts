@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
-import type { AdapterToServe } from '../lifecycle/reloadGuard.ts';
+import type { NewServingAdapter } from '../lifecycle/reloadGuard.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural } from '../shared/text.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
@@ -21,7 +21,7 @@ export interface ShadowQuery {
 const maxRoutes = 200;
 const maxDifferences = 50;
 const maxUnseen = 50;
-// The most routes that `missingAdapterProof` names.
+// The most routes that `whyAdapterCannotServe` names.
 const maxNamedRoutes = 5;
 
 /** The evidence of one version compared with one other version. */
@@ -161,9 +161,9 @@ export async function evidenceOf(
  * undeclared difference. HEAD counts as GET, because the adapter answers both with the same route. Other methods are never copied,
  * so they are not compared.
  */
-export async function missingAdapterProof(
+export async function whyAdapterCannotServe(
   queries: Pick<UsageQueries, 'evidence' | 'routes' | 'problem'>,
-  adapter: AdapterToServe,
+  adapter: NewServingAdapter,
   since: number,
 ): Promise<string | undefined> {
   const { version, contract, fromContract, hash, pairs: neededPairs, routes: adaptedRoutes } = adapter;

@@ -10,9 +10,9 @@ export interface TakenResponse {
   readonly body: Uint8Array;
 }
 
-// A response that takes longer is not compared. The copy would be sent too late after the request, and fewer samples could be taken.
+// A response that takes longer is not compared. Its request would be copied too late, and fewer samples could be taken.
 const longestResponseMs = 5_000;
-// Answers to range requests and conditional requests (RFC 9110 §13, §14). A copy requests the whole response.
+// Answers to range requests and conditional requests (RFC 9110 §13, §14). The copied request asks for the whole response.
 const partialStatuses: ReadonlySet<number> = new Set([206, 304, 412, 416]);
 
 /** Copies a response while it is passed on to the client, up to a maximum size. */

@@ -29,9 +29,9 @@ export class ContractResponses {
   readonly #schemas: Schemas | undefined;
   /** Method, template, status and media type → what the contract states. */
   readonly #listed = new Map<string, ListedResponse>();
-  /** Accepts unlisted fields. */
+  /** Accepts unlisted fields, even if `additionalProperties` is false. */
   readonly openValidator: ResponseValidator | undefined;
-  /** Rejects unlisted fields of closed objects. */
+  /** Rejects unlisted fields if `additionalProperties` is false. */
   readonly strictValidator: ResponseValidator | undefined;
 
   /** `version`: removed from the start of the paths in the contract. */

@@ -103,6 +103,7 @@ export class SampledRequests {
         return keptParameter(parameterName, [text], mayKeepValues && !/^\.{0,2}$/.test(text));
       }),
       query: queryOf(query, mayKeepValues),
+      // With `pass`, the fields include credentials.
       headers: headersOf(sample.fields, mayKeepValues && version.settings.credentials === 'drop'),
       count: 0,
     };

@@ -4,7 +4,7 @@ import type { ResponseObserver } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
 import { pathThroughChain } from '../lifecycle/stage.ts';
 import type { Target } from '../upstream/target.ts';
-import { foldPath } from '../usage/counting/routeNames.ts';
+import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import {
   type CopyPlan,
   copiedFields,
@@ -23,8 +23,8 @@ const maxOpen = 16;
 const maxUnsent = 8;
 const dropReportDelayMs = 250;
 // Paths whose template is remembered. If there are more, all are forgotten. Longer paths are never remembered.
-const maxFolded = 1_000;
-const longestFolded = 200;
+const maxKeptTemplates = 1_000;
+const longestKeptPath = 200;
 
 interface ActiveTargets {
   readonly snapshot: Snapshot;
@@ -81,8 +81,8 @@ export class Sampler {
   #unsent = 0;
   /** `v1 late` → the samples of this version that were dropped for this reason. */
   readonly #dropped = new Map<string, number>();
-  /** Path that no contract lists → its template. `foldPath` costs more than all other checks together. */
-  readonly #folded = new Map<string, string>();
+  /** Path that no contract lists → its template. `pathWithoutIds` costs more than all other checks together. */
+  readonly #unlistedTemplates = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
 
   /** `send`: resolves when the batch has left this process. `clock`: monotonic ms. */
@@ -187,15 +187,15 @@ export class Sampler {
   }
 
   #templateOf({ contract }: Version, path: string): string {
-    const listed = contract?.paths.find(path)?.template ?? this.#folded.get(path);
+    const listed = contract?.paths.find(path)?.template ?? this.#unlistedTemplates.get(path);
     if (listed !== undefined) return listed;
-    if (this.#folded.size >= maxFolded) this.#folded.clear();
-    const folded = foldPath(path);
-    if (path.length <= longestFolded) this.#folded.set(path, folded);
-    return folded;
+    if (this.#unlistedTemplates.size >= maxKeptTemplates) this.#unlistedTemplates.clear();
+    const template = pathWithoutIds(path);
+    if (path.length <= longestKeptPath) this.#unlistedTemplates.set(path, template);
+    return template;
   }
 
-  /** The copy, or why there is none. `excluded`: never sampled. `path`: of the copy; undefined: only the adapter has a path for it. */
+  /** The copy, or why there is none. `excluded`: never sampled. `path`: of the copy; undefined: the other version lacks it by `moved`. */
   #copyOrReason(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
     const { method, resource, fields, originForm, pathEnd } = exchange;
     if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passedLines)) return 'excluded';

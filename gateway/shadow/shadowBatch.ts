@@ -46,14 +46,14 @@ export interface DriftSample {
 /** A request that is to be copied, with its response. It is never written to a file or a log. */
 export interface ShadowSample extends DriftSample {
   readonly toTemplate: string | undefined;
-  /** False: only the adapter of the version has a path for it. */
+  /** False: by `moved`, the other version lacks the route. Only the request that the adapter makes of it can then be copied. */
   readonly hasCounterpart: boolean;
   /** The path below the version. */
   readonly resource: string;
   /** With its question mark; '' for none. */
   readonly query: string;
   readonly client: string;
-  /** Alternating names and values, without the fields that depend on the address. */
+  /** Alternating names and values, without the fields that depend on the destination of the copy. */
   readonly fields: readonly string[];
   readonly to: CopyAddress;
   /** Undefined: the request is not sent to its own version again. */

@@ -55,6 +55,7 @@ export class ShadowControl {
   /** The keys of each `shadow` and `drift` in the snapshot. */
   #keys: ReadonlySet<string> = new Set();
   readonly #stopped: StoppedComparisons;
+  /** The versions whose shadow sends no copies for a while, because the other version fails. */
   #brokenVersions: readonly string[] = [];
   /** `v1 shadow compared` → the number of copies of this version and kind with this outcome. */
   readonly #copies = new Map<string, number>();
@@ -183,6 +184,7 @@ export class ShadowControl {
   }
 
   #drop(sample: ShadowSample | DriftSample, reason: ShadowDrop): void {
+    // The status of a comparison with a contract does not list dropped samples.
     if (isToBeCopied(sample)) increaseCount(this.#dropped, `${sample.version} ${reason}`, 1);
   }
 
@@ -194,7 +196,7 @@ export class ShadowControl {
     const thread = this.#thread;
     if (thread === undefined) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const number = this.#configureThread(undefined);
+    const number = this.#configureThread();
     this.#unconfirmed.set(number, resolve);
     const timer = setTimeout(() => void thread.terminate().then(() => resolve()), confirmTimeoutMs);
     await promise;
@@ -202,8 +204,8 @@ export class ShadowControl {
     this.#unconfirmed.delete(number);
   }
 
-  /** `snapshot`: undefined if only the stopped comparisons have changed. @returns the number of the command */
-  #configureThread(snapshot: Snapshot | undefined): number {
+  /** Without `snapshot`, only the stopped comparisons have changed. @returns the number of the command */
+  #configureThread(snapshot?: Snapshot): number {
     this.#lastCommandNumber += 1;
     const stopped = this.#stopped.keys;
     const plain = snapshot && toPlain(snapshot);

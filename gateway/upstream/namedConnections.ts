@@ -97,7 +97,7 @@ export class NamedConnections implements Connections {
   }
 
   /** A lookup that returns the known addresses, beginning with `first`, which Node tries first. */
-  lookupFrom(first?: string): LookupFunction | undefined {
+  knownAddressLookup(first?: string): LookupFunction | undefined {
     if (this.#addresses.length === 0) return undefined;
     return (_name, { all }, callback) => {
       const sorted = this.#addresses.toSorted((a, b) => Number(b.address === first) - Number(a.address === first));
@@ -138,7 +138,8 @@ export class NamedConnections implements Connections {
   }
 
   #poolAt(address: string): ConnectionPool {
-    const lookup: LookupFunction = (name, options, callback) => this.lookupFrom(address)?.(name, options, callback);
+    const lookup: LookupFunction = (name, options, callback) =>
+      this.knownAddressLookup(address)?.(name, options, callback);
     return new ConnectionPool({ ...this.#endpoint, lookup }, this.#keepAlive);
   }
 }

@@ -58,7 +58,7 @@ export class Target {
 
   /** Where probes connect. For a host name, the addresses that requests use. */
   get probedEndpoint(): Endpoint {
-    const lookup = this.#named?.lookupFrom();
+    const lookup = this.#named?.knownAddressLookup();
     return lookup === undefined ? this.endpoint : { ...this.endpoint, lookup };
   }
 

@@ -58,7 +58,7 @@ export function addCounts(sum: Counts, more: Readonly<Counts>): void {
   sum.accepted = Math.max(sum.accepted, more.accepted);
 }
 
-/** What was decided about a brownout, as it is stored. Only `approved` is ever replaced. Instants in epoch ms. */
+/** What was decided about a brownout. A stored record is replaced only if its state is `approved`. Instants in epoch ms. */
 export interface BrownoutRecord {
   /** `v1` */
   readonly version: string;
@@ -94,7 +94,10 @@ export interface EvidenceRow {
   /** The property, such as `value` (the field exists and is not null) or `type`, and its detail: gateway/shadow/shapes.ts lists them. */
   readonly what: string;
   readonly detail: string;
-  /** What the old and the new contract declare about the property: `required → unlisted`. */
+  /**
+   * What the old and the new contract declare about the property: `required → unlisted`. Each is `required`, `optional`, `unlisted`,
+   * `no schema` or `no route`. In a row about a status, `required` means that the new contract requires a further parameter.
+   */
   readonly declares: string;
   /** Pairs in which both responses could have the property. */
   pairs: number;

@@ -208,7 +208,7 @@ describe('there is no answer, and exit code 2,', () => {
     const { code, stderr } = await verdict();
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('/v1 is retired, so all its routes have ended.  Ask about /v1.'),
+      expect.stringContaining('/v1 is retired, so all its routes have ended. Ask about /v1.'),
     ]);
   });
 });

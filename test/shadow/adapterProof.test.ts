@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { type AdapterToServe, adaptersToServe } from '../../gateway/lifecycle/reloadGuard.ts';
+import { type NewServingAdapter, newServingAdapters } from '../../gateway/lifecycle/reloadGuard.ts';
 import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
-import { missingAdapterProof } from '../../gateway/shadow/report.ts';
+import { whyAdapterCannotServe } from '../../gateway/shadow/report.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import type { EvidenceRow, UsageRow } from '../../gateway/usage/usageRow.ts';
@@ -16,7 +16,7 @@ import { eventually } from '../support/eventually.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 
 const now = Date.now();
-const adapter: AdapterToServe = {
+const adapter: NewServingAdapter = {
   version: 'v1',
   contract: 'one',
   fromContract: 'two',
@@ -56,13 +56,13 @@ it.each<[name: string, used: Partial<UsageRow>[], rows: EvidenceRow[], missing: 
     now - 10 * day,
   );
   ledger.saveEvidence(rows);
-  expect(await missingAdapterProof(queries, adapter, now - 3 * day)).toBe(missing);
+  expect(await whyAdapterCannotServe(queries, adapter, now - 3 * day)).toBe(missing);
 });
 
 it('names at most five routes', async () => {
   const rows = Array.from({ length: 7 }, (_one, index) => row('v1', 'a', now - day, { route: `GET /old/${index}x` }));
   const { queries } = ledgerWith(rows, now - 10 * day);
-  const missing = await missingAdapterProof(queries, adapter, now - 3 * day);
+  const missing = await whyAdapterCannotServe(queries, adapter, now - 3 * day);
   expect(missing).toMatch(/^(?:GET \/old\/\dx is in use and not adapted, ){5}and 2 further routes$/);
 });
 
@@ -79,9 +79,9 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   };
   const off = text.replace('mode: serve', 'mode: shadow');
   const serving = await load(text);
-  const [begun] = adaptersToServe(await load(off), serving);
+  const [begun] = newServingAdapters(await load(off), serving);
   expect(begun).toMatchObject({ version: 'v1', pairs: 200, hash: expect.stringMatching(/^[0-9a-f]{12}$/) });
-  expect(adaptersToServe(serving, serving)).toEqual([]);
+  expect(newServingAdapters(serving, serving)).toEqual([]);
 
   const ledger = Ledger.open({ store, retention: 400 * day }, { clock: { now: () => now } });
   ledger.add([row('v1', 'a', now - day, { route: 'GET /drinks/{id}' })]);
@@ -116,7 +116,7 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   expect(await reload()).toMatchObject({ kind: 'reloaded' });
 
   const changed = text.replace('has no search', 'lacks a search');
-  expect(adaptersToServe(serving, await load(changed))).toHaveLength(1);
+  expect(newServingAdapters(serving, await load(changed))).toHaveLength(1);
   content = changed;
   expect(await reload()).toMatchObject({ kind: 'refused' });
   content = `${changed}guard: { force: { "/v1": "a test" } }\n`;

@@ -152,6 +152,6 @@ it.each([['localhost']])('%s is reached at 127.0.0.1 by the system', async (host
   // Before and after its first lookup is done.
   expect(await ask(connections, 1)).toEqual(['127.0.0.1']);
   connections.startRefresh();
-  await eventually(() => expect(connections.lookupFrom()).toBeDefined());
+  await eventually(() => expect(connections.knownAddressLookup()).toBeDefined());
   expect(await ask(connections, 3)).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1']);
 });

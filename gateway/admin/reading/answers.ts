@@ -9,14 +9,14 @@ import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
 import { findFreezeClients, freezeNote, newClientsInWords, newClientsOf } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
-import { clientsUsing, ignoredBy, ignoredNames } from '../../retirement/countedUsage.ts';
+import { clientsUsing, ignoredBy, ignoredOrWaived } from '../../retirement/countedUsage.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
 import { mayLackCounts, retirementVerdict } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
 import { clientsInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
 import { driftReport } from '../../shadow/drift.ts';
-import { missingAdapterProof, shadowRemark, shadowReport } from '../../shadow/report.ts';
+import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../shadow/report.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
@@ -128,7 +128,7 @@ const answers: {
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersionText(snapshot)}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
-    // A plan with a loss does not wait for more counts, because they could only add losses.
+    // More counts could only add losses, so they do not change the result of a plan that has one.
     return { ...bodyOf(JSON.stringify(plan)), mayLackCounts: !hasLoss(plan) };
   },
 
@@ -136,26 +136,26 @@ const answers: {
 
   clientEvents: (queries, snapshot, { now }) => clientEvents(queries, snapshot, now),
 
-  recentUse: async (queries, snapshot, { since, now, freezing, adapting }) => {
+  recentUse: async (queries, snapshot, { since, now, newFreezes, newAdapters }) => {
     const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
-      const ignored = ignoredNames(snapshot, name, now);
+      const ignored = ignoredOrWaived(snapshot, name, now);
       const clients = await clientsUsing(name, queries, since, { ignored, isRetired });
       const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(clients, now) };
     });
     const newClients = new Map<string, string>();
-    for (const freeze of freezing) {
+    for (const freeze of newFreezes) {
       const recentClients = (await newClientsOf(queries, freeze)).filter(({ used }) => used >= since);
       if (recentClients.length > 0) newClients.set(freeze.version, newClientsInWords(recentClients));
     }
-    const missingProof = new Map<string, string>();
-    for (const adapter of adapting) {
-      const missing = await missingAdapterProof(queries, adapter, now - snapshot.retire.quiet);
-      if (missing !== undefined) missingProof.set(adapter.version, missing);
+    const reasonByAdapter = new Map<string, string>();
+    for (const adapter of newAdapters) {
+      const reason = await whyAdapterCannotServe(queries, adapter, now - snapshot.retire.quiet);
+      if (reason !== undefined) reasonByAdapter.set(adapter.version, reason);
     }
-    return { versions, newClients, missingProof, problem: queries.problem };
+    return { versions, newClients, whyAdapterCannotServe: reasonByAdapter, problem: queries.problem };
   },
 
   brownoutEstimate: async (queries, snapshot, { version: name, at, now }) => {
@@ -179,7 +179,7 @@ const answers: {
       await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients)),
     );
     for (const { name } of snapshot.sortedVersions.filter(({ waivers }) => waivers.some(({ until }) => now < until))) {
-      const withoutWaived = await queries.lastUsed(ignoredBy(ignoredNames(snapshot, name, now)));
+      const withoutWaived = await queries.lastUsed(ignoredBy(ignoredOrWaived(snapshot, name, now)));
       lastUsed.set(name, withoutWaived.get(name));
     }
     const totals = await queries.totals(0);
@@ -240,7 +240,7 @@ async function lookUpRoute(
 
 function endedWithVersion(version: string, listed: Version | undefined): AnswerProblem {
   const state = listed === undefined ? 'is no longer in routes.yaml' : 'is retired';
-  const detail = `/${version} ${state}, so all its routes have ended.  Ask about /${version}.`;
+  const detail = `/${version} ${state}, so all its routes have ended. Ask about /${version}.`;
   return { problem: 'ROUTE_ENDED', detail };
 }
 

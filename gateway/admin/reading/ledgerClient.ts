@@ -1,6 +1,6 @@
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
-import type { AdapterToServe } from '../../lifecycle/reloadGuard.ts';
+import type { NewServingAdapter } from '../../lifecycle/reloadGuard.ts';
 import type { NotifyEvent } from '../../notify/events.ts';
 import type { ServingReport } from '../../observability/report.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
@@ -64,9 +64,9 @@ export interface LedgerQueryParams {
     readonly since: number;
     readonly now: number;
     /** The freezes that the edit adds or changes. */
-    readonly freezing: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
+    readonly newFreezes: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
     /** The adapters that would begin to serve clients. */
-    readonly adapting: readonly AdapterToServe[];
+    readonly newAdapters: readonly NewServingAdapter[];
   };
   /** When each version was last called and last used. */
   readonly lastUse: { readonly now: number };
@@ -96,8 +96,8 @@ export interface LedgerAnswers {
     readonly versions: readonly RecentUse[];
     /** Version → in words, the clients that used this version since `since` and that a freeze of the edit would refuse. */
     readonly newClients: ReadonlyMap<string, string>;
-    /** Version of `adapting` → what is missing until its adapter may serve clients. */
-    readonly missingProof: ReadonlyMap<string, string>;
+    /** Version of `newAdapters` → what is missing until its adapter may serve clients. */
+    readonly whyAdapterCannotServe: ReadonlyMap<string, string>;
     readonly problem: string | undefined;
   };
   /** Undefined: the ledger cannot be read. */

@@ -86,9 +86,15 @@ async function moved(older: string, newer: string, { config, format }: MovedOpti
   ];
   const isListed = (path: string): boolean => from.moved.find(path) !== undefined;
   const found = proposeMoved({ oldContract: before, newContract: after, from: from.name, to: to.name, isListed });
-  if (format === 'json') io.stdout.write(printedJson({ from: from.name, to: to.name, ...found }));
+  if (format === 'json') io.stdout.write(printedJson({ from: from.name, to: to.name, ...movedJson(found) }));
   else io.stdout.write(movedYaml(from.name, to.name, found));
   return 0;
+}
+
+/** The public names of the members. */
+function movedJson({ proposals, unmatched }: MovedProposals): object {
+  const rows = proposals.map(({ confidence: sure, from, to, score, why }) => ({ from, to, score, sure, why }));
+  return { proposals: rows, unmatched };
 }
 
 /** Rows to paste into routes.yaml, each with a comment that gives the confidence and the reason. */
@@ -100,8 +106,8 @@ function movedYaml(from: string, to: string, { proposals, unmatched }: MovedProp
     `# Routes of ${from} that have another path in ${to}. Review each row, then add the rows to routes./${from} .`,
   ];
   lines.push(proposals.length > 0 ? 'moved:' : '# moved:');
-  for (const { from: oldPath, to: newPath, sure, why } of proposals) {
-    lines.push(`  # ${printable(`${sure}: ${why.join(', ')}`)}`, `  ${scalar(oldPath)}: ${scalar(newPath)}`);
+  for (const { from: oldPath, to: newPath, confidence, why } of proposals) {
+    lines.push(`  # ${printable(`${confidence}: ${why.join(', ')}`)}`, `  ${scalar(oldPath)}: ${scalar(newPath)}`);
   }
   if (unmatched.length > 0)
     lines.push(

@@ -77,7 +77,7 @@ function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: 
 function haveSameTarget(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): boolean {
   const [oldName, newName] = [targetNameOf(old.value), targetNameOf(now.value)];
   if (oldName === newName || newNames.get(oldName) === newName) return true;
-  const [before, after] = [pair.oldSchema.schemaForMappingValue(old), pair.newSchema.schemaForMappingValue(now)];
+  const [before, after] = [pair.oldSchema.discriminatedSchema(old), pair.newSchema.discriminatedSchema(now)];
   return before !== undefined && after !== undefined && pair.isReplaceable(before, after);
 }
 
@@ -129,8 +129,8 @@ function compareSubtypes(
       continue;
     }
     const [oldSubtype, newSubtype] = [
-      pair.oldSchema.schemaForMappingValue(target),
-      pair.newSchema.schemaForMappingValue(kept),
+      pair.oldSchema.discriminatedSchema(target),
+      pair.newSchema.discriminatedSchema(kept),
     ];
     if (!oldSubtype || !newSubtype) continue;
     pair.comparePart({ kind: 'alternative', name: valueByName.get(name) ?? name }, oldSubtype, newSubtype);

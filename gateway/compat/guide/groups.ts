@@ -56,12 +56,12 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
   return [...groups.values()];
 }
 
-/** Splits steps into the parts that lead to a body, and the path of a value within it. */
+/** Splits steps at the first field or item: into the parts before it, such as a response, and the path within the body. */
 export function splitSteps(steps: readonly PathStep[]): { readonly parts: PartStep[]; readonly path: string[] } {
   const bodyStart = steps.findIndex((step) => !isPart(step));
   const parts = (bodyStart === -1 ? steps : steps.slice(0, bodyStart)).filter(isPart);
   const stepsInBody = bodyStart === -1 ? [] : steps.slice(bodyStart);
-  // A part after a field is an alternative of a choice. In an example it has no key of its own, so the path ends at the choice.
+  // A part after a field is an alternative of a choice. An example value has no key for it, so the path ends at the choice.
   const end = stepsInBody.findIndex(isPart);
   return { parts, path: (end === -1 ? stepsInBody : stepsInBody.slice(0, end)).map(stepInWords) };
 }
@@ -78,6 +78,7 @@ function componentOf({ kind, old, new: now }: Change): { name: string; steps: Pa
   const name = componentsIndex === -1 ? undefined : keys[componentsIndex + 2];
   if (name === undefined) return undefined;
   const steps = stepsAlong(keys.slice(componentsIndex + 3));
+  // The steps to a changed field end at its object. `keyOfField` has the key of the field.
   if (kind === 'field' && steps.at(-1)?.kind === 'field') steps.pop();
   return { name, steps };
 }
@@ -113,7 +114,7 @@ function isAboutParameter([first]: readonly PathStep[], { kind }: Change): boole
   return kind === 'parameter' || first?.kind === 'parameter';
 }
 
-/** The key of a changed field in its object, because the steps to the change end at the object. Empty for other changes. */
+/** The key of a changed field, which `whatChanged` returns. Empty for other changes. */
 function keyOfField(change: Change): string[] {
   const { kind, name } = change;
   return (kind === 'field' || kind === 'presence') && name !== '' ? [whatChanged(change)] : [];

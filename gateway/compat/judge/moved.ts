@@ -10,8 +10,7 @@ export interface MovedProposal {
   readonly to: string;
   /** 0 to 1. */
   readonly score: number;
-  /** How sure the proposal is, in words. The name is public: the command `moved` prints it as JSON. */
-  readonly sure: 'almost sure' | 'likely' | 'a guess';
+  readonly confidence: 'almost sure' | 'likely' | 'a guess';
   /** "the same operationId getDrink", "4 of 5 fields". */
   readonly why: readonly string[];
 }
@@ -109,8 +108,8 @@ function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefi
   if (pathSimilarity >= 0.5) why.push('a similar path');
   if (parameters.total > 0 && parameters.common === parameters.total) why.push('the same parameters');
   if (fields.common > 0) why.push(`${fields.common} of ${old.fields.size} fields`);
-  const sure = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';
-  return { from: old.path, to: now.path, score, sure, why };
+  const confidence = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';
+  return { from: old.path, to: now.path, score, confidence, why };
 }
 
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { common: number; total: number; share: number } {

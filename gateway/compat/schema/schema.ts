@@ -70,7 +70,7 @@ export interface SchemaLookup {
   /** The schema of values that are valid against all of `located`. */
   allOf(located: readonly Located[]): Schema;
   /** The schema that a value in a discriminator's mapping names or refers to; undefined: it does not exist. */
-  schemaForMappingValue(target: Located): Schema | undefined;
+  discriminatedSchema(target: Located): Schema | undefined;
   /** A schema object without some keywords. If it has none of them, the same object. */
   without(located: Located, keywords: readonly string[]): Located;
   /** The alternatives of a choice, without those that allow only null or no value. */
@@ -130,8 +130,8 @@ export class Schema {
   }
 
   /** The schema that a value of a discriminator's `mapping` refers to. */
-  schemaForMappingValue(target: Located): Schema | undefined {
-    return this.#lookup.schemaForMappingValue(target);
+  discriminatedSchema(target: Located): Schema | undefined {
+    return this.#lookup.discriminatedSchema(target);
   }
 
   /** If this schema is a subtype: its own subtypes. Otherwise: the subtypes of its part with the discriminator. */

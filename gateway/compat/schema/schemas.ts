@@ -10,6 +10,7 @@ const choiceKeywords = ['oneOf', 'anyOf'] as const;
 /** The parts of a schema while they are collected. */
 interface CollectedParts {
   readonly parts: Map<JsonMap, SchemaPart>;
+  /** The parts from a choice between one schema and null. */
   readonly partsOfNullChoice: Set<JsonMap>;
 }
 
@@ -57,7 +58,7 @@ export class Schemas implements SchemaLookup {
     return schema;
   }
 
-  schemaForMappingValue(target: Located): Schema | undefined {
+  discriminatedSchema(target: Located): Schema | undefined {
     const { value, place } = target;
     if (isMap(value)) return this.schemaAt(target);
     if (typeof value !== 'string') return undefined;
@@ -116,47 +117,56 @@ export class Schemas implements SchemaLookup {
     return viewOf(schema, this);
   }
 
-  /** Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one. */
-  #collect(located: Located, into: CollectedParts, isBesideNull = false): void {
+  /**
+   * Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one.
+   * `hasNullAlternative`: it comes from a choice between one schema and null.
+   */
+  #collect(located: Located, into: CollectedParts, hasNullAlternative = false): void {
     let at = located;
     if (refOf(at.value) !== undefined) {
       const target = this.#documents.resolve(located);
-      for (; at.value !== target.value; at = this.#documents.follow(at)) this.#collectBesideRef(at, into, isBesideNull);
+      for (; at.value !== target.value; at = this.#documents.follow(at))
+        this.#collectBesideRef(at, into, hasNullAlternative);
     }
     const { value } = at;
-    if (value === false) this.#collect({ value: { not: {} }, place: at.place }, into, isBesideNull);
+    if (value === false) this.#collect({ value: { not: {} }, place: at.place }, into, hasNullAlternative);
     if (!isMap(value) || into.parts.has(value)) return;
-    this.#add(value, at, into, isBesideNull);
+    this.#add(value, at, into, hasNullAlternative);
     if (value['allOf'] !== undefined) {
-      for (const one of itemsOf(below(at, 'allOf'))) this.#collect(one, into, isBesideNull);
+      for (const one of itemsOf(below(at, 'allOf'))) this.#collect(one, into, hasNullAlternative);
     }
     for (const keyword of choiceKeywords) {
       const items = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
       const possible = items.filter((one) => !this.#rejectsAll(one));
       const notNull = possible.filter((one) => !this.isNull(one));
       if (notNull.length > 1) continue;
-      // If no alternative allows a value other than null, merging one of them makes the schema reject all other values, too.
+      // If no alternative allows a value other than null, one of them is merged. The schema then allows no other value either.
       const [one = items[0]] = notNull.length === 1 ? notNull : possible;
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
-      if (one) this.#collect(one, into, isBesideNull || (notNull.length === 1 && possible.length > 1));
+      if (one) this.#collect(one, into, hasNullAlternative || (notNull.length === 1 && possible.length > 1));
     }
   }
 
   /** Keywords beside a `$ref` have an effect since OpenAPI 3.1. */
-  #collectBesideRef(located: Located, into: CollectedParts, isBesideNull: boolean): void {
+  #collectBesideRef(located: Located, into: CollectedParts, hasNullAlternative: boolean): void {
     if (this.#documents.isOpenApi30 || !isMap(located.value)) return;
     if (Object.keys(located.value).every((key) => key === '$ref' || key === '$dynamicRef' || isDocs(key))) return;
-    this.#collect(this.without(located, ['$ref', '$dynamicRef']), into, isBesideNull);
+    this.#collect(this.without(located, ['$ref', '$dynamicRef']), into, hasNullAlternative);
   }
 
-  #add(map: JsonMap, located: Located, { parts, partsOfNullChoice }: CollectedParts, isBesideNull: boolean): void {
+  #add(
+    map: JsonMap,
+    located: Located,
+    { parts, partsOfNullChoice }: CollectedParts,
+    hasNullAlternative: boolean,
+  ): void {
     let part = this.#parts.get(map);
     if (!part) {
       part = { map, located, id: this.#parts.size };
       this.#parts.set(map, part);
     }
     parts.set(map, part);
-    if (isBesideNull) partsOfNullChoice.add(map);
+    if (hasNullAlternative) partsOfNullChoice.add(map);
   }
 }
 

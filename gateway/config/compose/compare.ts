@@ -39,6 +39,7 @@ export const composeRules = {
   'retired-still-runs': retiredStillRuns,
   'orphan-still-runs': orphanStillRuns,
   'depends-on-backend': dependsOnBackend,
+  // routes.yaml is mounted as a file, without its folder.
   'routes-mounted-alone': routesMountedAlone,
   'gateway-environment': gatewayEnvironment,
 } satisfies Record<string, ComposeRule>;

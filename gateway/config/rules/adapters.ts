@@ -107,7 +107,7 @@ const reasonByMethod: Readonly<Record<string, string>> = {
 
 /** Why routes with this method cannot be adapted; undefined if they can. */
 export function whyMethodNotAdaptable(method: string): string | undefined {
-  if (method === 'GET' || method === 'POST') return undefined;
+  if (['GET', 'HEAD', 'POST'].includes(method)) return undefined;
   return reasonByMethod[method] ?? 'Only GET, HEAD and POST can be adapted.';
 }
 

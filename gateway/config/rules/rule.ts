@@ -40,8 +40,11 @@ export function isInService({ route }: RouteEntry, now: number): boolean {
   return !route.retired && !isGone;
 }
 
-/** The version after `entry`, even if it is retired: its configured successor, else the next higher major. */
-export function nextVersionOf(entry: RouteEntry, { entries }: Pick<RuleContext, 'entries'>): RouteEntry | undefined {
+/** The configured successor of `entry`, else the next higher major. The result may be retired. */
+export function successorEvenIfRetired(
+  entry: RouteEntry,
+  { entries }: Pick<RuleContext, 'entries'>,
+): RouteEntry | undefined {
   const { successor } = entry.route;
   if (successor !== undefined) return entries.find(({ key }) => key === successor);
   return entries[entries.indexOf(entry) + 1];
@@ -53,9 +56,9 @@ export function successorOf(
   context: Pick<RuleContext, 'entries'>,
   isServed: (entry: RouteEntry) => boolean,
 ): RouteEntry | undefined {
-  let next = nextVersionOf(entry, context);
+  let next = successorEvenIfRetired(entry, context);
   while (next && !isServed(next)) {
-    const following = nextVersionOf(next, context);
+    const following = successorEvenIfRetired(next, context);
     // In a faulty file, successors may form a cycle. So the search ends at a successor that is not a higher major.
     next = following && following.major > next.major ? following : undefined;
   }

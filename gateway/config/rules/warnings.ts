@@ -6,9 +6,9 @@ import { faultAt } from '../source.ts';
 import {
   dateText,
   isInService,
-  nextVersionOf,
   type RouteEntry,
   type RuleContext,
+  successorEvenIfRetired,
   successorOf,
   type WarningRule,
 } from './rule.ts';
@@ -47,7 +47,7 @@ export const noSuccessor: WarningRule = (context, now) =>
 export const successorEndsFirst: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
-    const next = route.successor === undefined ? undefined : nextVersionOf(entry, context);
+    const next = route.successor === undefined ? undefined : successorEvenIfRetired(entry, context);
     if (!next) return [];
     const path = ['routes', key, 'successor'];
     if (!isInService(next, now)) {
@@ -63,18 +63,18 @@ export const successorEndsFirst: WarningRule = (context, now) =>
 /** Links to the same resource in the successor are checked only if both versions have a contract. */
 export const contractWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
-    const next = servedSuccessorOf(entry, context, now);
-    if (entry.route.deprecation === undefined || !next) return [];
-    const [ownContract, nextContract] = [contractOf(context, entry.key), contractOf(context, next.key)];
+    const successor = servedSuccessorOf(entry, context, now);
+    if (entry.route.deprecation === undefined || !successor) return [];
+    const [ownContract, nextContract] = [contractOf(context, entry.key), contractOf(context, successor.key)];
     if (!ownContract || nextContract) return [];
-    const message = `${next.key} has no contract, so links from ${entry.key} to it cannot be checked and may be broken.`;
-    return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${next.key}.`)];
+    const message = `${successor.key} has no contract, so links from ${entry.key} to it cannot be checked and may be broken.`;
+    return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${successor.key}.`)];
   });
 
-/** A row of `moved` whose target is missing in the contract of the next version, even a retired one, gives no link. */
+/** A row of `moved` gives no link if its new path is missing in the contract of the successor. The successor may be retired. */
 export const movedToMissingRoute: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
-    const next = nextVersionOf(entry, context);
+    const next = successorEvenIfRetired(entry, context);
     const paths = next && contractOf(context, next.key)?.paths;
     if (!paths || !servedSuccessorOf(entry, context, now)) return [];
     return Object.entries(entry.route.moved ?? {})
@@ -109,7 +109,7 @@ const maxListed = 3;
 export const routesWithoutCounterpart: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const { key, route } = entry;
-    const next = nextVersionOf(entry, context);
+    const next = successorEvenIfRetired(entry, context);
     if ((route.deprecation === undefined && !route.retired) || !next || !servedSuccessorOf(entry, context, now))
       return [];
     const [ownContract, nextContract] = [contractOf(context, key), contractOf(context, next.key)];

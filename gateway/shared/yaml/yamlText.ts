@@ -59,7 +59,7 @@ const remedies: Partial<Record<string, string>> = {
   MISSING_CHAR: 'Close the bracket or the quote, or write the missing comma or colon, with a space after it.',
 };
 
-/** Parses one YAML document. It may always have `allowedValues` values after its aliases are followed. */
+/** Parses one YAML document. `allowedValues`: so many values are allowed after aliases are followed, however short the text is. */
 export function readYamlText(text: string, allowedValues = defaultAllowedValues): YamlText {
   const lines = new LineCounter();
   const unreadable = (...problems: YamlProblem[]): YamlText => {

@@ -33,7 +33,7 @@ export class RouteNames {
   }
 
   #nameForPath(method: string, path: string, status: number, cache: TwoGenerationCache): string {
-    const template = this.#paths?.find(path)?.template.slice(0, maxTemplateLength) ?? foldPath(path);
+    const template = this.#paths?.find(path)?.template.slice(0, maxTemplateLength) ?? pathWithoutIds(path);
     const route = `${/^[A-Z-]{1,20}$/.test(method) ? method : 'OTHER'} ${template}`;
     const name = this.#admit(route, status) ? route : otherRoute;
     // A path that returned 404 may exist later. Then it may get a name, so `other` is not cached for it.
@@ -80,13 +80,13 @@ const idPatterns: readonly RegExp[] = [
  * Replaces each id in a path: `/drinks/17` becomes `/drinks/{}`. Segments with other characters, such as e-mail addresses
  * or percent-encoding, count as ids, too, so that the result is short and safe to print anywhere.
  */
-export function foldPath(path: string): string {
+export function pathWithoutIds(path: string): string {
   const segments = path.slice(path.startsWith('/') ? 1 : 0).split('/', maxSegments + 1);
-  const folded = segments.slice(0, maxSegments).map(foldSegment);
+  const folded = segments.slice(0, maxSegments).map(segmentWithoutId);
   return `/${folded.join('/')}${segments.length > maxSegments ? '/*' : ''}`;
 }
 
-function foldSegment(segment: string): string {
+function segmentWithoutId(segment: string): string {
   if (segment.length > maxSegmentLength || !/^[\w.~:+$-]*$/.test(segment)) return '{}';
   const [, stem = segment, extension = ''] = /^(.+)(\.[A-Za-z]{2,5})$/.exec(segment) ?? [];
   return idPatterns.some((id) => id.test(stem)) ? `{}${extension}` : segment;
@@ -133,14 +133,14 @@ export async function routeOf(
   const template = found?.template ?? path;
   const contractMethods = found?.value.split(' ') ?? [];
   const endingMethods =
-    listed?.ends.filter((end) => foldPath(end.path) === foldPath(template)).map((end) => end.method) ?? [];
+    listed?.ends.filter((end) => pathWithoutIds(end.path) === pathWithoutIds(template)).map((end) => end.method) ?? [];
   const countedMethods =
     method === 'GET' && ![...contractMethods, ...endingMethods].includes('HEAD') ? ['GET', 'HEAD'] : [method];
   const currentPath = currentPathOf(path, contractPaths);
   const formerPaths = (await usedPaths(version, queries)).filter(
     (used) => currentPathOf(used, contractPaths) === currentPath,
   );
-  const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), foldPath(path), ...formerPaths])];
+  const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), pathWithoutIds(path), ...formerPaths])];
   const names = countedMethods.flatMap((one) => ledgerPaths.map((ledgerPath) => `${one} ${ledgerPath}`));
   // A path item of a contract may be a reference, so that its methods are not known.
   const inContract = contractPaths && found !== undefined && (found.value === '' || contractMethods.includes(method));
@@ -159,7 +159,7 @@ export async function routeOf(
 
 /** Under which path requests to `path` are counted now. With no contract, or an earlier one, it may have been another path. */
 function currentPathOf(path: string, paths: PathTable<unknown> | undefined): string {
-  return paths?.find(path)?.template ?? foldPath(path);
+  return paths?.find(path)?.template ?? pathWithoutIds(path);
 }
 
 /** Under which name a route of the ledger is counted now; see `currentPathOf`. */

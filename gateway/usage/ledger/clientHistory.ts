@@ -91,7 +91,7 @@ export interface DayOfClients {
   readonly items: string;
 }
 
-// A pause is long from this share of `shortestPause`: a weekly job runs a few minutes early or late.
+// A pause of at least this share of `shortestPause` counts as long: a weekly job runs a few minutes early or late.
 const longPauseShare = 0.75;
 // A client that calls on most days and paused for a holiday or two does not usually pause that long.
 const minShareOfLongPauses = 1 / 20;

@@ -58,8 +58,8 @@ interface EvidenceGroup {
 
 /**
  * Deletes rows until `needed` more rows fit. First deletes the evidence of former contracts, the oldest first. Then deletes routes of
- * the largest comparison, beginning with the route whose last pair is the oldest. Keeps enough of them that the comparison of `rows`
- * does not become larger than the other one. @returns how many rows fit
+ * the largest comparison, beginning with the route whose last pair is the oldest. Deletes at most half of the difference to the
+ * comparison of `rows`, so that the latter does not become the larger one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
   const rowsLeft = (): number => maxEvidenceRows - countRows(database, version);
@@ -72,7 +72,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const isAdded = ({ target, hash }: EvidenceGroup): boolean => addedKeys.has(keyOf(target, hash));
   const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
   const latestOfKinds = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
-  // If `rows` has rows of the same kind, their comparison is the latest of that kind, and all others are former ones.
+  // A group is former if a later group has the same kind. The groups of `rows` are later than all others.
   const isFormer = (one: EvidenceGroup): boolean =>
     !isAdded(one) && (!latestOfKinds.has(one) || kindsAdded.has(one.kind));
   for (const { target, hash } of groups.filter(isFormer).toReversed()) {

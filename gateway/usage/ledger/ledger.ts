@@ -115,12 +115,12 @@ export class Ledger implements WritableLedger {
     const now = this.#clock.now();
     const isIdle =
       batch.length + this.unwrittenRows === 0 && this.problem === undefined && this.#interruption === undefined;
-    const isUpToDate = now - this.#lastWriteAt < heartbeatMs && this.#store?.isUnchanged === true;
+    const isUpToDate = now - this.#lastWriteAt < heartbeatMs && this.#store?.isFileUnchanged === true;
     if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(allRows, this.settings, mark))) remove();
-    else this.foldedByLedger += this.#waiting.keep(batch);
+    else this.foldedByLedger += this.#waiting.keepOrFold(batch);
   }
 
   async flush(): Promise<void> {

@@ -18,8 +18,8 @@ export class WaitingRows {
     return this.#rows.size;
   }
 
-  /** @returns how many requests it moved to `other clients` */
-  keep(batch: UsageBatch): number {
+  /** At the limit, moves requests to `other clients`. @returns how many it moved */
+  keepOrFold(batch: UsageBatch): number {
     let foldedRequests = 0;
     for (const row of batch) {
       const waitingRow = this.#rows.get(keyOf(row));

@@ -82,7 +82,7 @@ export class SqliteStore {
   }
 
   /** True if no other program has changed the file since the last transaction. */
-  get isUnchanged(): boolean {
+  get isFileUnchanged(): boolean {
     const [now, last] = [this.#stats(), this.#lastStats];
     const isSame = now.file?.ino === last.file?.ino && now.file?.mtimeNs === last.file?.mtimeNs;
     return isSame && now.file?.size === last.file?.size && now.journal?.ino === last.journal?.ino;
@@ -94,7 +94,7 @@ export class SqliteStore {
     const { file, journal } = this.#lastStats;
     if (now.file?.ino !== file?.ino) return { isRemoved: true, reason: 'it was removed or replaced' };
     if (journal && now.journal?.ino !== journal.ino) return { isRemoved: true, reason: 'its journal was removed' };
-    if (this.#run === undefined || this.isUnchanged) return undefined;
+    if (this.#run === undefined || this.isFileUnchanged) return undefined;
     const reason = damageIn(this.#file, this.#run, this.#seen);
     this.#lastStats = now;
     return reason === undefined ? undefined : { isRemoved: false, reason };

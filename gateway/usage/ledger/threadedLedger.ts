@@ -147,7 +147,7 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#worker === undefined) this.#restart();
     if (this.#unanswered.length < maxUnanswered && this.#backlog.size === 0) this.#send({ kind: 'write', batch });
     else {
-      const foldedRequests = this.#backlog.keep(batch);
+      const foldedRequests = this.#backlog.keepOrFold(batch);
       this.#foldedBefore += foldedRequests;
     }
   }

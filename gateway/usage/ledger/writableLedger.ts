@@ -43,7 +43,7 @@ export interface WritableLedger extends LedgerState {
   configure(settings: LedgerSettings): void;
   /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
   add(batch: UsageBatch): void;
-  /** Stores what was decided about brownouts. Of the stored decisions, only `approved` is replaced. */
+  /** Stores what was decided about brownouts. A stored decision is replaced only if its state is `approved`. */
   saveBrownouts(records: readonly BrownoutRecord[]): void;
   /** Adds to the evidence about responses. Rows that cannot be written soon are lost. */
   saveEvidence(rows: readonly EvidenceRow[]): void;

@@ -18,7 +18,7 @@ function proposals(old: Json, now: Json, listed: readonly string[] = []): MovedP
 }
 
 function pairs({ proposals: found }: MovedProposals): string[][] {
-  return found.map(({ from, to, sure }) => [from, to, sure]);
+  return found.map(({ from, to, confidence }) => [from, to, confidence]);
 }
 
 const drink = giving(object({ id: string, title: string, price: string }), undefined, { parameters: [id] });

@@ -16,8 +16,8 @@ it('adds up rows of the same client, route and hour', () => {
     row({ requests: 2, errors: 1, first: noon + 5 }),
     row({ requests: 3, first: noon + 1, last: noon + 9 }),
   ];
-  unwrittenRows.keep([one]);
-  unwrittenRows.keep([two]);
+  unwrittenRows.keepOrFold([one]);
+  unwrittenRows.keepOrFold([two]);
   expect(unwrittenRows.first(10).rows).toEqual([
     row({ requests: 5, errors: 1, served: 2, first: noon + 1, last: noon + 9 }),
   ]);
@@ -28,7 +28,7 @@ it('adds up rows of the same client, route and hour', () => {
 it('folds rows above the limit without losing requests', () => {
   const unwrittenRows = new WaitingRows(20);
   const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
-  unwrittenRows.keep(rows);
+  unwrittenRows.keepOrFold(rows);
   const { rows: kept, remove } = unwrittenRows.first(1_000);
   // The maximum, and one row for each version and hour.
   expect(kept.length).toBeLessThanOrEqual(20 + 3 * 6);
