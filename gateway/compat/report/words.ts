@@ -75,8 +75,8 @@ function withoutBeginning(path: string): string {
 
 // `C:\`
 const drivePrefix = /^[a-z]:[\\/]/i;
-// `origin/main:` in front of a path, or `:` for the index of Git; neither a drive nor the scheme of a URL.
-const commitPrefix = /^(?![a-z]:[\\/])(?:[^:./\\\s][^:\s]*)?:(?!\/\/)/i;
+// `origin/main:` or `HEAD@{1 day ago}:` in front of a path, or `:` for the index of Git; neither a drive nor the scheme of a URL.
+const commitPrefix = /^(?![a-z]:[\\/])(?:[^:./\\\s{](?:[^:\s{]|\{[^}]*\})*)?:(?!\/\/)/i;
 
 /** Absolute paths in the working tree of Git. */
 export interface WorkingTree {

@@ -34,6 +34,7 @@ describe('the annotations of a pull request', () => {
     ['/home/me/trees/a.yaml', '/home/me/trees/a.yaml'],
     ['./api/a.yaml', 'api/a.yaml'],
     ['HEAD~1:api/a.yaml', 'api/a.yaml'],
+    ['HEAD@{2026-11-23 12:00}:api/a.yaml', 'api/a.yaml'],
     ['api\\a.yaml', 'api/a.yaml'],
     ['a, b: c%.yaml', 'a, b: c%.yaml'],
   ])('name the file %s as %s', (name, file) => {
