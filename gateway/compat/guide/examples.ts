@@ -34,11 +34,13 @@ export class ContractExamples {
     return media && this.#body(media, direction);
   }
 
-  /** The parameters of the operation, then those of its path item. */
+  /** The parameters of the operation, and those of its path item that it does not override. */
   parametersOf({ operation, item }: Route): Located[] {
-    return [operation, item].flatMap((holder) =>
+    const parameters = [item, operation].flatMap((holder) =>
       itemsOf(below(holder, 'parameters')).map((parameter) => this.#documents.resolve(parameter)),
     );
+    const keyOf = (parameter: Located): string => ['in', 'name'].map((key) => below(parameter, key).value).join(' ');
+    return [...new Map(parameters.map((parameter) => [keyOf(parameter), parameter])).values()];
   }
 
   valueOfParameter(parameter: Located): unknown {

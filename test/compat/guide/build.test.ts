@@ -144,6 +144,25 @@ describe('a change', () => {
     });
   });
 
+  it('of a parameter that the operation overrides is shown once in the request line', () => {
+    const base = { name: 'base', in: 'query', required: true, example: 'gin' };
+    const item = {
+      parameters: [base, { ...base, name: 'lang' }],
+      get: {
+        parameters: [
+          { ...base, example: 'rum' },
+          { ...base, name: 'lang', required: false },
+        ],
+        ...done,
+      },
+    };
+    const guide = guideBetween({ paths: { '/a': item } }, { paths: { '/b': item } }, { '/a': '/b' });
+    expect(only(guide).requestLine).toMatchObject({
+      before: { text: 'GET /v1/a?base=rum' },
+      after: { text: 'GET /v2/b?base=rum' },
+    });
+  });
+
   it('that only adds something is listed apart', () => {
     const guide = guideBetween(
       { paths: { '/a': { get: giving(object({ id: string })) } } },
