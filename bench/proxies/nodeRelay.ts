@@ -5,7 +5,7 @@ import type { ProxyDefinition } from './definition.ts';
 
 const server = fileURLToPath(new URL('./nodeRelay.server.ts', import.meta.url));
 
-/** Its cost is about the least of a proxy on Node. */
+/** A relay without checks, limits and errors. No proxy on node:net can cost much less. */
 export const nodeRelay: ProxyDefinition = {
   name: 'relay on node:net',
   version: `Node ${process.version}`,

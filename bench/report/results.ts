@@ -27,7 +27,7 @@ export interface Table {
   /** The row to which the others are compared; default: HAProxy. */
   readonly baseline?: string;
   readonly rows: readonly Row[];
-  /** They apply to the first row of the gateway. */
+  /** The goals for the first row of the gateway. */
   readonly goals: readonly Goal[];
 }
 

@@ -23,7 +23,8 @@ export const scavenges: Scenario = {
     const backendPort = await startJsonBackend();
     const starts = Math.max(minStarts, rounds);
     const samples = await measureRounds([gateway], starts, async () => {
-      const { scavengesMs, requests } = await measure(backendPort, quick ? 1 : 3, Math.max(minSeconds, seconds));
+      const warmUpSeconds = quick ? 1 : 3;
+      const { scavengesMs, requests } = await measure(backendPort, warmUpSeconds, Math.max(minSeconds, seconds));
       return { micros: (scavengesMs.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(scavengesMs) };
     });
     return {

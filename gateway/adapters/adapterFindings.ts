@@ -43,12 +43,12 @@ const conditionalHeaders: ReadonlySet<string> = new Set([
  * as `/v1` and `/v2`. Undefined: the difference does not matter.
  */
 export function judgeDifference(
-  { source, level, rule }: Finding,
+  { collectedChange, level, rule }: Finding,
   direction: 'request' | 'response',
   { own, other }: { readonly own: string; readonly other: string },
 ): JudgedFinding | undefined {
-  if (!source || level === 'info') return undefined;
-  const { change, occurrences } = source;
+  if (!collectedChange || level === 'info') return undefined;
+  const { change, occurrences } = collectedChange;
   const { steps } = occurrences[0];
   const isFault =
     level === 'error' || faultsInAdapters.has(rule) || change.kind === 'value' || change.kind === 'values';

@@ -42,6 +42,7 @@ export class BodyAdapter {
 
   /** Whether the bodies of a response are changed or checked. */
   changesBody(route: CompiledRoute, status: number): boolean {
+    // The operations for this status in routes.yaml.
     const row = route.rowFor(status);
     return row !== undefined && (!row.isEmpty || this.#validator?.hasSchema(route.name, status) === true);
   }
@@ -51,7 +52,7 @@ export class BodyAdapter {
     const decoded = coding === '' ? bytes : decodeBody(bufferOf(bytes), coding, limit);
     if (!isBody(decoded)) return decoded;
     const change = this.#changeOf(route, status, contentType);
-    return change ? changeBody(decoded, change) : { pointer: '', cause: 'the route has no row for this body' };
+    return change ? changeBody(decoded, change) : { pointer: '', cause: 'the adapter has no operations for this body' };
   }
 
   #changeOf(name: string, status: number | undefined, contentType: string | undefined): BodyChange | undefined {

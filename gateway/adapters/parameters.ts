@@ -12,7 +12,7 @@ import {
 import type { PlainPart, PlainSchema } from './bundle.ts';
 import { withFormatsFrom } from './formats.ts';
 
-// The parameters of a path and of a query, as one object that operations change.
+// The parameters of a path, or those of a query, as an object that operations change.
 
 export type ParameterPlace = 'path' | 'query';
 
@@ -61,9 +61,9 @@ export function parametersOfPath(template: string): string[] {
 }
 
 /**
- * The parameters of a `parameterObject` after `operations`. A parameter that is always sent gets the default of the other version,
- * because its own default is never used and must not count as a difference. A parameter that an operation changes is written as the other
- * version expects it.
+ * The parameters of a `parameterObject` after `operations`, for a comparison with those of the other version. The default of a
+ * parameter that is always sent has no effect, so it is replaced by the default of the other version. A parameter that an
+ * operation changes is written as the other version expects it.
  */
 export function parametersIn(
   schema: SubSchema,
@@ -71,6 +71,7 @@ export function parametersIn(
   { own, other }: { readonly own: ParameterParts; readonly other: ParameterParts },
   operations: readonly Operation[],
 ): PlainPart[] {
+  // An operation is faulty. With the parameters of the other version, the comparison finds no further differences.
   if (typeof schema === 'boolean') return [...other.parameters.values()].filter((part) => part['in'] === where);
   const rewritten = rewrittenBy(operations);
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
@@ -183,6 +184,7 @@ function typesIn(
 }
 
 function typesOfAll(branches: readonly PlainSchema[]): Set<string> {
+  // A value of any type is read as a text.
   const types = new Set(branches.flatMap((branch) => typesOf(branch) ?? ['string']));
   types.delete('null');
   return types;

@@ -90,6 +90,7 @@ function versionOf(
     info: route.info,
     guide: route.guide,
     moved: new PathTable(Object.entries(route.moved ?? {})),
+    // The routes that end before the version.
     ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
     brownouts: windowsOf(route),
     freeze: freezeOf(route.freeze, clientsOf, draft.retire.ignore_clients),

@@ -4,7 +4,7 @@ import { inLargestUnit, printableExcerpt } from '../shared/text.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
-/** The earliest end of a call that the store may not have yet, by version; epoch ms. Absent: the store has all calls of the version. */
+/** Version → a time, epoch ms: the store has the calls that ended before it. Absent: the store has all calls of the version. */
 export type UnsentCalls = Readonly<Record<string, number>>;
 
 /** Which calls of one gateway are counted in the store. Instants in epoch ms, by the clock of the gateway. */
@@ -12,8 +12,8 @@ export interface CountedCalls {
   /** The time of this report. Later calls are not in it. */
   readonly at: number;
   /**
-   * Id of another gateway → the last question of that gateway that was read before `at`. With this report, such a question is
-   * answered. Absent: this gateway runs an earlier release.
+   * Id of another gateway → the last question of that gateway that this gateway had read before `at`. This report answers that
+   * question. Absent: this gateway runs an earlier release.
    */
   readonly answers?: Readonly<Record<string, CountsQuestion>>;
   readonly unsent: UnsentCalls;
@@ -25,10 +25,11 @@ export interface CountedCalls {
 export interface CountsQuestion {
   /** When it was asked, by the clock of the store, epoch ms. Larger than the id of every earlier question of the same gateway. */
   readonly id: number;
-  /** When this gateway asked the question, or read it in the row of another gateway. By the clock of this gateway, epoch ms. */
+  /** On the gateway that asks: when it asked. On another gateway: when it read the question. By its own clock, epoch ms. */
   readonly at: number;
 }
 
+/** `epoch`: the number of the run of the gateway. `seq`: the number of the batch in this run. */
 type BatchNumber = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
 
 type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'>;
@@ -68,7 +69,7 @@ function isBefore(a: BatchNumber, b: BatchNumber): boolean {
   return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
 }
 
-/** A gateway that was heard, with the facts about its counts. */
+/** A gateway whose heartbeats the store has, with the facts about its counts. */
 export interface CountingGateway {
   readonly name: string;
   readonly release: string;
@@ -79,9 +80,9 @@ export interface CountingGateway {
 }
 
 /**
- * Why calls of a version may be missing in the shared ledger, although they will be in it soon. The store has all calls of a
- * gateway that ended before the question, if two things are true: the gateway has read the question, and every call that ended
- * before this reading was sent. Only times of the same clock are compared. `asker`: the id of the gateway that asks.
+ * Why calls of a version may be missing in the shared ledger for a few seconds. The ledger has every call that ended before the
+ * question if each gateway has read the question, and has sent all calls that ended before it read the question. Only times
+ * of the same clock are compared. `asker`: the id of the gateway that asks.
  */
 export function unsentCalls(
   gateways: readonly CountingGateway[],

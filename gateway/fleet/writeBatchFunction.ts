@@ -20,7 +20,10 @@ interface BatchTables {
   readonly counts: readonly string[];
 }
 
-/** Adds a row of `route_client` to the one with the same key. An unknown `first` stays unknown; an unknown `used` becomes its latest possible value. */
+/**
+ * Adds a row of `route_client` to the one with the same key. An unknown `first` stays unknown; an unknown `used` becomes
+ * `last`, because it cannot be later.
+ */
 export const addUpRouteClientSql = `last = GREATEST(t.last, excluded.last),
   first = CASE WHEN t.first IS NOT NULL THEN LEAST(t.first, excluded.first) END,
   used = GREATEST(COALESCE(t.used, t.last), excluded.used)`;
@@ -58,11 +61,11 @@ const idColumnsOf = (name: string): readonly string[] => {
 };
 
 /**
- * Adds a batch, if it is the next one of its gateway: `applied`. `known`: it was added before. `gap`: the store has lost
- * batches before it, for example because it was restored from a backup; the batch is added, and coverage restarts. Names are sorted,
- * so that two gateways that add the same names wait for each other in the same order.
- * `p_epoch`: the number of a run of the gateway. `p_seq`: the number of the batch in this run.
- * `client_name` replaces a tag under another salt than that of the fleet with `other clients`.
+ * Adds a batch and returns `applied`. Returns `known` and does nothing if the batch was added before. Returns `gap` if the
+ * store lacks the batch before it, for example because the store was restored from a backup: the batch is added, and coverage
+ * restarts. Names are sorted, so that two gateways that add the same names wait for each other in the same order.
+ * `p_epoch`: the number of a run of the gateway. `p_seq`: the number of the batch in this run. `p_restarted`: when coverage
+ * restarted, or NULL. `client_name` returns `other clients` for a tag whose salt is not that of the fleet.
  */
 export const writeBatchFunction = ({ schemaName, namesLock, sumTables, counts }: BatchTables): string => `
   CREATE OR REPLACE FUNCTION write_batch_1(

@@ -221,6 +221,7 @@ export class CollectedBody implements Timed {
   }
 
   #waitForClient(): void {
+    // 0 means no limit in both functions.
     this.deadline = deadlineIn(this.#pauseLimit.beginPause());
   }
 

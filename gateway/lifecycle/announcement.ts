@@ -68,7 +68,7 @@ function announcementOf(
   version: Version,
   stage: Stage,
   chainToSuccessor: VersionChain | undefined,
-  chainToLatest: VersionChain | undefined,
+  chainFromSuccessor: VersionChain | undefined,
   guide: string | undefined,
 ): Announcement {
   return {
@@ -79,7 +79,7 @@ function announcementOf(
     documentationLinks: pageLinks(version.info ?? guide, version),
     chainToSuccessor,
     chainFromSuccessorToLatest:
-      chainToLatest?.lastVersion === chainToSuccessor?.lastVersion ? undefined : chainToLatest,
+      chainFromSuccessor?.lastVersion === chainToSuccessor?.lastVersion ? undefined : chainFromSuccessor,
   };
 }
 
@@ -99,7 +99,7 @@ export function pageLinks(
  */
 export function linksFor(
   path: string,
-  { chainToSuccessor, chainFromSuccessorToLatest: chainToLatest, documentationLinks }: Announcement,
+  { chainToSuccessor, chainFromSuccessorToLatest: chainFromSuccessor, documentationLinks }: Announcement,
   basePath: string,
 ): readonly string[] {
   const pathInSuccessor = chainToSuccessor && pathThroughChain(chainToSuccessor, path);
@@ -112,10 +112,10 @@ export function linksFor(
   const links = [
     `<${basePath}/${chainToSuccessor.lastVersion.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`,
   ];
-  const pathInLatest = chainToLatest && pathThroughChain(chainToLatest, pathInSuccessor);
-  if (chainToLatest && pathInLatest !== undefined && !isRefused(pathInLatest, chainToLatest.lastVersion)) {
+  const pathInLatest = chainFromSuccessor && pathThroughChain(chainFromSuccessor, pathInSuccessor);
+  if (chainFromSuccessor && pathInLatest !== undefined && !isRefused(pathInLatest, chainFromSuccessor.lastVersion)) {
     links.push(
-      `<${basePath}/${chainToLatest.lastVersion.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`,
+      `<${basePath}/${chainFromSuccessor.lastVersion.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`,
     );
   }
   return documentationLinks.length === 0 ? links : links.concat(documentationLinks);

@@ -47,7 +47,7 @@ export function movedTables(from: Version, to: Version, snapshot: Snapshot): Pat
   return tables;
 }
 
-/** `path` after all `moved` tables; null if a table removes it. The contracts are not checked: they need not have the result. */
+/** `path` after all `moved` tables; null if a table removes it. The contracts may lack the resulting path. */
 export function movedTo(path: string, tables: readonly PathTable<string | null>[]): string | null {
   let current = path;
   for (const table of tables) {

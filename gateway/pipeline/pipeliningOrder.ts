@@ -49,7 +49,7 @@ export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadR
   });
   const runOrWait = (): void => {
     if (!socket.writable) return;
-    // In the server of an application, the application's own responses may come between ours.
+    // `res` has no socket before its turn. In the server of an application, a response of the application may come first.
     const otherResponse = res.socket === null ? currentResponse(socket) : undefined;
     if (otherResponse) {
       otherResponse.once('close', runOrWait);

@@ -48,7 +48,7 @@ export function isPreflight({ method, fields }: Exchange): boolean {
   return method === 'OPTIONS' && fields.origin !== undefined && fields.preflightMethod !== undefined;
 }
 
-/** Allows the request. If the preflight were refused, the browser would not show the page why the request is refused. */
+/** Allows the request. If the preflight were refused, the code of the page could not read why the request is refused. */
 export function preflightAnswer({ fields: { preflightMethod = '', preflightHeaders } }: Exchange): StepOutcome {
   const fields = ['Access-Control-Allow-Methods', preflightMethod, 'Access-Control-Max-Age', '60'];
   if (preflightHeaders !== undefined) fields.push('Access-Control-Allow-Headers', preflightHeaders);

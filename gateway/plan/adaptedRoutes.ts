@@ -188,8 +188,8 @@ interface FoldedTemplate {
 function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
   const templateSegments = segmentsOf(template);
   const mayStandFor = (segment: string, at: number): boolean => {
-    // A parameter is never empty.
     const isEqual = folded[at] === segment;
+    // An empty segment cannot be the value of a parameter.
     if (isEqual || segment === '') return isEqual;
     const pattern = segmentPattern(templateSegments[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;

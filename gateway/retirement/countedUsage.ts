@@ -18,7 +18,10 @@ export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'
   return uses.reduce((sum, { requests, failing }) => sum + requests - failing, 0);
 }
 
-/** Requests to all versions in the period. `users`: the clients that used the version; `withOpen`: the same after `withOpenRequest`. */
+/**
+ * Requests to all versions in the period. `users`: the clients that used the version. `withOpen`: the same clients, each with
+ * at least one request.
+ */
 export function allRequestsOf(
   totals: readonly Pick<ClientUse, 'requests' | 'failing'>[],
   users: readonly ClientUse[],
@@ -26,7 +29,7 @@ export function allRequestsOf(
 ): number {
   // The totals do not contain the requests that `withOpenRequest` adds.
   const requests = requestsOf(totals) + requestsOf(withOpen) - requestsOf(users);
-  // The counts of clients may include requests from earlier on the first day, because they are kept per hour for eight days only.
+  // Counts of clients that are older than eight days are kept per day only. They include the whole first day of the period.
   return Math.max(requests, requestsOf(withOpen));
 }
 
@@ -82,8 +85,8 @@ export async function clientsUsing(
 }
 
 /** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
-export function isUsing({ used = 0, failing, refused, last }: ClientUse, since: number): boolean {
-  return used >= since || (failing === 0 && refused === 0 && last >= since);
+export function isUsing({ used: lastUse = 0, failing, refused, last }: ClientUse, since: number): boolean {
+  return lastUse >= since || (failing === 0 && refused === 0 && last >= since);
 }
 
 /**
@@ -99,10 +102,10 @@ export interface RouteWithClients extends RouteUse {
   readonly inContract: boolean | undefined;
 }
 
-/** The number of clients is read only for routes that the facts list. */
+/** Without the number of clients, which takes long to count. `routesWithClients` adds it. */
 export type CountedRoute = Omit<RouteUse, 'clients'>;
 
-/** Used routes that the successor does not have. */
+/** Used routes that the successor does not have. Without a successor, there are none. */
 export function routesLost(
   version: Version,
   snapshot: Snapshot,
@@ -138,7 +141,10 @@ function pathOf({ route }: CountedRoute): string {
   return route.slice(route.indexOf(' ') + 1);
 }
 
-/** Whether the next version that is not retired has the path. A path template matches as a whole: `{id}` matches any parameter, but no literal. */
+/**
+ * Whether the successor has the path, which may change at each version in between. A path template matches as a whole: `{id}`
+ * matches any parameter, but no literal.
+ */
 function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
   const next = nextVersion(version, snapshot);
   const pathInNext = next && counterpart(path, version, next);

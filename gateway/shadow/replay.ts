@@ -122,6 +122,7 @@ class Replay {
     for (const request of options.requests) {
       const make = requestMaker(request, options.versions);
       if (typeof make === 'function') {
+        // Every round has the same route, so the first round tells it.
         const { method, template, toTemplate } = make(0);
         this.#planned.push({ make, route: `${method} ${template}`, toTemplate, failures: 0 });
       } else this.#unsent.push(make);
@@ -192,7 +193,7 @@ class Replay {
     if (newResponse === undefined) return;
     const { method, template, toTemplate } = request;
     const pair = { method, template, toTemplate, old: oldResponse, withoutCredentials: false, at: Date.now() };
-    const compared = this.#comparedAt(planned.route);
+    const compared = this.#comparisonOf(planned.route);
     this.#compare(compared, { ...pair, kind: 'shadow', new: newResponse }, planned);
     compared.pairs += 1;
     // Differences between two responses of the old version are noise.
@@ -257,7 +258,7 @@ class Replay {
     return [...new Map(allFields.map((one) => [one[0].toLowerCase(), one])).values()].flat();
   }
 
-  #comparedAt(route: string): ComparedRoute {
+  #comparisonOf(route: string): ComparedRoute {
     const existing = this.#compared.get(route);
     if (existing) return existing;
     const { old: oldSide, new: newSide, versions } = this.#options;

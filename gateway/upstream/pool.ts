@@ -3,7 +3,7 @@ import type { HealthChanges } from './health.ts';
 import { type Policy, type PoolMember, policies } from './policies.ts';
 import type { Target } from './target.ts';
 
-/** The settings of a pool, and the state that it shares with other pools. */
+/** The settings of a pool, and the state that is kept when a reload creates a new pool. */
 export interface PoolSettings {
   /** The counter that the targets of the pool update. */
   readonly changes?: HealthChanges;
@@ -81,7 +81,7 @@ export class Pool {
 /**
  * The members that are neither unhealthy nor ejected. At most half of a pool counts as ejected: the targets that were ejected
  * first. When more targets fail, the targets are rarely the cause, and the remaining ones would have to take all requests. If
- * that leaves no member, the ejected ones are used: they pass their probes, and the others do not.
+ * every member that passes its probes is ejected, these members are used.
  */
 function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
   const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');

@@ -6,8 +6,8 @@ import type { BrownoutRecord, EvidenceRow } from './usageRow.ts';
  */
 export interface UsageQueries {
   /**
-   * The time since which usage has been recorded without a gap; undefined if the ledger is empty. Gaps of up to an hour,
-   * but at most a tenth of `quiet`, do not count. `until`: only the time before it counts.
+   * The time since which usage has been recorded without a gap; undefined if the ledger is empty. A pause is a gap if it is
+   * longer than an hour, or longer than a tenth of `quiet`. `until`: only the time before it counts.
    */
   coveredSince(quiet?: number, until?: number): Promise<number | undefined>;
   naming(): Promise<Naming>;
@@ -48,13 +48,13 @@ export interface UsageQueries {
   /** The last use of each version, without the clients for which `isIgnored` returns true. */
   lastUsed(isIgnored?: (one: Pick<ClientUse, 'client' | 'name'>) => boolean): Promise<ReadonlyMap<string, number>>;
   /**
-   * Clients whose last use of a version was before `until`, the latest first. `shortestPause`: only pauses of about this
-   * length or longer count as usual pauses; undefined: pauses are not computed.
+   * Clients whose last use of a version was before `until`, the latest first. `usualPause` is set only for clients that
+   * usually pause for about `shortestPause` or longer; without `shortestPause`, for none.
    */
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /**
    * The clients that used a version on the days from `since` to `until` (UTC), and did not use it during the time `quiet` before
-   * `since`; the earliest first. No client counts as new if the ledger begins less than `quiet` before `since`.
+   * `since`; the earliest first. If the ledger begins less than `quiet` before `since`, first uses are left out.
    */
   arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
@@ -114,7 +114,7 @@ export interface ClientCounts extends UsageSums {
 
 /** How the clients in the ledger are named. Names from before `since` cannot be compared with later ones. */
 export interface Naming {
-  /** A hash of `usage.identify` and the salt; any other text in a ledger of an earlier release. */
+  /** A hash of `usage.identify` and the salt. In a ledger of an earlier release, a text that is no such hash. */
   readonly id: string;
   /** Epoch ms; 0: no change is known. */
   readonly since: number;
@@ -215,7 +215,7 @@ export interface ClientMovement {
 
 /** What comparisons of responses have found. Each gateway keeps its own. */
 export interface EvidenceQueries {
-  /** The counts of a version, compared with any other version under the present and the former contracts. */
+  /** All rows of a version: of each version that it was compared with, under the present and the former contracts. */
   of(version: string): Promise<readonly EvidenceRow[]>;
 }
 
@@ -223,7 +223,7 @@ export interface EvidenceQueries {
 export interface BrownoutQueries {
   /** The brownouts of a version that have refused requests, earliest first. */
   totals(version: string): Promise<readonly BrownoutTotal[]>;
-  /** What was decided about the brownouts of a version, as far as it is stored. */
+  /** The stored decisions about the brownouts of a version: approved, skipped, stopped or ended. */
   decisions(version: string): Promise<readonly Omit<BrownoutRecord, 'version'>[]>;
   /** The clients that a brownout refused, most refused requests first. Includes a row for `other clients`, if there are any. */
   refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]>;
@@ -270,13 +270,13 @@ export interface RefusedClient {
   /** The last request to the version, refused or not, over the whole ledger. */
   readonly lastCall: number;
   /**
-   * The client's last request to the version before `retryUntil`. It may be 0, for not looked up, if the client used the successor
-   * after the brownout had refused it.
+   * The client's last request to the version before `retryUntil`. If the client used the successor after it was refused, the
+   * request may not be looked up: then this is 0.
    */
   readonly lastCallInRetryPeriod: number;
   /**
-   * The client's last use of the successor before `moveUntil`; it may be before the brownout. 0: none is known since the day on which
-   * the brownout started.
+   * The client's last use of the successor before `moveUntil`. A use before the day of the brownout may be left out. 0: there
+   * is no other use.
    */
   readonly successorUse: number;
 }

@@ -155,7 +155,7 @@ describe('the report of a ledger', () => {
     expect(stdout).toBe(`/v1 compared with /v2: 2 undeclared differences and 1 declared in 30 pairs of 1 route.
   Compared from 2026-11-19T12:00:00Z to 2026-11-19T12:00:00Z, 1 day ago.
 
-GET /drinks  30 pairs, 3 control; 3,000 requests since 2026-11-13
+GET /drinks  30 pairs, 3 control pairs; 3,000 requests since 2026-11-13
   undeclared  200  /own absent               30 of 30  the old contract does not list the field
   undeclared  200  /id type number → string  1 of 30   the new contract does not allow it
   declared    200  /glass absent             30 of 30  the new contract does not list the field

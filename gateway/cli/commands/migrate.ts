@@ -78,11 +78,11 @@ export const addMoved: AddCommand = (program, io, finish) => {
 
 /** @throws UnreadableFileError, CompareError, UsageError */
 async function moved(older: string, newer: string, { config, format }: MovedOptions, io: Io): Promise<ExitCode> {
-  const { from, to, guideRequest: contracts } = versionPair(older, newer, config, io);
+  const { from, to, guideRequest: contractFiles } = versionPair(older, newer, config, io);
   const options = { cwd: io.cwd, stdin: () => '', allowRemote: false };
   const [before, after] = [
-    await openContract(contracts.from.file, options),
-    await openContract(contracts.to.file, options),
+    await openContract(contractFiles.from.file, options),
+    await openContract(contractFiles.to.file, options),
   ];
   const isListed = (path: string): boolean => from.moved.find(path) !== undefined;
   const found = proposeMoved({ oldContract: before, newContract: after, from: from.name, to: to.name, isListed });
@@ -103,7 +103,7 @@ function movedYaml(from: string, to: string, { proposals, unmatched }: MovedProp
     return `# Every route of ${from} has the same path in ${to}, or a row under moved.\n`;
   }
   const lines = [
-    `# Routes of ${from} that have another path in ${to}. Review each row, then add the rows to routes./${from} .`,
+    `# Routes of ${from} that have another path in ${to}. Review each row, and add it to /${from} in routes.yaml.`,
   ];
   lines.push(proposals.length > 0 ? 'moved:' : '# moved:');
   for (const { from: oldPath, to: newPath, confidence, why } of proposals) {
@@ -126,6 +126,7 @@ function scalar(path: string): string {
 export interface VersionPair {
   readonly from: Version;
   readonly to: Version;
+  /** Has the files of both contracts in `from` and `to`. */
   readonly guideRequest: GuideRequest;
 }
 

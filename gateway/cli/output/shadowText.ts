@@ -6,7 +6,7 @@ import { escaped, markdownTable } from './verdictText.ts';
 
 // The text and Markdown formats show at most this many of one list. The JSON format lists more.
 const maxDifferencesShown = 20;
-const maxUnseenShown = 10;
+const maxUnseenFieldsShown = 10;
 const maxRoutesShown = 20;
 
 export function shadowAsText(report: DifferenceReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
@@ -32,7 +32,7 @@ export function replayAsText(report: ReplayReport, paint: Paint, width = Number.
   const lines = [paint('bold', printable(report.summary)), ...report.notes.map((note) => `  ${printable(note)}`)];
   for (const route of report.routes) {
     const bodies = route.compared === route.pairs ? '' : `, ${withCommas(route.compared)} with bodies`;
-    const counts = `${plural(route.pairs, 'pair')}${bodies}, ${withCommas(route.control)} control`;
+    const counts = `${plural(route.pairs, 'pair')}${bodies}, ${plural(route.control, 'control pair')}`;
     lines.push('', `${paint('bold', printableExcerpt(route.route, 100))}  ${counts}`);
     const rows = differenceRows(route);
     if (rows.length > 0) lines.push(...table(rows, width));
@@ -79,7 +79,7 @@ function routeLine(
   { used_since: since }: DifferenceReport,
 ): string {
   const bodies = compared === pairs ? '' : `, ${withCommas(compared)} with bodies`;
-  return `${plural(pairs, 'pair')}${bodies}, ${withCommas(control)} control; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
+  return `${plural(pairs, 'pair')}${bodies}, ${plural(control, 'control pair')}; ${plural(requests, 'request')} since ${since.slice(0, 10)}`;
 }
 
 function differenceRows({ differences }: Pick<ShadowRoute, 'differences'>): string[][] {
@@ -98,7 +98,7 @@ function remarks({
   skipped,
   differences,
   difference_count: count,
-  unseen,
+  unseen: unseenFields,
   unseen_count: unseenCount,
 }: Omit<ShadowRoute, 'requests'>): string[] {
   const lines: string[] = [];
@@ -109,7 +109,7 @@ function remarks({
     lines.push(`Bodies not compared: ${reasons.join(', ')}.`);
   }
   if (unseenCount > 0) {
-    const named = unseen.slice(0, maxUnseenShown).map(({ path, why }) => `${path} (${why})`);
+    const named = unseenFields.slice(0, maxUnseenFieldsShown).map(({ path, why }) => `${path} (${why})`);
     const more = unseenCount > named.length ? ` and ${withCommas(unseenCount - named.length)} more` : '';
     lines.push(`No evidence on: ${named.join(', ')}${more}.`);
   }

@@ -78,7 +78,7 @@ export interface RunningFreeze {
   readonly version: string;
   readonly from: string;
   readonly mode: string;
-  /** scheduled, reading, active or inactive. */
+  /** scheduled, reading (the known clients are read from the ledger), active or inactive. */
   readonly state: string;
   /** Why the freeze is inactive. */
   readonly reason: string | null;

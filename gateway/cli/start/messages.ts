@@ -4,13 +4,13 @@ import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 /** What `start` prints when the gateway listens: addresses, versions, and commands to try. */
 export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, now: number): string {
   const scheme = snapshot.gateway.tls ? 'https' : 'http';
-  // A URL needs a host.
-  const [named, where] =
+  // An empty host listens on every address, but a URL needs a host.
+  const [address, remark] =
     listen.host === '' ? [reachableAddress(listen), ` (${wildcardWords[listen.host]})`] : [listen, ''];
-  const base = `${scheme}://${authority(named)}${snapshot.gateway.basePath}`;
+  const base = `${scheme}://${authority(address)}${snapshot.gateway.basePath}`;
   const rows = snapshot.sortedVersions.map((version) => versionRow(version, snapshot, now));
   return [
-    `version-gateway listens on ${base}${where}`,
+    `version-gateway listens on ${base}${remark}`,
     ...rows,
     '',
     dashboardLine(snapshot, admin),

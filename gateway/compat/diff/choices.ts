@@ -37,7 +37,10 @@ export function compareChoices(pair: SchemaPair): void {
   if (mayHaveMoved(pair.result.changes) || pair.isBreaking) dropMovedChanges(pair);
 }
 
-/** Compares the types if only one side has a `type` beside the choices, unless a change of an alternative explains them. */
+/**
+ * Compares the types if only one side has a `type` beside the choices. After a breaking change, a difference of types is not
+ * added.
+ */
 function compareTypesBeside(pair: SchemaPair): void {
   if ((pair.old.types === undefined) === (pair.new.types === undefined)) return;
   const [before, after] = [unionOfTypes(pair.oldSchema), unionOfTypes(pair.newSchema)];
@@ -134,7 +137,7 @@ function compareExpanded(pair: SchemaPair): void {
   const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
   const [lost, gained] = unmatched(old, now, fits);
   if (isSafeReplacement(pair, old, now, fits)) {
-    if (isRequest || !addDoubtfulChanges(pair, old, now)) pair.addChange('structure', 'equivalent', noName, ...places);
+    if (isRequest || !addWarnings(pair, old, now)) pair.addChange('structure', 'equivalent', noName, ...places);
     return;
   }
   const hasNewType = gained.some((one) => !isWithin(unionOfTypes(one), unionOfTypes(oldSchema)));
@@ -151,12 +154,12 @@ function compareExpanded(pair: SchemaPair): void {
   }
 }
 
-/** Adds the changes of alternatives that only fit with doubtful changes, such as a new value. False: there are none. */
-function addDoubtfulChanges(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
-  const [, doubtful] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
-  const comparisons = doubtful.map((after) => closestComparison(pair, old, [after]));
+/** Adds the changes of alternatives that fit only with a change of level `warn`, such as a new value. False: there are none. */
+function addWarnings(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
+  const [, withWarnings] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
+  const comparisons = withWarnings.map((after) => closestComparison(pair, old, [after]));
   for (const comparison of comparisons) addPart(pair.result, samePlace, comparison);
-  return doubtful.length > 0;
+  return withWarnings.length > 0;
 }
 
 /** What identifies an alternative without a name. */
@@ -253,8 +256,8 @@ function rejectsOverlaps(pair: SchemaPair, old: readonly Schema[], now: readonly
 }
 
 /**
- * Whether an alternative that was added to a `oneOf`, or that accepts more than before, overlaps with another older alternative.
- * Only scalar alternatives are examined, because an overlap of objects cannot be determined.
+ * Whether an alternative that was added to a `oneOf`, or that accepts more than before, overlaps with an alternative that
+ * existed before. Only scalar alternatives are examined, because an overlap of objects cannot be determined.
  */
 function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old: Choice, now: Choice): boolean {
   if (now.keyword !== 'oneOf' || pair.new.at('discriminator')) return false;
@@ -275,7 +278,10 @@ function isOverlapAdded(pair: SchemaPair, { kept, added }: AlternativePairs, old
   );
 }
 
-/** Whether `whole` accepts all values of `part`. The types are compared too: in a URL, a string may replace a number. */
+/**
+ * Whether `whole` accepts all values of `part`. In a URL, `isReplaceable` accepts a string for a number, so the types are
+ * compared, too.
+ */
 function includes(pair: SchemaPair, whole: Schema, part: Schema): boolean {
   return isWithin(unionOfTypes(part), unionOfTypes(whole)) && pair.isReplaceable(part, whole);
 }

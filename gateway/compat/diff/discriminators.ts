@@ -49,8 +49,8 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
     const sameNamed = newTargets.get(value);
     const kept = newValues.get(value) ?? (sameNamed && { ...sameNamed, value });
     const isKeptTarget = newNames.has(targetNameOf(target.value));
-    // The mapping belongs to the base schema and also contains values of other subtypes. The comparison of the base schema
-    // includes those.
+    // The mapping of a subtype is that of its base schema. The comparison of the base schemas reports the values of other
+    // subtypes.
     if (areSubtypes && !isKeptTarget && !losesOwnValue(pair, target, kept)) continue;
     if (kept && !haveSameTarget(pair, target, kept, newNames))
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
@@ -70,6 +70,7 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
  * out, because the comparison of the base schema includes them.
  */
 function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: Located | undefined): boolean {
+  // `place.key` is the name of a component.
   return targetNameOf(old.value) === oldSchema.place.key && targetNameOf(now?.value) !== newSchema.place.key;
 }
 

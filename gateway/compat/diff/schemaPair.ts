@@ -128,7 +128,7 @@ export class SchemaPair {
     return countBreaking(this.comparisonBetween(old, now), this.severityOf);
   }
 
-  /** Whether `now` can replace `old` without a breaking or doubtful change. */
+  /** Whether `now` can replace `old` without a change of level `error` or `warn`. */
   isReplaceable(old: Schema, now: Schema): boolean {
     return isCompatible(this.comparisonBetween(old, now), this.severityOf);
   }

@@ -31,10 +31,10 @@ export interface GuideInput {
 }
 
 /** Compares two majors and describes the changes for clients. @throws CompareError for a broken `$ref` */
-export function buildGuide({ old, new: now, from, to, moved, versionEnd }: GuideInput): Guide {
-  const comparison = compareContracts(old, now, defaultLevelOf, { old: from, new: to, moved });
+export function buildGuide({ old, new: newContract, from, to, moved, versionEnd }: GuideInput): Guide {
+  const comparison = compareContracts(old, newContract, defaultLevelOf, { old: from, new: to, moved });
   const context: RouteContext = {
-    contracts: { old: new ContractExamples(old), new: new ContractExamples(now) },
+    contracts: { old: new ContractExamples(old), new: new ContractExamples(newContract) },
     oldRoutes: new Map(
       comparison.routes.flatMap(({ route, oldRoute }) => (oldRoute ? [[route, oldRoute] as const] : [])),
     ),

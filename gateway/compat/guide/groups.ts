@@ -71,8 +71,8 @@ function isInRoute(occurrence: Occurrence): occurrence is Occurrence & RouteOccu
 }
 
 /** The named schema of `components` that contains a change: clients often generate types from it. */
-function componentOf({ kind, old, new: now }: Change): { name: string; steps: PathStep[] } | undefined {
-  const place = (old ?? now)?.place;
+function componentOf({ kind, old, new: newSide }: Change): { name: string; steps: PathStep[] } | undefined {
+  const place = (old ?? newSide)?.place;
   const keys = place ? keysTo(place) : [];
   const componentsIndex = keys.findIndex((key, index) => key === 'components' && keys[index + 1] === 'schemas');
   const name = componentsIndex === -1 ? undefined : keys[componentsIndex + 2];

@@ -91,15 +91,15 @@ export interface Excerpt {
 }
 
 /** The name of a route in the older major, which clients know. A new route has only a name in the newer major. */
-export function nameOf({ old, new: now }: GuideRoute): string {
-  const name = old ?? now;
+export function nameOf({ old, new: newRoute }: GuideRoute): string {
+  const name = old ?? newRoute;
   return name ? routeInWords(name) : '';
 }
 
 /** The new name of a route; undefined if the name has not changed. */
-export function newNameOf({ old, new: now }: GuideRoute): string | undefined {
-  if (!old || !now) return undefined;
-  const name = routeInWords(now);
+export function newNameOf({ old, new: newRoute }: GuideRoute): string | undefined {
+  if (!old || !newRoute) return undefined;
+  const name = routeInWords(newRoute);
   return name === routeInWords(old) ? undefined : name;
 }
 
@@ -236,8 +236,8 @@ export interface Additions {
 
 /** All additions of a guide, each listed once. */
 export function additionsIn({ routes, shared }: Guide): Additions[] {
-  const additionsOfRoutes = routes.flatMap(({ old, new: now, topics }) => {
-    const name = now ?? old;
+  const additionsOfRoutes = routes.flatMap(({ old, new: newRoute, topics }) => {
+    const name = newRoute ?? old;
     return topics.map(({ subject, additions }) => ({
       subject: `${name ? inBackticks(routeInWords(name)) : ''}, ${subject.slice(0, 1).toLowerCase()}${subject.slice(1)}`,
       texts: additions.map(({ text }) => text),

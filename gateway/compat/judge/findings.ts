@@ -32,7 +32,7 @@ export interface Finding {
   /** If the finding is a removal that is probably a rename: the new name. */
   readonly renamedTo: string | undefined;
   /** Undefined if the finding is about two majors as a whole. */
-  readonly source: CollectedChange | undefined;
+  readonly collectedChange: CollectedChange | undefined;
 }
 
 /** Configured levels, by rule. */
@@ -55,12 +55,12 @@ export function findingsOf(comparison: ContractComparison, levels: LevelOverride
 }
 
 function findingOf(
-  source: CollectedChange,
+  collectedChange: CollectedChange,
   rule: RuleId,
   level: Finding['level'],
   renamedTo: string | undefined,
 ): Finding {
-  const { change, identity, occurrences } = source;
+  const { change, identity, occurrences } = collectedChange;
   const [first] = occurrences;
   return {
     rule,
@@ -72,17 +72,17 @@ function findingOf(
     new: siteOf(change.new),
     fingerprint: fingerprintOf(rule, identity),
     renamedTo,
-    source,
+    collectedChange,
   };
 }
 
 /** The finding with only the given routes. Its sentence names the first of them. */
 export function limitedToRoutes(finding: Finding, routes: readonly RouteName[]): Finding {
-  const { source } = finding;
+  const { collectedChange } = finding;
   const first = routes[0] && routeInWords(routes[0]);
-  const occurrence = source?.occurrences.find(({ route }) => route && routeInWords(route) === first);
-  if (!source || !occurrence) return { ...finding, routes };
-  const { change } = source;
+  const occurrence = collectedChange?.occurrences.find(({ route }) => route && routeInWords(route) === first);
+  if (!collectedChange || !occurrence) return { ...finding, routes };
+  const { change } = collectedChange;
   const subject = subjectOf(occurrence.steps, change);
   return { ...finding, routes, sentence: sentenceOf(change, occurrence), subject };
 }

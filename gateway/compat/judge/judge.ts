@@ -216,7 +216,7 @@ function needlessMajorFinding(
     new: { place: below(now.root, 'info').place, value: undefined },
     fingerprint: fingerprintOf(majorRule, `/${versions.old ?? ''}\n/${versions.new ?? ''}`),
     renamedTo: undefined,
-    source: undefined,
+    collectedChange: undefined,
   };
 }
 

@@ -60,7 +60,7 @@ interface PathSummary {
   readonly comparablePath: ComparableName;
   readonly methods: readonly string[];
   readonly operationIds: readonly string[];
-  /** "query q", "path 0": the name of a path parameter is never sent. */
+  /** "query q", "path 0". A path parameter has its position, because its name is never sent. */
   readonly parameters: ReadonlySet<string>;
   /** "GET out title": the top-level fields. */
   readonly fields: ReadonlySet<string>;
@@ -70,6 +70,7 @@ interface PathSummary {
 function summariesByPath(documents: Documents, version: string): Map<string, PathSummary> {
   const routesByPath = new Map<string, Route[]>();
   for (const route of routesOf(documents, version).values()) {
+    // Webhooks and callbacks have no path in the API.
     if (route.kind !== 'route') continue;
     const key = withoutNames(route.path);
     routesByPath.set(key, [...(routesByPath.get(key) ?? []), route]);
@@ -92,14 +93,14 @@ function summaryOf(path: string, routes: readonly Route[], documents: Documents)
   };
 }
 
-function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefined {
+function proposalFor(oldPath: PathSummary, newPath: PathSummary): MovedProposal | undefined {
   // The gateway fills the parameters of the new path from the old path, so the new path cannot have more of them.
-  if (parameterNames(now.path).length > parameterNames(old.path).length) return undefined;
-  if (!old.methods.some((method) => now.methods.includes(method))) return undefined;
-  const commonIds = old.operationIds.filter((id) => now.operationIds.includes(id));
-  const parameters = overlap(old.parameters, now.parameters);
-  const fields = overlap(old.fields, now.fields);
-  const pathSimilarity = similarity(old.comparablePath, now.comparablePath);
+  if (parameterNames(newPath.path).length > parameterNames(oldPath.path).length) return undefined;
+  if (!oldPath.methods.some((method) => newPath.methods.includes(method))) return undefined;
+  const commonIds = oldPath.operationIds.filter((id) => newPath.operationIds.includes(id));
+  const parameters = overlap(oldPath.parameters, newPath.parameters);
+  const fields = overlap(oldPath.fields, newPath.fields);
+  const pathSimilarity = similarity(oldPath.comparablePath, newPath.comparablePath);
   // Fields weigh more than parameters, because most routes have the same few parameters.
   const overallSimilarity = 0.25 * pathSimilarity + 0.75 * (0.35 * parameters.share + 0.65 * fields.share);
   const score = Math.round(100 * (commonIds.length > 0 ? 0.7 + 0.3 * overallSimilarity : overallSimilarity)) / 100;
@@ -107,9 +108,9 @@ function proposalFor(old: PathSummary, now: PathSummary): MovedProposal | undefi
   if (commonIds.length > 0) why.push(`the same operationId ${commonIds.join(', ')}`);
   if (pathSimilarity >= 0.5) why.push('a similar path');
   if (parameters.total > 0 && parameters.common === parameters.total) why.push('the same parameters');
-  if (fields.common > 0) why.push(`${fields.common} of ${old.fields.size} fields`);
+  if (fields.common > 0) why.push(`${fields.common} of ${oldPath.fields.size} fields`);
   const confidence = score >= 0.8 ? 'almost sure' : score >= 0.6 ? 'likely' : 'a guess';
-  return { from: old.path, to: now.path, score, confidence, why };
+  return { from: oldPath.path, to: newPath.path, score, confidence, why };
 }
 
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): { common: number; total: number; share: number } {

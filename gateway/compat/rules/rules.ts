@@ -13,7 +13,7 @@ import {
 } from './words.ts';
 
 export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
-/** `error`: not allowed within a major. `warn`: the versioning rules do not cover it. `info`: compatible. */
+/** `error`: not allowed within a major. `warn`: the versioning rules of docs/compat.md do not cover it. `info`: compatible. */
 export type RuleLevel = (typeof ruleLevels)[number];
 
 /** `response field removed`. A key without a direction applies to both directions. */
@@ -105,13 +105,13 @@ export const rules = [
     'serialization changed': (change) => `is serialized differently (${whatChanged(change)})`,
     'request alternative removed': (change) => `no longer accepts the alternative ${quoted(whatChanged(change))}`,
   }),
-  silent('response-value-added', 'response', 'Clients may not expect a new value.', {
+  silent('response-value-added', 'response', 'Some clients cannot handle a new value.', {
     'response value added': (change) => `may now be ${whatChanged(change)}`,
     'response values unlisted': (change) => `may now be any value, and was one of ${whatChanged(change)}`,
     'response limit wider': limitInWords,
     'response limit changed': limitInWords,
   }),
-  silent('response-alternative-added', 'response', 'Clients may not expect a new alternative or status.', {
+  silent('response-alternative-added', 'response', 'Some clients cannot handle a new alternative or status.', {
     'response alternative added': (change) => `may now be the alternative ${quoted(whatChanged(change))}`,
     'status added': 'is new',
     'error_status added': 'is new',
@@ -252,7 +252,7 @@ export function sentenceOf(change: Change, { route, steps }: Occurrence): string
   return subject === '' ? `${routeInWords(route)} ${predicate}` : `${routeInWords(route)}: ${subject} ${predicate}`;
 }
 
-/** What changed in a structure: if it is known, the breaking change within it. */
+/** The breaking change within a structure. If none is known, what else changed. */
 function whatChangedInStructure(change: Change): string {
   const { detail } = change;
   if (detail?.is !== 'cause') return whatChanged(change);

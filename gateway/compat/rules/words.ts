@@ -62,14 +62,14 @@ export function stepInWords(step: PathStep): string {
     case 'alternative':
       return step.name;
     case 'condition':
-      // `dependentSchemas/card` → "dependentSchemas card"; `then` without the condition.
+      // `dependentSchemas/card` → "dependentSchemas card"; `then (IF)` → "then".
       return step.name.replace(/ \(.*$/s, '').replaceAll('/', ' ');
   }
 }
 
 /**
- * The last step of the subject, or the words for this step, if the steps to the change lack it: for example, the step to a
- * field that only one contract has.
+ * The steps to a change end at a part that both contracts have. Returns the step that follows, or words for it: for example, the
+ * step to a field that only one contract has. Undefined: no step follows.
  */
 function missingLastStep(change: Change): PathStep | string | undefined {
   const { kind, effect, name } = change;
@@ -104,6 +104,7 @@ export function whatChanged({ name, detail }: Change): string {
     case 'serialization':
       return `${serializationInWords(detail.old)} → ${serializationInWords(detail.new)}`;
     case 'alternatives':
+      // The caller adds the first and the last backtick.
       return detail.alternatives.map(outlineInWords).join('` or `');
     default:
       return name;
@@ -148,6 +149,7 @@ const limitPhrases: Readonly<Record<string, readonly [narrower: string, wider: s
   uniqueItems: ['may no longer contain duplicate items', 'may now contain duplicate items'],
   allowReserved: ['no longer accepts unencoded reserved characters', 'now accepts unencoded reserved characters'],
   allowEmptyValue: ['may no longer be empty', 'may now be empty'],
+  // The schema itself: no value is valid any more, or values are valid again.
   schema: ['is no longer possible', 'is now possible'],
 };
 const limitVerbs: Readonly<Record<string, string>> = {

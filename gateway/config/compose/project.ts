@@ -100,6 +100,7 @@ function resolveExtends(file: ComposeFile, reader: ComposeReader): MapNode {
     name,
     entry.value.kind === 'map' ? { ...entry, value: extend(name, entry.value, file, reader, []) } : entry,
   ]);
+  // Without `services`, an empty map is added at the position of the file.
   const { key, value } = file.root.entries.get('services') ?? { key: file.root.at, value: file.root };
   return mapOf(
     [...file.root.entries, ['services', { key, value: mapOf(services, value.at, value.tag) }]],

@@ -45,7 +45,10 @@ function kindOf(identifier: Identifier): string {
   return identifier.by === 'jwt' ? `jwt-${identifier.claim}` : identifier.by;
 }
 
-/** A waiver begins when its version is retired, so it must end after the sunset, or after the deprecation without a sunset. */
+/**
+ * A waiver begins when its version is retired, so it must end after the sunset. Without a sunset, it must end after the
+ * deprecation.
+ */
 export const waiversEndLater: ConfigRule = ({ source, entries }) =>
   entries.flatMap(({ key, route: { waivers, deprecation, sunset } }) =>
     waivers.flatMap(({ until }, index) => {
@@ -89,7 +92,7 @@ export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
   });
 };
 
-/** The ledger deletes the counts from before the freeze while the version is still served. */
+/** Warns if the ledger deletes the counts from before the freeze while the version is still served. */
 export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, now) =>
   entries.flatMap(({ key, route: { freeze, sunset = now } }) => {
     if (freeze?.from === undefined) return [];

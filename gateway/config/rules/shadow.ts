@@ -51,7 +51,7 @@ export const shadowHasTarget: ConfigRule = (context) =>
     const others = entries.filter((entry) => entry.key !== key && entry.route.upstream !== undefined);
     const remedy =
       others.length === 0 ? 'Add a version with an upstream.' : `Write ${others.map((one) => one.key).join(' or ')}.`;
-    // A value of a wrong type is a fault of its own.
+    // A value of a wrong type is already reported.
     if (to === undefined && hasValue(source, ['routes', key, 'shadow', 'to'])) return undefined;
     if (to === undefined) return ['to', `The shadow of ${key} does not name the version that gets the copies.`, remedy];
     if (route.upstream === undefined)
@@ -137,7 +137,7 @@ export const driftIsUsable: ConfigRule = ({ source, entries }, now) =>
       addFault('', `${key} has no upstream, so there are no responses to compare.`, 'Remove drift.');
     if (route.contract === undefined)
       addFault('', `${key} has no contract to compare its responses with.`, 'Add contract, or remove drift.');
-    // A value of a wrong type is a fault of its own.
+    // A value of a wrong type is already reported.
     if (drift.until === undefined && !hasValue(source, [...at, 'until']))
       addFault('', `The drift of ${key} has no end.`, endRemedy);
     if (drift.until !== undefined && drift.until > now + yearMs)

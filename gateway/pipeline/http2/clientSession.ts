@@ -79,7 +79,8 @@ export function sessionOptions({ limits }: GatewaySettings): ServerSessionOption
     maxHeaderListPairs: maxFieldLines,
     // Heads of backends have up to 32 KiB, and the gateway adds fields.
     maxSendHeaderBlockLength: 256 * 1024,
-    // `#wastedStreams` is checked only after the bytes of a read are handled. These limits also apply during the read.
+    // Our own limit, `#wastedStreams`, is checked only after all bytes of one read from the socket are handled. The following
+    // limits also apply meanwhile.
     streamResetBurst: 250,
     streamResetRate: 33,
     // A backend may repeat any field.
@@ -156,6 +157,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
       last.index = response.index;
     }
     if (this.#responses.length === 0) this.#idleSince = performance.now();
+    // `resetAt` is set if the gateway has reset the stream itself.
     if (!response.writableFinished && response.resetAt === undefined) this.#spend(this.#wastedStreams, 1);
   }
 

@@ -157,12 +157,12 @@ export async function routeOf(
   return `${unlisted}the ledger has no use of ${method} /${version}${template}.${suggestion}`;
 }
 
-/** Under which path requests to `path` are counted now. With no contract, or an earlier one, it may have been another path. */
+/** Under which path requests to `path` are counted now. The path may have been another one before a change of the contract. */
 function currentPathOf(path: string, paths: PathTable<unknown> | undefined): string {
   return paths?.find(path)?.template ?? pathWithoutIds(path);
 }
 
-/** Under which name a route of the ledger is counted now; see `currentPathOf`. */
+/** Under which name a route of the ledger is counted now. The name may have been another one before a change of the contract. */
 export function currentNameOf(route: string, paths: PathTable<unknown> | undefined): string {
   const space = route.indexOf(' ');
   return space === -1 ? route : `${route.slice(0, space)} ${currentPathOf(route.slice(space + 1), paths)}`;
@@ -182,7 +182,7 @@ export async function requestsWithoutRoute(
 ): Promise<number> {
   const others = (await queries.routes(version, since)).find(({ route }) => route === otherRoute);
   if (others === undefined || others.last < since || onlyFails(others)) return 0;
-  // An open request that began earlier is counted as a request in its first hour only.
+  // At least 1, because a request that began before the period and is still open has no count in it.
   return Math.max(1, others.requests - others.failing);
 }
 
@@ -198,7 +198,10 @@ export class UnlistedVersions {
   readonly #versions = new Set<string>();
   #hour = 0;
 
-  /** The version in a path without a listed version, and the rest of the path; undefined if the path names no version. */
+  /**
+   * `path`: of a request to no listed version. Returns the version in it and the rest of the path; undefined if it has no
+   * version.
+   */
   find(
     path: string,
     basePath: string,

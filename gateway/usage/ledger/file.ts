@@ -19,7 +19,7 @@ export class UnsupportedLedgerError extends Error {
 /** Opens the ledger for writing. Creates it and its folder if they are missing. Throws the errors of the system or SQLite. */
 export function openLedgerFile(file: string, salt: string): DatabaseSync {
   makeFolder(dirname(file));
-  assertFile(file);
+  assertSuitableIfPresent(file);
   // SQLite itself would create it readable for everyone. The journal files inherit this mode.
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: busyMs });
@@ -52,7 +52,7 @@ export function claimLedger(file: string): LedgerClaim | undefined {
   try {
     makeFolder(dirname(file));
     const lock = `${file}.lock`;
-    assertFile(lock);
+    assertSuitableIfPresent(lock);
     closeSync(openSync(lock, 'a', 0o600));
     // Node.js cannot lock files; SQLite can. The file stays empty.
     database = new DatabaseSync(lock, { timeout: 0 });
@@ -70,7 +70,7 @@ export function claimLedger(file: string): LedgerClaim | undefined {
 export function openLedgerFileToRead(file: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    assertFile(file);
+    assertSuitableIfPresent(file);
     if (!existsSync(file)) throw new Error('there is no such file');
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     assertIsLedger(database);
@@ -97,7 +97,7 @@ export function readSalt(file: string): string {
  * Rejects a path that is not a regular file, because opening a named pipe would block. Accepts a path without a file.
  * @throws UnsuitableFileError
  */
-function assertFile(file: string): void {
+function assertSuitableIfPresent(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats) assertSuitable(stats);
 }

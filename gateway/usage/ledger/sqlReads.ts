@@ -11,9 +11,9 @@ const otherClientsIdSql = `(SELECT id FROM clients WHERE name = '${otherClients}
 
 /**
  * SELECT statements on an open ledger, except those about single clients (`ClientReads`). They run on SQLite and on PostgreSQL.
- * The tables are sorted by version, then span: where a statement filters by client or route, it lists the spans, so that the
- * database looks each of them up. A table such as `route_day` has the spans of one length, here `day`.
- * A `block` is a span of 30 days.
+ * The tables are sorted by version, then span. A statement that filters by client or route has a list of spans, not a range: so
+ * the database looks up the client or route in each span, and does not read all rows of the range. A table such as
+ * `route_day` has the spans of one length, here `day`. A `block` is a span of 30 days.
  */
 export class SqlReads {
   readonly #database: ReportingDatabase;
@@ -24,7 +24,10 @@ export class SqlReads {
     this.#inListSql = database.inListSql;
   }
 
-  /** Divides a period into spans for which the ledger has rows. Clients and routes have rows per hour only for recent days. */
+  /**
+   * Divides a period into spans for which the ledger has rows: none before `kept_from`, and rows per hour of clients and
+   * routes only since `hours_from`.
+   */
   async spans(
     since: number,
     until: number,
@@ -67,6 +70,7 @@ export class SqlReads {
     const outcomes = (await this.hasOutcomeColumns()) ? 'failing, refused' : '0 AS failing, 0 AS refused';
     const idColumn = subject === 'version' ? 'version' : 'item';
     const versions = await this.versionIds(version);
+    // In the tables, `first` and `last` are the times since the start of the span.
     const parts = spans.map(
       ({ length }) => `SELECT ${idColumn} AS id, requests, errors, served, ${outcomes},
         ${spanStartSql(length)} + first AS first, ${spanStartSql(length)} + last AS last
@@ -127,7 +131,10 @@ export class SqlReads {
     return row?.requests ?? 0;
   }
 
-  /** Requests of each version by hour or day, oldest first. `routes`: only requests to these; per hour, only of the last days. */
+  /**
+   * Requests of each version by hour or day, oldest first. `routes`: only requests to these. Routes have rows per hour only
+   * for the last days.
+   */
   async series(
     step: 'hour' | 'day',
     since: number,
@@ -189,7 +196,10 @@ export class SqlReads {
     );
   }
 
-  /** The id of a version; 0 if it has no requests. Statements take the id as a value, so that PostgreSQL can estimate how many rows they read. */
+  /**
+   * The id of a version; 0 if it has no requests. Statements take the id instead of a subquery, so that PostgreSQL can
+   * estimate how many rows they read.
+   */
   async idOf(version: string): Promise<number> {
     return (await this.versionIds(version))[0] ?? 0;
   }

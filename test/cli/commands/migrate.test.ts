@@ -105,7 +105,7 @@ it('proposes rows that routes.yaml accepts, and proposes nothing once they are t
   const path = folder();
   const { code, stdout } = await runIn(path, ['moved', '/v1', '/v2']);
   expect(code).toBe(0);
-  expect(stdout).toBe(`# Routes of v1 that have another path in v2. Review each row, then add the rows to routes./v1 .
+  expect(stdout).toBe(`# Routes of v1 that have another path in v2. Review each row, and add it to /v1 in routes.yaml.
 moved:
   # likely: a similar path, the same parameters
   /c/{id}: /cc/{id}

@@ -119,8 +119,9 @@ const silenceMs = 15_000;
 const reconnectAfterMs = { first: 1_000, longest: 30_000 };
 
 /**
- * Reads `/api/events` while the page is visible, and reconnects whenever the stream ends.
- * @param {{ status(status: Status): void, access(by: string): void, lost(): void }} listener
+ * Reads `/api/events` while the page is visible, and reconnects whenever the stream ends. `access`: whether a session, a token or
+ * the address admits this browser.
+ * @param {{ status(status: Status): void, access(admittedBy: string): void, lost(): void }} listener
  */
 export function subscribeToStatus(listener) {
   /** @type {EventSource|undefined} */

@@ -48,11 +48,11 @@ byId('logout').addEventListener('click', async () => {
 });
 
 subscribeToStatus({
-  access(by) {
+  access(admittedBy) {
     // A browser that was admitted by its address has no session.
-    byId('logout').hidden = by !== 'session';
-    retirementSection.setAccess(by);
-    brownoutWindows.setAccess(by);
+    byId('logout').hidden = admittedBy !== 'session';
+    retirementSection.setAccess(admittedBy);
+    brownoutWindows.setAccess(admittedBy);
   },
   status(status) {
     // Aborts a request of `pollStatus`, because its response may be older than this event.
