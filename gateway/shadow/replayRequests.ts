@@ -198,8 +198,9 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
       newTarget: newPath + search,
       isVersioned,
       fields: headers.flatMap(([name, values]) => {
-        const [value] = values(round);
-        return value === undefined || fieldFault(name, value) !== undefined ? [] : [[name, value] as const];
+        const items = values(round);
+        const value = items.join(',');
+        return items.length === 0 || fieldFault(name, value) !== undefined ? [] : [[name, value] as const];
       }),
     };
   };
@@ -280,7 +281,7 @@ function findHeader(parameters: ReadonlyMap<string, Located>, name: string): Loc
   return [...parameters].find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-/** The style `form` of OpenAPI. Objects are not sent. */
+/** The parameters of the query in the style `form` of OpenAPI, or the items of a header field. Objects are not sent. */
 function serialized(value: unknown, parameter: Located | undefined): string[] {
   if (isScalar(value)) return [String(value)];
   if (!isList(value)) return [];

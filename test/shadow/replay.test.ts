@@ -125,7 +125,7 @@ describe('replay', () => {
         { name: 'q', in: 'query', required: true, schema: { type: 'string', pattern: '^[xyz]{2}$' } },
         { name: 'page', in: 'query', schema: { type: 'integer', default: 3 } },
         { name: 'tags', in: 'query', schema: { type: 'array' }, explode: false, example: ['a', 'b'] },
-        { name: 'Accept-Language', in: 'header', required: true, schema: text, example: 'de' },
+        { name: 'Accept-Language', in: 'header', required: true, schema: { type: 'array' }, example: ['de', 'en'] },
       ]),
     });
     const now = contractOf({
@@ -164,7 +164,7 @@ describe('replay', () => {
     expect(v2.paths).toContain('HEAD /v2/sizes/s');
     expect(new Set(v2.paths)).toContain('GET /v2/cocktails/a%20b');
     expect(new Set(v1.fields.map((one) => one.join()))).toEqual(
-      new Set([`1,Bearer ${secret},`, `1,Bearer ${secret},de`]),
+      new Set([`1,Bearer ${secret},`, `1,Bearer ${secret},de,en`]),
     );
     const report = JSON.parse(stdout) as ReplayReport;
     expect(report.no_evidence).toEqual([
