@@ -31,14 +31,16 @@ const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Sn
 
 function describeSettings(before: Snapshot, after: Snapshot): string[] {
   const notApplied = startOnlySettings.filter(([, valueIn]) => differ(valueIn(before), valueIn(after)));
-  // The parser of node:http keeps the limit with which it was started. The gateway itself checks a lower limit.
-  const isHeadRaised = after.gateway.limits.head > before.gateway.limits.head;
+  // The parser of node:http keeps the limit with which it was started, the sum of both. The gateway itself checks lower limits.
+  const raisedLimits = (['head', 'url'] as const).filter(
+    (name) => after.gateway.limits[name] > before.gateway.limits[name],
+  );
   return [
     ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
     // They decide which clients a brownout refuses, and with which status.
     ...(differ(before.brownout, after.brownout) ? ['brownout: settings changed'] : []),
     ...notApplied.map(([key]) => `${key}: applied at the next start`),
-    ...(isHeadRaised ? ['gateway.limits.head: a higher limit is applied in full at the next start'] : []),
+    ...raisedLimits.map((name) => `gateway.limits.${name}: a higher limit is applied in full at the next start`),
   ];
 }
 

@@ -91,6 +91,12 @@ it.each<[string, object, object, string[]]>([
   ['the status of brownouts', {}, { brownout: { status: 410 } }, ['brownout: settings changed']],
   ['a spared client', { brownout: { spare: ['acme'] } }, {}, ['brownout: settings changed']],
   ['a rule of the contract check', {}, { compat: { rules: { 'docs-only': 'off' } } }, []],
+  [
+    'a higher gateway.limits.url',
+    {},
+    { gateway: { limits: { url: '64KiB' } } },
+    ['gateway: settings changed', 'gateway.limits.url: a higher limit is applied in full at the next start'],
+  ],
   ['a lower gateway.limits.head', {}, { gateway: { limits: { head: '9KiB' } } }, ['gateway: settings changed']],
 ])('%s', (_name, before, after, expected) => {
   const routes = { '/v1': a };
