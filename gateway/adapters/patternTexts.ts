@@ -185,8 +185,9 @@ function parsed(pattern: string): Part | undefined {
 export function sampleTextsFor(pattern: string): string[] | undefined {
   const random = randomFrom(1);
   // The first and the last of all choices usually give the shortest and the longest text.
-  const sources = [() => 0, () => 0.999_999, ...Array.from({ length: 60 }, () => random)];
-  const texts = sources.map((source) => textFor(pattern, source)).filter((text) => text !== undefined);
+  const ends = [textFor(pattern, () => 0), textFor(pattern, () => 0.999_999)];
+  const others = Array.from({ length: 60 }, () => textFor(pattern, random));
+  const texts = [...ends, ...others].filter((text) => text !== undefined);
   if (texts.length === 0) return undefined;
   const [first = ''] = texts;
   const surrounded = [`x${first}`, `${first}x`].filter((text) => regExpOf(pattern)?.test(text));
@@ -214,6 +215,14 @@ export const schemaRegExp: RegExpEngine = Object.assign((pattern: string) => reg
 
 /** Whether a pattern limits the length of its texts. */
 export function limitsLength(pattern: string): boolean {
+  // A full stop replaces each escape, set and group.
+  let text = pattern.replace(/\\./g, '.').replace(/\[[^\]]*\]/g, '.');
   // `*`, `+` and `{2,}` have no upper limit.
-  return /^\^/.test(pattern) && /\$$/.test(pattern) && !/[*+]|,\}/.test(pattern.replace(/\\./g, ''));
+  if (/[*+]|,\}/.test(text)) return false;
+  for (let before = ''; before !== text; ) {
+    before = text;
+    text = text.replace(/\([^()]*\)/g, '.');
+  }
+  // Anchors apply to a single alternative.
+  return text.split('|').every((alternative) => alternative.startsWith('^') && alternative.endsWith('$'));
 }
