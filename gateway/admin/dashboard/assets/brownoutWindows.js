@@ -65,7 +65,7 @@ export class BrownoutWindows {
     document.body.append(this.#dialog);
   }
 
-  /** @param {string} by how this browser is authorized; the button requires the token, in a session or a header */
+  /** @param {string} by how this browser is authorized; `machine`: without the token, because it runs on the machine of the gateway */
   setAccess(by) {
     this.#isAllowed = by !== 'machine';
     this.fill(this.#windows);
