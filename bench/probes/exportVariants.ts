@@ -12,6 +12,7 @@ import { ClientIdentification } from '../../gateway/usage/counting/identificatio
 import { alternate, type Variant } from '../support/alternation.ts';
 import { dates } from '../support/workload.ts';
 
+const noSalt = '';
 const [port = '', backendPort, folder = '', collectorPort] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
 const otlp = `http://127.0.0.1:${collectorPort}`;
@@ -30,7 +31,7 @@ async function variant(name: string, telemetry?: object): Promise<Variant> {
   await exporter.configure(snapshot);
   const options = { clock: systemClock, notice, logs: false, otlp: exporter.take.bind(exporter) };
   const recording = new Telemetry(
-    { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, '') },
+    { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, noSalt) },
     options,
   );
   await recording.applyCurrent();

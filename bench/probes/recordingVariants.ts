@@ -14,6 +14,7 @@ import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { alternate } from '../support/alternation.ts';
 import { dates } from '../support/workload.ts';
 
+const noSalt = '';
 const [port = '', backendPort, folder = ''] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
 
@@ -30,7 +31,7 @@ const usage = (name: string) =>
   usageSinkOf(Ledger.open({ ...snapshot.usage, store: join(folder, name) }, { clock: systemClock, onNotice: notice }));
 const telemetry = (options: Partial<ConstructorParameters<typeof Telemetry>[1]>): Telemetry =>
   new Telemetry(
-    { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, '') },
+    { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, noSalt) },
     { clock: systemClock, notice, usage: undefined, logs: false, ...options },
   );
 // The first scrape starts the collection of process metrics, which continues as in production.

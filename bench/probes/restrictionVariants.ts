@@ -16,6 +16,7 @@ import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { alternate, type Variant } from '../support/alternation.ts';
 import { clients as clientCount, dates } from '../support/workload.ts';
 
+const noSalt = '';
 const [port = '', backendPort, folder = ''] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
 const hourMs = 3_600_000;
@@ -43,7 +44,7 @@ function variant(name: string, v1: object, v2: object = {}): Variant {
     brownout: { spare },
   });
   const usage = usageSinkOf(Ledger.open(snapshot.usage, { clock: systemClock, onNotice: notice }));
-  const identification = new ClientIdentification(snapshot.usage.identify, '');
+  const identification = new ClientIdentification(snapshot.usage.identify, noSalt);
   const options = { clock: systemClock, notice, usage, logs: false };
   return { name, snapshot, recorder: new Telemetry({ current: snapshot, identification }, options).recorder };
 }
@@ -69,7 +70,7 @@ const brownoutKeys = brownout.snapshot.sortedVersions.flatMap(({ name, brownouts
 );
 await alternate(variants, folder, {
   known: {
-    namingRulesId: namingRulesIdOf(base.snapshot.usage.identify, ''),
+    namingRulesId: namingRulesIdOf(base.snapshot.usage.identify, noSalt),
     clientLinesByFreeze: new Map(freezeKeys.map((key) => [key, known.join('\n')])),
   },
   brownouts: new Set(brownoutKeys),

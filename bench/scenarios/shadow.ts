@@ -16,6 +16,7 @@ import type { Scenario } from './scenario.ts';
 
 const clientScript = fileURLToPath(new URL('../support/fixedRateClient.ts', import.meta.url));
 const requestsPerSecond = 2000;
+const noCheck = async () => undefined;
 const withoutShadow = 'version-gateway, no shadow';
 
 /** `shadowPort`: the port of `/v2`, which gets the copies of requests to `/v1`. Undefined: `/v1` has no shadow. */
@@ -51,7 +52,7 @@ export const shadow: Scenario = {
         (silentServer.address() as AddressInfo).port,
       ),
     ];
-    const proxySet = await startProxies(gateways, backendPort, async () => undefined);
+    const proxySet = await startProxies(gateways, backendPort, noCheck);
     const errorsByProxy = new Map<string, number>();
     const send = async ({ port }: RunningProxy, seconds: number) => {
       const args = [clientScript, `http://127.0.0.1:${port}/v1${path}`, `${requestsPerSecond}`, `${seconds}`];

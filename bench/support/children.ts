@@ -82,7 +82,7 @@ export async function runToEnd(command: Command, core: Core): Promise<string> {
   return written;
 }
 
-/** Sends SIGTERM. After one second, kills the whole process tree: without its master, the worker of nginx would keep running. */
+/** Sends SIGTERM. After one second, kills the whole process tree, because the worker of nginx survives a killed master. */
 async function stopTree(child: ChildProcess, pid: number, ended: Promise<void>): Promise<void> {
   if (!livingPids.has(pid)) return;
   child.kill('SIGTERM');

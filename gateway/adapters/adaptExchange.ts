@@ -47,7 +47,8 @@ export function adaptResponse(
   route: CompiledRoute,
   { status, contentType, contentCoding = '', body }: AdaptableResponse,
 ): Buffer | BodyFault {
-  const decoded = decodeBody(body, contentCoding, settings.body);
+  const largestBody = settings.body;
+  const decoded = decodeBody(body, contentCoding, largestBody);
   const row = route.rowFor(status);
   const isBodiless = body.length === 0 || status === 204 || status === 205 || status === 304;
   if (!Buffer.isBuffer(decoded) || row === undefined || row.isEmpty || isBodiless) return decoded;

@@ -128,7 +128,7 @@ function renameOfOnlyField(
   if (rivals.length > 0) return undefined;
   const kind = `${target.isRequired ? 'required ' : ''}${kindOf(field.schema, context.from)}`;
   // A target that may be absent needs no counterpart, so this rename may be wrong.
-  const certainty = target.isRequired ? 'guess' : 'decision';
+  const certainty = target.isRequired ? 'guess' : 'undecided';
   return {
     from,
     to,

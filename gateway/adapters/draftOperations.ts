@@ -151,7 +151,7 @@ class ValueDraft {
       ? `null → ${JSON.stringify(knownDefault)}, the default of the contract`
       : 'the value that null becomes';
     const values = new Map([['null', isDefaultUsed ? knownDefault : unknownValue]]);
-    this.#add({ kind: 'map', at, values }, isDefaultUsed ? 'guess' : 'decision', note);
+    this.#add({ kind: 'map', at, values }, isDefaultUsed ? 'guess' : 'undecided', note);
   }
 
   #draftObject(sources: readonly PlainSchema[], targets: readonly PlainSchema[], at: Keys): void {
@@ -162,7 +162,7 @@ class ValueDraft {
     const knownRenames = at.length === 0 ? this.#context.renamed : undefined;
     for (const { from, to, certainty, note } of renamesFor(fields, wantedFields, this.#context, knownRenames)) {
       this.#add({ kind: 'rename', at: [...at, from], to: [...at, to] }, certainty, note);
-      if (certainty !== 'decision') newNames.set(from, to);
+      if (certainty !== 'undecided') newNames.set(from, to);
     }
     for (const [name, field] of fields) {
       const counterpart = wantedFields.get(newNames.get(name) ?? name);
@@ -204,7 +204,7 @@ class ValueDraft {
       if (items !== undefined && wantedItems !== undefined) this.#draftEach(items, wantedItems, at);
     } else if (isArray && typesOf(target) !== undefined) {
       const hasOneItem = source['maxItems'] === 1;
-      const certainty = hasOneItem ? 'certain' : this.#context.direction === 'response' ? 'guess' : 'decision';
+      const certainty = hasOneItem ? 'certain' : this.#context.direction === 'response' ? 'guess' : 'undecided';
       this.#add({ kind: 'head', at }, certainty, hasOneItem ? '' : 'only the first item is used');
       if (items !== undefined) this.#draftValue(items, target, at);
     } else if (wantsArray && typesOf(source) !== undefined) {
@@ -270,13 +270,13 @@ class ValueDraft {
     else if (this.#mayBeNull(schema, 'to')) addDefault(null, `${receiver} allows null`);
     else if (acceptsEmptyList && senderSchema !== undefined && direction === 'response')
       addDefault([], 'an absent list has no items');
-    else if (example !== undefined) addDefault(example, `the example of ${receiver}`, 'decision');
+    else if (example !== undefined) addDefault(example, `the example of ${receiver}`, 'undecided');
     else {
       const similarFields = this.#spare.filter((one) => likenessOf(one.schema, schema, this.#context) === 'same');
       const similarInWords = similarFields.map(({ keys }) => keys.join('/')).join(' or ');
       const choice =
         values.length > 1 ? `${unknownValue} is one of ${valuesInWords(values)}` : `the value that ${receiver} gets`;
-      addDefault(unknownValue, similarInWords === '' ? choice : `${choice}, or rename ${similarInWords}`, 'decision');
+      addDefault(unknownValue, similarInWords === '' ? choice : `${choice}, or rename ${similarInWords}`, 'undecided');
     }
   }
 
@@ -286,8 +286,12 @@ class ValueDraft {
     if (isEmptied) this.#add({ kind: 'drop', at }, 'guess', 'all its fields are moved');
     else if (isForbidden && !isRequest) this.#add({ kind: 'drop', at });
     else if (isRequest)
-      this.#add({ kind: 'drop', at }, 'decision', `${receiver} has no such field, so its value is lost`);
+      this.#add({ kind: 'drop', at }, 'undecided', `${receiver} has no such field, so its value is lost`);
     else
-      this.#add({ kind: 'drop', at }, 'decision', `${receiver} does not list it, and clients of ${receiver} ignore it`);
+      this.#add(
+        { kind: 'drop', at },
+        'undecided',
+        `${receiver} does not list it, and clients of ${receiver} ignore it`,
+      );
   }
 }

@@ -16,10 +16,10 @@ import { decimalOf, fixedDecimal } from './conversions.ts';
 import { mapKey } from './transform.ts';
 
 /**
- * `certain`: follows from the contracts. `guess`: probable, and used. `decision`: would lose or invent data, so a person has to
+ * `certain`: follows from the contracts. `guess`: probable, and used. `undecided`: would lose or invent data, so a person has to
  * choose it.
  */
-export type Certainty = 'certain' | 'guess' | 'decision';
+export type Certainty = 'certain' | 'guess' | 'undecided';
 
 /** The alternatives of a schema without null. Empty: there are none, or too many to be followed. */
 export function alternativesOf(schema: SubSchema, named: NamedSchemas): PlainSchema[] {
@@ -222,7 +222,7 @@ export function mappingFor(source: PlainSchema, target: PlainSchema): DraftedMap
   const choices = unpairedWanted.length > 0 ? unpairedWanted : (wantedValues as JsonValue[]);
   return {
     values: valuesInOrder(),
-    certainty: 'decision',
+    certainty: 'undecided',
     note: `${unknownValue} is one of ${valuesInWords(choices)}`,
   };
 }

@@ -58,7 +58,7 @@ function sectionOf(
 /** The operations of the row that are used. */
 export function usedOperations(list: readonly DraftedOperation[], unused: ReadonlyMap<string, unknown>): Operation[] {
   return list.flatMap(({ operation, certainty, inner }): Operation[] => {
-    if (certainty === 'decision' || unused.has(operationIdOf(operation))) return [];
+    if (certainty === 'undecided' || unused.has(operationIdOf(operation))) return [];
     if (operation.kind !== 'each') return [operation];
     const operations = usedOperations(inner, unused);
     return operations.length === 0 ? [] : [{ ...operation, operations }];
@@ -77,7 +77,7 @@ function operationLines(
     const remark =
       reason !== undefined
         ? commentOf('fault', reason)
-        : commentOf(certainty === 'decision' ? 'decide' : 'guess', note);
+        : commentOf(certainty === 'undecided' ? 'decide' : 'guess', note);
     const isActive = usedOperations([drafted], unused).length > 0;
     const lines =
       operation.kind === 'each'
@@ -98,7 +98,7 @@ function withJoinedDrops(list: readonly DraftedOperation[]): { drafted: DraftedO
     const last = lines.at(-1);
     const { operation, certainty, note } = drafted;
     const isSame = last?.drafted.certainty === certainty && last.drafted.note === note;
-    if (operation.kind === 'drop' && last?.drafted.operation.kind === 'drop' && isSame && certainty === 'decision')
+    if (operation.kind === 'drop' && last?.drafted.operation.kind === 'drop' && isSame && certainty === 'undecided')
       last.fields.push(operation.at);
     else lines.push({ drafted, fields: [operation.at] });
   }
@@ -159,6 +159,7 @@ function pointerText(keys: Keys, quote = quoted): string {
 // Words that some versions of YAML do not read as texts.
 const reservedWord = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
 
+/** `…` is `unknownValue`. */
 function needsNoQuotes(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
   return pattern.test(text) && !reservedWord.test(text) && text.length < 200;
 }

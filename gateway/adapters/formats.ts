@@ -33,8 +33,8 @@ export function markedAsConverted(schema: SubSchema): SubSchema {
 }
 
 /**
- * The schema, in which constants, listed values and converted values have the format of `expected` if all of them match this
- * format. Without the format, a constant date would differ from the date that the contract describes. `named`: the schemas that
+ * The schema with the formats of `expected`. A schema of constants, listed values or converted values gets a format if all its
+ * values match it: otherwise a constant date would differ from the date that the contract describes. `named`: the schemas that
  * `expected` refers to.
  */
 export function withFormatsFrom(schema: SubSchema, expected: SubSchema, named: NamedSchemas): SubSchema {
@@ -84,6 +84,7 @@ function hasFormat(schema: PlainSchema, format: unknown): boolean {
     return values.every((value) => (typeof value === 'string' ? (matchesFormat?.(value) ?? true) : isWithin(value)));
   }
   if (schema[convertedKeyword] !== true || !numberFormats.has(format)) return false;
+  // A converted text matches every number format. A converted number needs limits only for int32.
   const isText = typesOf(schema)?.includes('string') ?? false;
   return isText || format !== 'int32' || (isWithin(schema['minimum']) && isWithin(schema['maximum']));
 }

@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot.ts';
 import { fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
 export interface LoadThreadOptions {
-  /** The name in faults; relative to `cwd`. */
+  /** As `Fault.file`; relative to `cwd`. */
   readonly file: string;
   /** Absolute. */
   readonly path: string;

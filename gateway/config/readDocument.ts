@@ -7,6 +7,7 @@ import {
   positionAt,
   positionOf,
   readYamlText,
+  startOfNode,
   type YamlProblem,
   type YamlText,
 } from '../shared/yaml/yamlText.ts';
@@ -77,8 +78,7 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
 
 function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key?: Node | null): Place {
   const fallback = node?.range && path.length > 0 ? positionAt(lines, node.range[0]) : { line: 1, column: 1 };
-  // Without a value, `positionOf` returns the position of the key.
-  return { key: positionOf(lines, null, key), value: positionOf(lines, node, key) ?? fallback };
+  return { key: startOfNode(lines, key), value: positionOf(lines, node, key) ?? fallback };
 }
 
 /** The faults of a text that cannot be parsed. */

@@ -36,7 +36,7 @@ export interface ValidationOptions {
   readonly file?: string;
 }
 
-/** Checks a document, and builds the snapshot if it has no fault. `now`: epoch ms, for the rules and as the latest `filesChangedAt`. */
+/** Checks a document, and builds the snapshot if it has no fault. `now`: epoch ms. */
 export function validate(
   { source, faults, isBroken }: Reading,
   now: number,
@@ -64,6 +64,7 @@ export function validate(
   const referencedFiles = context.files.digests().map(([name]) => name);
   const changeTimes =
     file === undefined ? [] : [file, ...referencedFiles].map(lastChangeOf).filter((at) => at !== undefined);
+  // The clock of a file system may be ahead.
   const filesChangedAt = changeTimes.length === 0 ? now : Math.min(now, Math.max(...changeTimes));
   const snapshot = buildSnapshot(context, filesChangedAt);
   return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };

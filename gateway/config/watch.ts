@@ -11,15 +11,16 @@ const defaultRestMs = 150;
 const minCheckIntervalMs = 40;
 // Network file systems and bind mounts report no events.
 const pollMs = 1000;
-// Two changes within one tick of the file system's clock may leave the same times, so the file is read again after this.
+// A second change within one tick of the file system's clock may not change mtime, so the file is read once more after this time.
 const fileClockTickMs = 2100;
 // A file that is missing for this long is reported. A shorter absence may be a part of a save.
 const goneAfterMs = 5000;
-// After a file has kept changing for this long, an earlier content is reported, if another content has replaced it.
+// While a file keeps changing, an earlier content is reported at intervals longer than this.
 const unsettledReportMs = 1000;
 // A file that keeps changing is not read before this time: most edits are complete by then.
 const firstReadAfterMs = 300;
-// This many changes in a row must replace the content. A program that writes the file in pieces appends to it instead.
+// An earlier content is reported only after this many changes in a row have replaced the content. A program that writes a file in
+// pieces appends to it instead.
 const requiredReplacements = 12;
 // After a large file was read, the next read waits ten times as long as that read took, but at most this long.
 const longestPauseMs = 1500;
@@ -91,7 +92,7 @@ class FileWatch implements Watch {
   #readDigest: string | undefined;
   /** The earliest time of the next read; in the future only after a large file was read. */
   #mayReadAt = 0;
-  /** When the file began to change, or was reported while it kept changing; undefined: it is at rest. */
+  /** While the file keeps changing: when the change began, or the last report during it. Undefined: the file is at rest. */
   #unsettledSince: number | undefined;
   /** The content that was read before, while the file keeps changing. */
   #earlier: (Content & { readonly signature: string }) | undefined;
@@ -129,7 +130,7 @@ class FileWatch implements Watch {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
-    // Forget the last report: a content that was rejected at another path may be accepted at this one.
+    // '' equals no digest, so the last report is forgotten: a content that was rejected at another path may be accepted at this one.
     this.#lastReadDigestAtReport = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, watcher] of this.#folders) {
@@ -189,7 +190,7 @@ class FileWatch implements Watch {
     this.#unsettledSince = this.#earlier = undefined;
     this.#replacements = 0;
     if (signature === undefined) {
-      if (restedMs >= goneAfterMs && this.#readAt === undefined) this.#report(undefined, now);
+      if (restedMs >= goneAfterMs && this.#readAt === undefined) this.#reportSettled(undefined, now);
       return;
     }
     // A content that was read may be new again, because `lastReadDigest` may have changed without a change of the file.
@@ -199,7 +200,7 @@ class FileWatch implements Watch {
     }
     if (now < this.#mayReadAt) return this.#checkIn(this.#mayReadAt - now);
     const content = await this.#read(signature);
-    if (content) this.#report(content.digest, now, content.bytes);
+    if (content) this.#reportSettled(content.digest, now, content.bytes);
     this.#checkIn(content ? fileClockTickMs : 0);
   }
 
@@ -219,7 +220,7 @@ class FileWatch implements Watch {
     this.#replacements = isAddition ? 0 : this.#replacements + 1;
     if (this.#replacements < requiredReplacements || now - unsettledSince <= unsettledReportMs) return;
     this.#unsettledSince = now;
-    this.#report(earlier.digest, undefined, earlier.bytes);
+    this.#report(earlier.digest, earlier.bytes);
   }
 
   /** Undefined if the file changed during the read. */
@@ -232,14 +233,15 @@ class FileWatch implements Watch {
     return (await signatureOf(path)) === signature ? content : undefined;
   }
 
-  /** `readAt`: undefined for a file that keeps changing. */
-  #report(digest: string | undefined, readAt: number | undefined, content?: Uint8Array): void {
-    if (this.#isClosed) return;
-    if (readAt !== undefined) {
-      this.#readAt = readAt;
-      this.#readDigest = digest;
-    }
-    if (!this.#isNew(digest)) return;
+  /** For a file that does not keep changing. */
+  #reportSettled(digest: string | undefined, readAt: number, content?: Uint8Array): void {
+    this.#readAt = readAt;
+    this.#readDigest = digest;
+    this.#report(digest, content);
+  }
+
+  #report(digest: string | undefined, content?: Uint8Array): void {
+    if (this.#isClosed || !this.#isNew(digest)) return;
     this.#lastReadDigestAtReport = this.#lastReadDigest();
     this.#reportedDigest = digest;
     this.#onChange(content);

@@ -50,7 +50,10 @@ export class Heartbeats {
     });
   }
 
-  /** Writes the last state of this gateway. `rows`, `since`: what the store does not have yet. @throws StoreError */
+  /**
+   * Writes the last state of this gateway. `rows`: how many rows of counts the store does not have yet. `since`: when the oldest of
+   * them began to wait. @throws StoreError
+   */
   async end({ rows, since }: Pick<OutboxState, 'rows' | 'since'>): Promise<void> {
     this.#isWriteDue = this.#isReadDue = false;
     await this.#running;

@@ -20,8 +20,8 @@ const largestSortedBytes = 256 * 2 ** 20;
 const maxSortedPerRun = 12;
 
 /**
- * Creates partitions ahead, applies the limits of names to yesterday and today, deletes what is older than the retention, and
- * sorts the rows of earlier months. Every gateway calls it hourly; the call does nothing while another gateway
+ * Creates partitions ahead, limits the number of clients and routes of yesterday and today, deletes what is older than the
+ * retention, and sorts the rows of earlier months. Every gateway calls it hourly; the call does nothing while another gateway
  * maintains the store. `now`: epoch ms.
  * @returns false if something is left to do, because another gateway does it or a query reads a table @throws StoreError
  */
@@ -64,13 +64,14 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
   ] as const;
   for (const { subject, others, keep } of subjects) {
     const today = spanAt('day', now);
+    const mostNames = keep + 1; // The name of the others is one more.
     const crowdedDays = await sql.query<Pick<Folding, 'version' | 'day'>>(
       `SELECT version, span AS day FROM ${schemaName}.${subject}_day WHERE span BETWEEN $1 AND $2
         GROUP BY version, span HAVING COUNT(*) > $3`,
-      [today - 1, today, keep + 1],
+      [today - 1, today, mostNames],
     );
     if (crowdedDays.length === 0) continue;
-    // With this lock, no batch is added meanwhile: folding could delete its names.
+    // This lock keeps gateways from adding a batch at the same time: folding could delete names that the batch uses.
     await sql.query(`SELECT pg_advisory_xact_lock(${namesLock})`);
     for (const { version, day } of crowdedDays) await foldNames(sql, { subject, others, keep, version, day });
   }
@@ -79,8 +80,7 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
 /** Deletes what is older than the retention. It has work to do once a day. */
 async function deleteOld(sql: Sql, now: number, retention: number): Promise<void> {
   const meta = await readMeta(sql);
-  // Sums by hour of clients, routes and pairs are deleted if they are older than this. Sums by hour of versions are kept as long as
-  // sums by day.
+  // Sums by hour are deleted if they are older than this. Only those of whole versions are kept as long as sums by day.
   const hoursFrom = spanAt('day', now - hoursKeptMs) * dayMs;
   // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, meta.get('kept_from') ?? 0);
@@ -156,7 +156,7 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
       if (error instanceof StoreError && error.code === '42P01') return true;
       throw error;
     });
-    // A backup reads all partitions. Waiting for each of them would delay the gateways.
+    // The query is probably a backup, which reads all partitions. A wait for each of the others would delay the gateways.
     if (!(await falseIfLocked(sorting))) return false;
   }
   return isMaintainer && unsorted.length <= maxSortedPerRun;

@@ -11,8 +11,8 @@ import { type CountedCalls, type CountsQuestion, countingNotes, type UnsentCount
 export const readIntervalMs = 2_000;
 /** How long a question waits for the counts of other gateways. */
 const countsWaitMs = 3 * readIntervalMs;
-// How long a question stays in the row of its gateway after the wait. The verdict reads the answers then, and the other gateways
-// report their answers only while the question is in the row.
+// How long a question stays in the row of its gateway after the wait. The other gateways answer it only while it is in the row, and
+// the verdict reads their answers after the wait.
 const shownMs = 30_000;
 const pollMs = 250;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
@@ -47,7 +47,8 @@ export class CountsQuestions {
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */
   #questionsOfOthers: ReadonlyMap<string, CountsQuestion> = new Map();
-  #nextReport = Promise.withResolvers<void>();
+  /** Resolves when the rows of the other gateways are read. */
+  #nextRead = Promise.withResolvers<void>();
 
   constructor(options: QuestionOptions) {
     this.#options = options;
@@ -79,6 +80,7 @@ export class CountsQuestions {
       // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
       unsent: earliestOf([unsent, unsentCounts.calls]),
+      // The versions of these calls are not known.
       all: unsentTimes.length === 0 ? undefined : Math.min(...unsentTimes),
     };
   }
@@ -115,9 +117,9 @@ export class CountsQuestions {
         const isOver = performance.now() > deadline || view.problem !== undefined;
         const reasons = await this.#reasonsOfMissingCalls(versions, flushAndReport, question);
         if (reasons.size === 0 || isOver) return reasons;
-        const nextReport = this.#nextReport.promise;
+        const nextRead = this.#nextRead.promise;
         if (!(await sendHeartbeat())) return reasons;
-        await Promise.race([nextReport, sleep(pollMs)]);
+        await Promise.race([nextRead, sleep(pollMs)]);
         // No need to look more often: the others take up to 2 s to read the question.
         await sleep(pollMs);
       }
@@ -128,8 +130,8 @@ export class CountsQuestions {
 
   /** Looks for new questions after the rows of the gateways were read. `sendCounts`: sends the counts of this gateway to the store. */
   onGatewayRowsRead(sendCounts: () => Promise<unknown>): void {
-    this.#nextReport.resolve();
-    this.#nextReport = Promise.withResolvers();
+    this.#nextRead.resolve();
+    this.#nextRead = Promise.withResolvers();
     const earlierQuestions = this.#questionsOfOthers;
     const at = Date.now();
     const askers = this.#others.flatMap(({ instance, questionId: id }) => (id === undefined ? [] : [{ instance, id }]));

@@ -103,13 +103,14 @@ export class ClientResponse {
     this.started = true;
     const rendered = res.writeRendered && !bodyUnread ? renderHead(head, plan) : undefined;
     if (rendered) {
+      // The links differ by path, so a rendered head does not contain them.
       res.writeRendered?.(rendered, plan.lifecycle?.links ?? []);
       return;
     }
     const fields = responseFields(head, plan);
     if (bodyUnread) {
       fields.push('Connection', 'close');
-      lingerOnClose(res);
+      lingerOnClose(res.socket);
     }
     res.writeHead(head.status, head.reason, fields);
   }
@@ -172,25 +173,25 @@ export class AdaptingResponse {
   }
 
   sendComplete(head: ResponseHead, body: string, bodyUnread: boolean): void {
-    const handling = this.#adaptation.bodyHandling(head);
-    if (handling === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
-    else if (handling === 'whole') {
+    const handlingOrFailure = this.#adaptation.bodyHandling(head);
+    if (handlingOrFailure === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
+    else if (handlingOrFailure === 'whole') {
       const outcome = this.#adaptation.reserveMemory(body.length);
       // `pass`: the body cannot be kept in memory to be changed, and may be sent unchanged.
       if (outcome === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
       else if (outcome) this.#outbound.onFailure(outcome);
       else this.#adapt(head, body, bodyUnread);
-    } else this.#outbound.onFailure(handling);
+    } else this.#outbound.onFailure(handlingOrFailure);
   }
 
   start(head: ResponseHead, bodyUnread: boolean): void {
-    const handling = this.#adaptation.bodyHandling(head);
-    if (handling === 'pass') this.#response.start(this.#adaptation.adaptHead(head), bodyUnread);
-    else if (handling === 'whole') {
+    const handlingOrFailure = this.#adaptation.bodyHandling(head);
+    if (handlingOrFailure === 'pass') this.#response.start(this.#adaptation.adaptHead(head), bodyUnread);
+    else if (handlingOrFailure === 'whole') {
       this.#head = head;
       this.#bodyUnread = bodyUnread;
       this.#idleTimeout = this.#outbound.timeouts.idle;
-    } else this.#fail(handling);
+    } else this.#fail(handlingOrFailure);
   }
 
   write(chunk: Buffer): boolean {

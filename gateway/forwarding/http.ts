@@ -22,7 +22,7 @@ export class Forwarding implements ResponseHandler {
   #awaited: AwaitedParty = 'target';
   #ended = false;
   #tunnel: Tunnel | undefined;
-  #isToEnd = false;
+  #mustEndIfEndless = false;
 
   constructor(outbound: Outbound) {
     this.#outbound = outbound;
@@ -53,9 +53,9 @@ export class Forwarding implements ResponseHandler {
     this.#attempts.destroyConnection();
   }
 
-  /** Call this when its version, its target or the gateway stops: ends an endless stream cleanly. Safe to call twice. */
+  /** Ends an endless stream cleanly, when its version or target is removed or the gateway stops. Safe to call twice. */
   endIfEndless(): void {
-    this.#isToEnd = true;
+    this.#mustEndIfEndless = true;
     this.#tunnel?.endIfEndless();
     if (!this.#response.endless || this.#ended) return;
     this.#response.end([]);
@@ -71,7 +71,7 @@ export class Forwarding implements ResponseHandler {
   onConnected(): void {
     const { wholeBody, res, hasBody, expectsContinue, stats } = this.#outbound;
     this.#attempts.onConnected();
-    // Also an empty one: the body that an adapter has read arrives only once.
+    // The body was read before, and may be empty. It cannot be read again.
     if (wholeBody !== undefined) {
       stats.bytesIn = wholeBody.length;
       this.#attempts.connection.requestComplete();
@@ -115,7 +115,7 @@ export class Forwarding implements ResponseHandler {
     else if (!this.#outbound.upgrade?.accepts(head))
       this.onFailure({ kind: 'malformed', cause: 'a 101 that does not match the request' });
     else this.#tunnel = openTunnel(this.#outbound, this.#attempts.connection, head, () => this.#finish());
-    if (this.#isToEnd) this.endIfEndless();
+    if (this.#mustEndIfEndless) this.endIfEndless();
   }
 
   onData(chunk: Buffer): boolean {

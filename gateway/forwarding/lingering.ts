@@ -9,7 +9,7 @@ const lingerMs = 2000;
  * resets it, and the client may lose the answer (RFC 9112 §9.6): so the sending side is closed first, and what still arrives is
  * discarded for a while. The caller sends `Connection: close`.
  */
-export function lingerOnClose({ socket }: { readonly socket: Socket | null }): void {
+export function lingerOnClose(socket: Socket | null): void {
   if (!socket) return;
   // `destroySoon()` is called after the last response of a connection.
   socket.destroySoon = endAndDiscardRest;

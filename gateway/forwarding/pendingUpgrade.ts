@@ -7,7 +7,7 @@ const maxEarlyBytes = 64 * 1024;
 
 /**
  * An upgrade that the target has not answered yet. Keeps the bytes that the client sends until then. The socket, or the stream of
- * HTTP/2, is read all the time, because only reading detects that the client has disconnected.
+ * HTTP/2, is read until `maxEarlyBytes` are kept, because only reading detects that the client has disconnected.
  */
 export class PendingUpgrade {
   /** As in the Upgrade field of the request. */

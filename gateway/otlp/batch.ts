@@ -46,7 +46,7 @@ export type OtlpSink = (batch: OtlpBatch) => Promise<void> | void;
 
 export interface ExportSettings extends TelemetrySettings {
   /** Secrets and addresses are hidden as in the access log. */
-  readonly shown: ShownParts;
+  readonly shownParts: ShownParts;
 }
 
 /** The `workerData` of the thread. */

@@ -42,7 +42,7 @@ export class OtlpExporter {
 
   /** Applies the settings of a snapshot. Without `telemetry` the thread ends. */
   async configure({ telemetry, log }: Snapshot): Promise<void> {
-    this.#settings = telemetry && { ...telemetry, shown: shownPartsOf(log) };
+    this.#settings = telemetry && { ...telemetry, shownParts: shownPartsOf(log) };
     this.#isUnusable = false;
     this.#url = telemetry?.otlp ?? this.#url;
     if (this.#settings === undefined) await this.close();

@@ -8,7 +8,7 @@ import type { ExportSettings, SpanRow } from './batch.ts';
 import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
 
 type ReadableSpan = Parameters<OTLPTraceExporter['export']>[0][number];
-type Shown = ExportSettings['shown'];
+type Shown = ExportSettings['shownParts'];
 
 /** Where spans come from: the gateway as a service, and its instrumentation. */
 export interface Origin {

@@ -86,7 +86,7 @@ function send(exchange: Answerable, status: number, fields: string[], body: stri
   if (exchange.peer.hsts) fields.push('Strict-Transport-Security', transportSecurity);
   const unread = hasBody && !req.complete;
   if (closesConnection || unread) fields.push('Connection', 'close');
-  if (unread) lingerOnClose(res);
+  if (unread) lingerOnClose(res.socket);
   if (exchange.isGatewayStopping) res.shouldKeepAlive = false;
   res.writeHead(status, fields);
   res.end(body);

@@ -114,7 +114,7 @@ class LaneConnection implements LaneOwner, Timed {
     return keepAliveFieldsFor(this.#lane.server.keepAliveTimeout);
   }
 
-  startSlowReadTimeout(): void {
+  startSlowClientTimeout(): void {
     if (!this.socket.timeout) this.socket.setTimeout(this.#lane.server.timeout);
   }
 
@@ -142,7 +142,7 @@ class LaneConnection implements LaneOwner, Timed {
       this.#leave(this.#following.take());
     } else {
       const { keepAliveTimeout, timeout } = this.#lane.server;
-      // Without a keep-alive limit, the longest `write_idle` limits how long the connection is idle.
+      // Without a keep-alive limit, `timeout` limits how long the connection is idle. It is the longest `write_idle`.
       if (keepAliveTimeout === 0) socket.setTimeout(timeout);
       else if (socket.timeout) socket.setTimeout(0);
       this.deadline = deadlineIn(keepAliveTimeout > 0 ? keepAliveTimeout + keepAliveGraceMs : 0);
@@ -226,7 +226,7 @@ class LaneConnection implements LaneOwner, Timed {
     if (this.#following.add(buffer.subarray(end, length))) return !this.#isFull;
     // There is no memory for the bytes: the client sends them again on another connection (RFC 9112 §9.3.2).
     if (this.#response) this.#response.shouldKeepAlive = false;
-    lingerOnClose(this);
+    lingerOnClose(this.socket);
     return false;
   }
 

@@ -78,7 +78,7 @@ function applySteps(exchange: Exchange): void {
 /** Refuses a request because pipelined requests use too much memory. The bytes after it have not been parsed. */
 function refusePipelined(exchange: Exchange): void {
   track(exchange);
-  lingerOnClose(exchange.res);
+  lingerOnClose(exchange.res.socket);
   answerProblem(
     exchange,
     { ...overloaded, detail: 'Too many pipelined requests wait for their turn.' },
@@ -139,7 +139,7 @@ function answerDiscovery({ req, res, context, hasBody, isGatewayStopping }: Exch
   if (hasBody) {
     // Discovery does not read the body. Close the connection instead of waiting for its end.
     res.setHeader('Connection', 'close');
-    lingerOnClose(res);
+    lingerOnClose(res.socket);
   }
   if (isGatewayStopping) res.shouldKeepAlive = false;
   context.discovery(req, res);

@@ -17,7 +17,7 @@ export interface LaneOwner {
   /** Reads from the socket again, if that was stopped because the body was not consumed. */
   resumeReading(): void;
   /** The kernel has not accepted all that was written: the client reads too slowly. */
-  startSlowReadTimeout(): void;
+  startSlowClientTimeout(): void;
   /** The whole response is written. The kernel has to accept it within `ms`; default: the longest `write_idle` of all versions. */
   setSendDeadline(ms?: number): void;
   /** The response is complete, and its last event was emitted. */
@@ -186,7 +186,7 @@ export class LaneResponse implements OutgoingResponse {
     // `write('', 'latin1')` sends only the head.
     if (chunk !== '' && listenerOrEncoding !== 'latin1' && !this.#bodiless)
       this.#writeBody(socket, chunk, listenerOrEncoding);
-    if (socket.writableLength > 0) this.#owner.startSlowReadTimeout();
+    if (socket.writableLength > 0) this.#owner.startSlowClientTimeout();
   }
 
   get writableLength(): number {

@@ -67,6 +67,7 @@ function recordUnparsed(
   { recorder, now }: GatewayContext,
 ): void {
   const at = now();
+  // No field could be read: the request gets a new id and a new trace.
   recorder?.record({
     id: requestIdFrom(''),
     at,

@@ -13,7 +13,7 @@ export interface FreezeQuery {
   readonly quiet: number;
   /** The most known clients that a process keeps. */
   readonly limit: number;
-  /** Of the present `usage.identify` and salt, which determine the names of clients. */
+  /** Computed from the present `usage.identify` and salt, which determine the names of clients. */
   readonly namingRulesId: string;
   /** Clients that are never new. */
   readonly allow: readonly string[];
@@ -28,7 +28,7 @@ export type NewClient = FirstCall;
 export type FreezeClients =
   | {
       readonly kind: 'found';
-      /** Of the `usage.identify` and the salt with which the clients were named. */
+      /** Computed from the `usage.identify` and the salt with which the clients were named. */
       readonly namingRulesId: string;
       /** The clients first seen before `from`, one per line; '' if `onlyNewClients`. */
       readonly clientLines: string;
@@ -84,7 +84,7 @@ export function canBeNew(client: string): boolean {
 
 /** What the operating side sends to every process that serves clients, about all freezes that refuse. */
 export interface KnownClients {
-  /** Of the `usage.identify` and the salt with which the clients were named. A process with other ones ignores the names. */
+  /** Computed from the `usage.identify` and the salt with which the clients were named. A process with another id ignores the names. */
   readonly namingRulesId: string;
   /** The `freezeKey` of a freeze → the clients first seen before it, one per line. Cloning one string is faster than cloning thousands. */
   readonly clientLinesByFreeze: ReadonlyMap<string, string>;
@@ -117,7 +117,7 @@ export async function knownClientSets({
   return sets;
 }
 
-/** Finds the clients from before a freeze, and the new ones. `unknown`: the ledger lacks calls from before it, or their clients. */
+/** Finds the clients from before a freeze, and the new ones. `unknown`: not all clients from before the freeze are known. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
   const { version, from, quiet, limit, onlyNewClients = false } = query;
   const coverageAtFreeze = await queries.coveredSince(quiet, from);

@@ -30,6 +30,7 @@ function factsJson(facts: RetirementFacts) {
     problem: facts.problem ?? null,
     requests: requestsOf(uses),
     folded: facts.others?.requests ?? 0,
+    // Requests that were counted without their route.
     ...(facts.route && { without_route: facts.withoutRoute }),
     refused: refusedOf(facts.refused),
     all_requests: facts.allRequests,
@@ -49,6 +50,7 @@ function factsJson(facts: RetirementFacts) {
     trend: {
       kind: trend.kind,
       per_day: trend.perDay ?? null,
+      // The day from which no requests are expected.
       zero: trend.zero === undefined ? null : new Date(trend.zero).toISOString().slice(0, 10),
       days: trend.days.map(({ at, requests }) => ({ at: new Date(at).toISOString(), requests })),
     },

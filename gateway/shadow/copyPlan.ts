@@ -95,7 +95,8 @@ const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
 
 /**
  * Whether a backend may use another method than that of the request: `X-HTTP-Method-Override: PUT`, `?_method=DELETE`. A query
- * parameter named `method` is common, so it counts only with a method that writes. `fields`: lines. `query`: without `?`.
+ * parameter `method` is common, so it counts only with a method that writes. `_method` always counts. `fields`: lines. `query`:
+ * without `?`.
  */
 export function overridesMethod(fields: string, query: string): boolean {
   for (const [, name = ''] of /method/i.test(fields) ? fields.matchAll(/^([^:\r\n]*method[^:\r\n]*):/gim) : [])
@@ -169,7 +170,7 @@ export function copiedFields(plan: CopyPlan, request: CopiedRequest): readonly s
   }
   if (passesCredentials) fields.push('X-Forwarded-For', request.clientAddress);
   if (request.host !== '') fields.push('X-Forwarded-Host', request.host);
-  // Some backends refuse requests without a User-Agent.
+  // Some backends refuse requests without a User-Agent, and that of the client was left out above.
   if (!passesCredentials && !isAnonymous(plan, 'user-agent', '')) fields.push('User-Agent', 'version-gateway-shadow');
   // With `identity` the response needs no decoding, unless the backend ignores the field.
   fields.push('Accept-Encoding', 'identity', 'X-Forwarded-Proto', request.peer.scheme);

@@ -182,8 +182,8 @@ function itemSchemas({ view }: Schema): readonly SubschemaRef[] {
 }
 
 /**
- * The schemas of the entries of a map. Empty if the object is not a map: no fields are allowed beyond the listed ones, or they may
- * have any value.
+ * The schemas of the entries of a map. Empty if the object is not a map. A schema describes a map if it allows unlisted fields, but
+ * not with any value.
  */
 function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
   const { additional } = view;

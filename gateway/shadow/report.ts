@@ -115,6 +115,7 @@ export async function shadowRemark(
   query: ShadowQuery,
 ): Promise<{ readonly code: string; readonly text: string } | undefined> {
   const report = await shadowReport(queries, snapshot, query);
+  // In `differences`, undeclared ones come first.
   const undeclaredRoutes = report.routes.filter(
     ({ requests, differences }) => requests > 0 && differences[0]?.class === 'undeclared',
   );
@@ -246,6 +247,7 @@ function notesOn(
     notes.push(
       'No control request was sent, so noise cannot be distinguished from differences. Set shadow.control to more than 0.',
     );
+  // A row about the whole pair, not about a path.
   if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))
     notes.push('Some bodies have more than 500 different paths. Paths beyond these are not compared.');
   if (allRows.length >= maxEvidenceRows)

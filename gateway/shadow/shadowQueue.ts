@@ -82,6 +82,7 @@ export class ShadowQueue {
   async add(sample: ShadowSample): Promise<void> {
     const { method, status, contentType, contentEncoding, control } = sample;
     const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, this.#settings.body);
+    // `changed`: the shadow was stopped or changed in the meantime.
     if (typeof body === 'string' || this.#isClosed) {
       this.#sink.drop(typeof body === 'string' ? body : 'changed');
       return;

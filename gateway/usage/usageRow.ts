@@ -76,7 +76,7 @@ export interface BrownoutRecord {
  */
 export type EvidenceKind = 'shadow' | 'control' | 'adapter' | 'drift';
 
-/** How often one property of the shape of responses occurred, as far as one process has counted it. It contains no values. */
+/** How often compared responses had one property, such as a type at a path of the body, as counted by one process. It contains no values. */
 export interface EvidenceRow {
   /** `v1` */
   readonly version: string;

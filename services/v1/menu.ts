@@ -20,7 +20,7 @@ export interface Page {
   readonly hasMore: boolean;
 }
 
-// About 6 MB of the largest cocktails that the contract allows.
+// 1,000 of the largest cocktails that the contract allows take about 6 MB.
 const maxAddedCocktails = 1000;
 const maxSearchResults = 50;
 

@@ -40,7 +40,7 @@ export interface LedgerQueryParams {
   readonly shadow: ShadowQuery;
   /** `GET /api/drift/{version}`. */
   readonly drift: ShadowQuery;
-  /** `POST /api/plan`. `candidate`: a configuration, or a version that the current one would retire. */
+  /** `POST /api/plan`. `candidate`: the edited configuration, or the version that the edit would retire. */
   readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };
   };
@@ -137,13 +137,13 @@ export interface RecentUse {
 }
 
 export interface LastUseTimes {
-  /** The last request to the version, refused or not. Undefined if no backend ever answered a request to it. */
+  /** The last request to the version, even if it was refused. Undefined: no backend has ever answered for the version. */
   readonly lastRequest: number | undefined;
   /** The last request that did not fail, of a client that is not ignored and has no waiver. */
   readonly lastUsed: number | undefined;
 }
 
-/** Runs queries on the ledger, one after the other. */
+/** Runs queries on the ledger, one after the other. The other members are the state of the ledger. */
 export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows' | 'foldedByLedger'> {
   /** @throws LedgerTimeoutError */
   query<Kind extends LedgerQueryKind>(
@@ -179,7 +179,7 @@ export interface ReaderRequest {
     /** Undefined: there is no file of client names. */
     readonly namesFile: string | undefined;
     /** Why the ledger cannot be written. */
-    readonly problem: string | undefined;
+    readonly writeProblem: string | undefined;
     readonly unwrittenRows: number;
   };
 }

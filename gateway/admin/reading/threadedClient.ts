@@ -128,10 +128,11 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[LedgerQueryKind],
   ): ReaderRequest {
-    const { settings, problem, unwrittenRows } = this.#ledger;
+    const { settings, problem: writeProblem, unwrittenRows } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;
-    const ledger = { file: settings.store, fleet: this.#fleet, namesFile: settings.names, problem, unwrittenRows };
+    const { store: file, names: namesFile } = settings;
+    const ledger = { file, fleet: this.#fleet, namesFile, writeProblem, unwrittenRows };
     return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
   }
 }

@@ -36,7 +36,7 @@ async function readerOf({
   file,
   fleet,
   namesFile,
-  problem,
+  writeProblem,
   unwrittenRows,
 }: ReaderRequest['ledger']): Promise<LedgerReader> {
   if (reader?.isCurrent === false) {
@@ -48,11 +48,11 @@ async function readerOf({
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const ledger = fleet ? "The fleet's store" : file;
-    return LedgerReader.unreadable(problem ?? `${ledger} cannot be read: ${reason}.`, unwrittenRows);
+    return LedgerReader.unreadable(writeProblem ?? `${ledger} cannot be read: ${reason}.`, unwrittenRows);
   }
   reader.readNames(namesFile);
   if (fleet) reader.evidence = await ownEvidence(file);
-  Object.assign(reader, { problem, unwrittenRows });
+  Object.assign(reader, { problem: writeProblem, unwrittenRows });
   return reader;
 }
 
@@ -62,7 +62,7 @@ async function openFleetLedger(fleet: FleetSettings): Promise<LedgerReader> {
   return new LedgerReader(await FleetLedger.open(fleet));
 }
 
-/** The store of a fleet has no evidence about responses: each gateway keeps its own in its file. */
+/** The evidence is what `shadow` and `drift` found in responses. The store of a fleet has none: each gateway keeps its own in its file. */
 async function ownEvidence(file: string): Promise<LedgerReader['evidence']> {
   if (ownLedger?.isCurrent === false) {
     await ownLedger.close();

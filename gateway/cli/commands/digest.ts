@@ -26,9 +26,9 @@ interface DigestOptions extends AdminEndpointOptions {
 
 type Digest = Parameters<typeof asHtml>[0];
 
-// A gateway waits for its ledger.
+// Longer than a gateway waits for its ledger.
 const digestTimeoutMs = 65_000;
-// A gateway waits for each receiver.
+// Longer than a gateway waits for the receivers.
 const testTimeoutMs = 25_000;
 
 export const addDigest: AddCommand = (program, io, finish) => {

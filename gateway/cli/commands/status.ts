@@ -104,8 +104,8 @@ async function waitUntilSafe(
       );
     const waived = waivedClients(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
-    const isShared = isAdapted && (version.blocked_by ?? []).length > 0;
-    if (isAdapted && !isShared && isBackendIdle(status, version))
+    const isUsedByOthers = isAdapted && (version.blocked_by ?? []).length > 0;
+    if (isAdapted && !isUsedByOthers && isBackendIdle(status, version))
       return end(
         0,
         `${adaptedInWords(version)}, 0 requests in flight to its own backend, safe to stop the backend`,
@@ -113,7 +113,7 @@ async function waitUntilSafe(
       );
     if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
     const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
-    const state = isAdapted && !isShared ? backendInWords(version) : stateInWords(version);
+    const state = isAdapted && !isUsedByOthers ? backendInWords(version) : stateInWords(version);
     if (leftMs <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
     const line = `/${name}: ${state}${unresponsive.join('')}\n`;
     if (line !== lastLine) io.stderr.write(line);

@@ -29,7 +29,7 @@ export interface ComposeFacts {
 export interface ComposeCheck {
   readonly result: ConfigResult;
   readonly facts: ComposeFacts;
-  /** The text of each Compose file, by its name in faults. */
+  /** `Fault.file` → the text of the Compose file. */
   readonly texts: ReadonlyMap<string, string>;
 }
 

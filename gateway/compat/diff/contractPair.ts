@@ -87,7 +87,7 @@ const keywordComparisons = [
   compareDiscriminators,
 ];
 const limitComparisons = [compareLimits, compareConditions];
-// Key: the result of `compareTypes`, which keywords remain to be compared. If the types differ, most keywords have no effect on both.
+// Key: the result of `compareTypes`, which decides what else is compared.
 const comparisonsByScope = { all: keywordComparisons, limits: limitComparisons, none: [] };
 
 /**
@@ -130,7 +130,7 @@ class SchemaComparer {
   };
 }
 
-/** Compares the descriptions part by part, if both schemas have the same number of parts. */
+/** A schema with `allOf` or `$ref` has several parts. Compares their descriptions, if both schemas have the same number of parts. */
 function comparePartDescriptions({ parts: before }: Schema, { parts: after }: Schema, into: Comparison): void {
   if (before.length !== after.length) return;
   for (const [index, { located }] of before.entries())

@@ -69,7 +69,7 @@ function compareAll(contracts: ContractPair, versions: Versions): ContractCompar
     if (basePathChange) {
       const { from, to, paths } = basePathChange;
       const detail = { is: 'base paths', old: paths.old, new: paths.new } as const;
-      addChange(comparison, { kind: 'base_path', effect: 'changed', detail, old: from.at, new: to.at });
+      addChange(comparison, { kind: 'base_path', effect: 'changed', detail, old: from.serverList, new: to.serverList });
     }
     return { route: kept, oldRoute, comparison };
   });

@@ -88,8 +88,8 @@ interface ServerAddress {
 
 /** The servers of an operation. */
 export interface Servers {
-  /** The list in the contract; undefined: none, which means `/`. */
-  readonly at: Located | undefined;
+  /** The `servers` in the contract. Undefined: the contract lists none, which means `/`. */
+  readonly serverList: Located | undefined;
   readonly addresses: readonly ServerAddress[];
 }
 
@@ -98,21 +98,21 @@ export interface Servers {
  * @param version a segment to remove from the end of base paths, as `routesOf` removes it from the start of paths
  */
 export function serversOf({ item, operation }: Route, { root }: Documents, version?: string): Servers {
-  const at = [operation, item, root].map((one) => below(one, 'servers')).find((list) => itemsOf(list).length > 0);
-  if (!at) return { at, addresses: [{ host: '', path: '' }] };
-  return { at, addresses: itemsOf(at).flatMap((server) => serverAddressOf(server, version) ?? []) };
+  const serverList = [operation, item, root].map((one) => below(one, 'servers')).find((one) => itemsOf(one).length > 0);
+  if (!serverList) return { serverList, addresses: [{ host: '', path: '' }] };
+  return { serverList, addresses: itemsOf(serverList).flatMap((server) => serverAddressOf(server, version) ?? []) };
 }
 
 /**
  * The old base paths that no longer exist, and all new ones. Undefined: no base path was removed, or the old contract lists no
- * servers. Contracts often list one host for each environment: a base path that is removed together with its host does not
- * count as long as another base path remains.
+ * servers. Contracts often list one host for each environment: a base path that is removed together with its host counts only
+ * if no old base path remains.
  */
 export function changedBasePaths(
   old: Servers,
   now: Servers,
 ): { readonly old: readonly string[]; readonly new: readonly string[] } | undefined {
-  if (!old.at) return undefined;
+  if (!old.serverList) return undefined;
   const [before, after] = comparableAddresses(old, now);
   if (before.length === 0 || after.length === 0) return undefined;
   const gone = before.filter(({ path }) => !after.some((one) => one.path === path));
@@ -124,12 +124,12 @@ export function changedBasePaths(
 
 /** Without addresses of the local machine, unless nothing else is listed. */
 function comparableAddresses(old: Servers, now: Servers): [readonly ServerAddress[], readonly ServerAddress[]] {
-  const listed = [old, now].flatMap(({ at, addresses }) => (at ? addresses : []));
+  const listed = [old, now].flatMap(({ serverList, addresses }) => (serverList ? addresses : []));
   if (!listed.some(isRemote)) return [old.addresses, now.addresses];
   return [old.addresses.filter(isRemote), now.addresses.filter(isRemote)];
 }
 
-/** A base path without a host applies to all hosts that had this base path. */
+/** The hosts of a new address. A new base path without a host is served by every host that had this path in the old contract. */
 function hostsOf({ host, path }: ServerAddress, before: readonly ServerAddress[]): readonly string[] {
   return host === '' ? [host, ...before.filter((one) => one.path === path).map((one) => one.host)] : [host];
 }

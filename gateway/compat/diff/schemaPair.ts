@@ -110,6 +110,7 @@ export class SchemaPair {
   }
 
   areIdentical(old: SubschemaRef, now: SubschemaRef): boolean {
+    // With several locations, `at` is only one part of the subschema.
     return old.locations.length === 1 && now.locations.length === 1 && this.#identical.areIdentical(old.at, now.at);
   }
 

@@ -138,7 +138,7 @@ function pairRenames(
       return isDistinctive(value) && canonicalJson(valueAt(examples.new, one.path)) === canonicalJson(value);
     });
     const name = newNames.get(removed.change);
-    // The label of a parameter is a phrase with backticks, which is not a name.
+    // For a parameter, `newNames` has a phrase with backticks, not a name.
     const withSameName = siblings.filter(({ change }) => whatChanged(change) === name && !name.includes('`'));
     const [best, ...others] = withSameName.length > 0 ? withSameName : withSameValue;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(removed, best);

@@ -24,6 +24,7 @@ export interface JsonSide {
 export interface JsonFinding {
   readonly rule: string;
   readonly level: PlacedFinding['level'];
+  /** Whether the versioning rules forbid the change. */
   readonly basis: Rule['basis'];
   readonly message: string;
   readonly subject: string;
@@ -48,6 +49,7 @@ interface JsonExemption {
 export interface JsonReport {
   readonly version: 1;
   readonly comparings: readonly {
+    /** Two revisions of one contract (`past`), or two majors (`majors`). */
     readonly between: Between;
     readonly title: string;
     readonly old: string;

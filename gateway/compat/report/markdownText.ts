@@ -26,7 +26,7 @@ export function codeAsMarkdown(text: string, maxLength?: number): string {
 export function sentenceAsMarkdown(text: string, maxLength?: number): string {
   const pieces = safeText(text, maxLength).split('`');
   const isPaired = pieces.length % 2 === 1;
-  // The text is already short enough. A maximum above the length of a piece keeps the piece whole.
+  // The whole text is cut already. These maximums keep its pieces whole: the default maximum might cut them.
   return pieces
     .map((piece, index) => {
       if (index % 2 === 0) return plainAsMarkdown(piece, piece.length + 1);

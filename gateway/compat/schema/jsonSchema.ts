@@ -61,7 +61,7 @@ export class JsonSchemas {
   /** Undefined for a reference that is broken or refers to itself: any value is valid. */
   #targetOf(located: Located): Located | undefined {
     try {
-      // Throws if a later `$ref` of the chain is broken or circular. The first one is kept as a reference.
+      // `resolve` checks the chain of references: it throws if one of them is broken or circular.
       this.#documents.resolve(located);
       return this.#documents.follow(located);
     } catch (error) {
@@ -158,7 +158,7 @@ function discriminatingProperty(located: Located): Record<string, unknown> | und
 function withNull(schema: Record<string, unknown>): unknown {
   const { type, enum: values, ...otherKeywords } = schema;
   const isComposed = ['allOf', 'not', 'if', 'const'].some((keyword) => otherKeywords[keyword] !== undefined);
-  if (isComposed) return { allOf: [{ if: { type: 'null' }, else: schema }] };
+  if (isComposed) return { if: { type: 'null' }, else: schema };
   return {
     ...otherKeywords,
     ...(isList(type) && { type: [...new Set([...type, 'null'])] }),

@@ -47,7 +47,7 @@ export const composeRules = {
 /** A routes.yaml, and what is needed to compare it with a Compose project. */
 export interface ComparedFile {
   readonly text: string;
-  /** The name in faults. */
+  /** As `Fault.file`. */
   readonly file: string;
   /** Absolute. */
   readonly path: string;

@@ -3,7 +3,7 @@ import { type Fault, maskUserinfo, quotedValue } from '../fault.ts';
 
 /** A position with its file, because parts of one service may come from several files. */
 export interface FilePosition {
-  /** The name of the file in faults. */
+  /** As `Fault.file`. */
   readonly file: string;
   readonly line: number;
   readonly column: number;

@@ -24,9 +24,9 @@ export interface Project {
   readonly name: string;
   /** The files as they were named. */
   readonly files: readonly string[];
-  /** The name of a file in faults → its text, to show the line of a fault. */
+  /** `Fault.file` → the text of the file, to show the line of a fault. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
+  /** `Fault.file` → the folder that relative paths in the file are resolved from. */
   readonly folders: ReadonlyMap<string, string>;
   readonly services: ReadonlyMap<string, Service>;
   /** External networks. Containers of other projects may be on them. */

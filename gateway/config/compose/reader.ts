@@ -6,6 +6,7 @@ import {
   pairsOf,
   positionOf,
   readYamlText,
+  startOfNode,
   writtenText,
   type YamlText,
 } from '../../shared/yaml/yamlText.ts';
@@ -43,9 +44,9 @@ export class ComposeReader {
   readonly faults: Fault[] = [];
   /** Required variables that are not set. */
   readonly missingVariables: Fault[] = [];
-  /** The name of a file in faults → its text. */
+  /** `Fault.file` → the text of the file. */
   readonly texts = new Map<string, string>();
-  /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
+  /** `Fault.file` → the folder that relative paths in the file are resolved from. */
   readonly folders = new Map<string, string>();
   readonly #cwd: string;
 
@@ -222,7 +223,7 @@ function walkMap(
 }
 
 function positionIn({ file, yaml }: Walker, node: Node | null, fallback: FilePosition): FilePosition {
-  const position = positionOf(yaml.lines, null, node);
+  const position = startOfNode(yaml.lines, node);
   return position ? { file, ...position } : fallback;
 }
 

@@ -51,7 +51,7 @@ export interface ServiceContext {
   readonly project: string;
   readonly variables: Variables;
   readonly activeProfiles: ReadonlySet<string>;
-  /** The name of a file in faults → the folder that relative paths in the file are resolved from. */
+  /** `Fault.file` → the folder that relative paths in the file are resolved from. */
   readonly folders: ReadonlyMap<string, string>;
 }
 

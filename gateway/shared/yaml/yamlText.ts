@@ -199,7 +199,10 @@ export function positionAt(lines: LineCounter, offset: number): Position {
 /** Where a value is. A block that begins on a later line, and a missing value, are where their key is. */
 export function positionOf(lines: LineCounter, value: Node | null, key?: Node | null): Position | undefined {
   const isBlock = (isMap(value) || isSeq(value)) && value.flow !== true;
-  const node = value?.range && !isBlock && !isMissing(value) ? value : key;
+  return startOfNode(lines, value?.range && !isBlock && !isMissing(value) ? value : key);
+}
+
+export function startOfNode(lines: LineCounter, node: Node | null | undefined): Position | undefined {
   return node?.range ? positionAt(lines, node.range[0]) : undefined;
 }
 

@@ -82,19 +82,22 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
     const notSummed = ['version', 'span', ...keys, 'first', 'last'];
     const sums = columnsOf(table).filter((column) => !notSummed.includes(column));
     const span = spanAt(length, now);
-    const values = { span, at: now - span * msPerSpan[length] };
+    // `first` and `last` are ms from the start of the span.
+    const values = { span, offset: now - span * msPerSpan[length] };
     const whereSpan = 'WHERE version IN (SELECT id FROM versions) AND span';
     database
       .prepare(
         `INSERT INTO ${table} (version, span, ${keys.join(', ')}, ${sums.join(', ')}, first, last)
-          SELECT version, :span, ${keys.join(', ')}, ${sums.map((sum) => `SUM(${sum})`).join(', ')}, :at, :at
+          SELECT version, :span, ${keys.join(', ')}, ${sums.map((sum) => `SUM(${sum})`).join(', ')}, :offset, :offset
           FROM ${table} ${whereSpan} > :span GROUP BY version, ${keys.join(', ')}
-          ON CONFLICT DO UPDATE SET last = :at, ${sums.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(', ')}`,
+          ON CONFLICT DO UPDATE SET last = :offset, ${sums.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(', ')}`,
       )
       .run(values);
     database.prepare(`DELETE FROM ${table} ${whereSpan} > :span`).run({ span });
     database
-      .prepare(`UPDATE ${table} SET first = MIN(first, :at), last = MIN(last, :at) ${whereSpan} = :span AND last > :at`)
+      .prepare(
+        `UPDATE ${table} SET first = MIN(first, :offset), last = MIN(last, :offset) ${whereSpan} = :span AND last > :offset`,
+      )
       .run(values);
   }
 

@@ -90,7 +90,10 @@ const brownoutRecords = `
   ) WITHOUT ROWID;
 `;
 
-/** How often each property of the shape of responses occurred. Each row is an `EvidenceRow`, with `to` in the column `target`. */
+/**
+ * How often compared responses had a property, such as a type at a path of the body. The columns are the fields of `EvidenceRow`;
+ * `target` is its `to`.
+ */
 const evidenceTable = `
   CREATE TABLE evidence (
     version TEXT NOT NULL, target TEXT NOT NULL, hash TEXT NOT NULL, kind TEXT NOT NULL, route TEXT NOT NULL,
@@ -158,7 +161,7 @@ const outcomeColumns = subjects.flatMap((subject) =>
 
 /**
  * The statements that migrate a ledger to the next version, by its current version. Earlier releases did not record which
- * requests failed, so all of them count as use. Columns that a later migration adds are removed here from the present tables.
+ * requests failed, so all of them count as use. `replace` removes the columns that a later migration adds with ALTER TABLE.
  */
 export const migrations: Readonly<Record<number, string>> = {
   1: `${pairTables.join('\n').replaceAll(`${pairOutcomes.join(', ')},`, '')} PRAGMA user_version = 2;`,

@@ -107,7 +107,7 @@ export class SqliteStore {
   transaction(began: number, now: number, work: () => void): number {
     const database = this.#database;
     database.exec('BEGIN IMMEDIATE');
-    // Discards the number of requests that were moved in a transaction that was rolled back.
+    // Forget the number of requests that a transaction moved before it was rolled back.
     this.#writer.takeFolded();
     this.#added = undefined;
     this.#isRestart = false;
@@ -151,8 +151,8 @@ export class SqliteStore {
   }
 
   /**
-   * Stores an id of `usage.identify` and the salt, which determine the names of clients, and since when it is the same. Within
-   * `transaction`. `now`: epoch ms.
+   * Stores an id that is computed from `usage.identify` and the salt, because these determine how clients are named. If the id has
+   * changed, also stores `now` (epoch ms) as the time of the change. Within `transaction`.
    */
   storeNamingRulesId({ identify }: LedgerSettings, now: number): void {
     const naming = identify && namingRulesIdOf(identify, this.#salt);
@@ -183,7 +183,10 @@ export class SqliteStore {
       addEvidenceRows(this.#database, version, versionRows);
   }
 
-  /** Applies the limits exactly and deletes what is older than the retention. Within `transaction`. */
+  /**
+   * Limits the number of clients and routes without the leeway that `add` allows, and deletes what is older than the retention.
+   * Within `transaction`.
+   */
   maintain(now: number, settings: LedgerSettings): void {
     this.#writer.applyLimits(now, nameLimitsOf(settings));
     deleteOld(this.#database, now, settings.retention);

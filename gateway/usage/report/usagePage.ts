@@ -9,7 +9,7 @@ export function defaultGrouping(version: string | undefined, instance: string | 
   return version === undefined || instance !== undefined ? 'version' : 'client';
 }
 
-/** Why a report cannot be restricted to one route, as the end of a sentence that begins with the route; undefined: it can. */
+/** Why a report cannot be limited to one route, in words such as `needs a version.` Undefined: it can. */
 export function whyRouteNotAllowed(query: {
   readonly by: Grouping;
   readonly version: string | undefined;
@@ -41,7 +41,7 @@ export function clientJson(use: ClientUse) {
   return { ...countsJson(use), routes: use.routes, top_routes: routesJson(use.topRoutes) };
 }
 
-/** A client's use as in `clientJson`, without the routes. */
+/** A client's use as in `clientJson`, without the routes. `used`: the last request that neither failed nor was refused by a freeze. */
 export function countsJson({ client, name, first, last, used, ...counts }: ClientCounts) {
   const { requests, errors, served, failing, refused } = counts;
   return {
@@ -128,6 +128,7 @@ export function rowOnlyFails({ requests, failing }: ReportRow): boolean {
 
 function rowsMatching(allRows: readonly ReportRow[], { filter = '', state = 'any' }: UsagePage): readonly ReportRow[] {
   const needle = filter.trim().toLowerCase();
+  // Without `state`, a report has only the clients of the version, so all its rows are wanted.
   if (needle === '' && state === 'any') return allRows;
   return allRows.filter((row) => {
     if (!hasState(row, state)) return false;

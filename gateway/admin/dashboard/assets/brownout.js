@@ -88,6 +88,7 @@ function summary(report) {
     brownouts,
     number,
     refused,
+    // Refused requests of clients that the ledger counts together as `other clients`.
     folded,
     client_count: clientCount,
     not_refused_count: notRefusedCount,
@@ -150,6 +151,7 @@ function clientTable(now) {
       title: 'Since then',
       sort: (one) => classes.findIndex(([name]) => name === one.class),
       cell: (one) => {
+        // A client has a class once the brownout is over.
         const [, label, style] = classes.find(([name]) => name === one.class) ?? ['', 'Not over', ''];
         return el('span', { class: `state ${style}` }, label);
       },

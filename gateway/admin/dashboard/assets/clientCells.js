@@ -103,7 +103,7 @@ export function migrationLabels(version, successor) {
 const maxUnbrokenLength = 24;
 
 /**
- * The tag of a client in the ledger, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
+ * The identifier of a client in the ledger, `x-api-key:#4f2a91c07be05d3a`. A line may break after the colon only.
  * @param {string} client
  */
 export function clientIdentifier(client) {
