@@ -53,7 +53,7 @@ export class Forwarding implements ResponseHandler {
     this.#attempts.destroyConnection();
   }
 
-  /** Ends an endless stream cleanly, when its version or target is removed or the gateway stops. Safe to call twice. */
+  /** Ends an endless stream cleanly when its version is retired, its target is removed, or the gateway stops. Safe to call twice. */
   endIfEndless(): void {
     this.#mustEndIfEndless = true;
     this.#tunnel?.endIfEndless();
