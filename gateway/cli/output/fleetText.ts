@@ -30,9 +30,12 @@ function gatewayLines(gateways: readonly GatewayJson[], now: number, paint: Pain
     one.clock_differs ? clockInWords(one.clock_skew_ms) : '',
   ]);
   const [head = '', ...lines] = table([heading, ...rows], width);
+  // A name may contain the word of a state, so only the text from this column on is searched.
+  const stateColumn = head.indexOf('state');
   const coloured = lines.map((line, index) => {
     const state = gateways[index]?.state;
-    return state === 'heard' || state === 'silent' ? line.replace(state, paint(colours[state], state)) : line;
+    if (state !== 'heard' && state !== 'silent') return line;
+    return line.slice(0, stateColumn) + line.slice(stateColumn).replace(state, paint(colours[state], state));
   });
   const remarks = gateways.flatMap((one) => remarksOn(one, now)).map((line) => paint('yellow', line));
   return [head, ...coloured, ...(remarks.length > 0 ? ['', ...remarks] : [])];

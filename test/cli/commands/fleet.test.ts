@@ -233,6 +233,13 @@ gw-5 is gone: its \\x1bmachine broke
 `);
   });
 
+  it('colours the state, and not a name that contains the word', () => {
+    const rows = [gatewayRow('silent-heard', now - 500)];
+    const json = fleetJson({ problem: undefined, now, instances: instancesOf({ rows }, now, 10_000) });
+    const [, line] = fleetAsText(json, (style, text) => `<${style}>${text}</>`).split('\n');
+    expect(line).toMatch(/^ {2}silent-heard {2}<green>heard<\/> {2}just now/);
+  });
+
   it('is the example of the documentation', () => {
     const config = '3f9a0b1c2d4e';
     const inFlight = (count: number) => ({ versions: { v1: { ...activeLoad, in_flight: count } } });
