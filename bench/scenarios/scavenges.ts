@@ -23,6 +23,7 @@ export const scavenges: Scenario = {
     const backendPort = await startJsonBackend();
     const starts = Math.max(minStarts, rounds);
     const samples = await measureRounds([gateway], starts, async () => {
+      // `--scenarios` can name this scenario together with `--quick`.
       const warmUpSeconds = quick ? 1 : 3;
       const { scavengesMs, requests } = await measure(backendPort, warmUpSeconds, Math.max(minSeconds, seconds));
       return { micros: (scavengesMs.reduce((sum, ms) => sum + ms, 0) * 1000) / requests, median: median(scavengesMs) };

@@ -179,7 +179,7 @@ const maxAddresses = 10_000;
  * before is exempt. Otherwise an attacker behind the same address could lock out a metrics scraper. Instants in epoch ms.
  */
 export class TokenAttempts {
-  /** Network (see `hostNetworkOf`) → the instants of its recent wrong tokens. */
+  /** The network of a host → the instants of its recent wrong tokens. */
   readonly #failed = new Map<string, number[]>();
   /** Network → the right token that it sent last. The exemption ends when the token changes. */
   readonly #succeeded = new Map<string, string>();

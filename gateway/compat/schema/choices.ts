@@ -100,7 +100,7 @@ export function acceptsAnyValue(view: View): boolean {
   return acceptsAnyType(view) && limitCount === 0 && view.conditions.size === 0;
 }
 
-/** Whether null is valid, by the schema itself or by its alternatives. `seen`: see `unionOfTypes`. */
+/** Whether null is valid, by the schema itself or by its alternatives. `seen`: results so far, which end the recursion. */
 export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): boolean {
   const known = seen.get(schema);
   if (known !== undefined) return known;

@@ -84,7 +84,7 @@ function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly Schem
 
 /**
  * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. Since 3.1, an `enum` must
- * also list null. In 3.0, many contracts allow null and omit it from the `enum`: see `enumOmitsNull`.
+ * also list null. In 3.0, many contracts allow null and omit it from the `enum`.
  */
 function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
   const parts = partsDecidingNull(schema);

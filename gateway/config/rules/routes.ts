@@ -67,7 +67,7 @@ function normalPrefix(key: string): string {
 export const needsTarget: ConfigRule = ({ source, entries }) =>
   entries
     .filter(({ route }) => route.adapter?.mode !== 'serve' && (!route.retired || route.waivers.length > 0))
-    // A route may be a URL, without the key `upstream`. An `upstream` with a wrong value is a fault of its own.
+    // A route may be a URL, without the key `upstream`. An `upstream` with a wrong value is already reported.
     .filter(({ key, route }) => route.upstream === undefined && !hasValue(source, ['routes', key, 'upstream']))
     .filter(({ key }) => !isUnclear(valueAt(source.tree, ['routes', key, 'retired'])))
     .map(({ key, route }) => {
