@@ -182,7 +182,7 @@ export function instructionsOf({ from, to, versionEnd, routes }: Guide): string[
 }
 
 function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, isRetired }: VersionEnd): string[] {
-  if (isRetired) return [`Move now: ${from} is retired, and every request to it is answered with 410 Gone.`];
+  if (isRetired) return [`Move now: ${from} is retired, and requests to it are answered with 410 Gone.`];
   const start = deprecation === undefined ? undefined : dateInWords(deprecation);
   if (sunset !== undefined) {
     const then = isGoneAfterSunset ? 'are answered with 410 Gone' : 'may fail';

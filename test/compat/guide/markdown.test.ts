@@ -100,7 +100,7 @@ No action is needed for these.
 
 it.each([
   [{ isGoneAfterSunset: true }, 'after that, requests to v1 are answered with 410 Gone'],
-  [{ isRetired: true }, 'Move now: v1 is retired, and every request to it is answered with 410 Gone.'],
+  [{ isRetired: true }, 'Move now: v1 is retired, and requests to it are answered with 410 Gone.'],
   [{ sunset: undefined }, 'v1 is deprecated from 30 June 2026. It has no sunset date yet.'],
   [
     { brownouts: [{ at: Date.UTC(2027, 2, 2, 14), end: Date.UTC(2027, 2, 2, 15) }] },
