@@ -140,14 +140,14 @@ export interface ProvenRoute {
   readonly last: number;
 }
 
-/** Route (`GET /drinks/{id}`) → how well it was compared. Only the evidence of this kind and hash counts. */
+/** Route (`GET /drinks/{id}`) → how well it was compared. Only the evidence of this kind and hash counts, with its controls. */
 export async function evidenceOf(
   queries: Pick<UsageQueries, 'evidence'>,
   name: string,
   { kind, hash }: { readonly kind: EvidenceKind; readonly hash: string },
 ): Promise<ReadonlyMap<string, ProvenRoute>> {
   const allRows = (await queries.evidence?.of(name)) ?? [];
-  const rows = allRows.filter((row) => row.hash === hash && row.kind === kind);
+  const rows = allRows.filter((row) => row.hash === hash && (row.kind === kind || row.kind === 'control'));
   return new Map(
     assessEvidence(rows).map((one) => [
       one.route,

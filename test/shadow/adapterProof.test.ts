@@ -32,6 +32,8 @@ function compared(pairs: number, more: Partial<EvidenceRow> = {}): EvidenceRow {
   return { version: 'v1', to: 'v1', kind: 'adapter', hash, ...property, ...counts, ...more };
 }
 
+// In each pair, only the first response has the field.
+const absent = { path: '/glass', what: 'value', detail: '', declares: 'optional → optional', oldMore: 20, newShare: 0 };
 const invalid = { path: '/price', what: 'invalid', detail: 'type string', newMore: 1, oldShare: 0, newShare: 1 };
 
 it.each<[name: string, used: Partial<UsageRow>[], rows: EvidenceRow[], missing: string | undefined]>([
@@ -43,6 +45,18 @@ it.each<[name: string, used: Partial<UsageRow>[], rows: EvidenceRow[], missing: 
     'with an undeclared difference',
     [{}],
     [compared(20), compared(1, invalid)],
+    'GET /drinks has 1 undeclared difference',
+  ],
+  [
+    'with a difference between two responses of its own version, too',
+    [{}],
+    [compared(20), compared(20, absent), compared(20, { ...absent, kind: 'control' })],
+    undefined,
+  ],
+  [
+    'with controls of another adapter that differ',
+    [{}],
+    [compared(20), compared(20, absent), compared(20, { ...absent, kind: 'control', hash: 'other' })],
     'GET /drinks has 1 undeclared difference',
   ],
   ['with pairs of another adapter', [{}], [compared(20, { hash: 'other' })], 'GET /drinks has 0 of 20 comparisons'],
