@@ -16,6 +16,7 @@ export function startListBackend(items: number): Promise<number> {
   return startOnFreePort((port) => scriptCommand('jsonBackend.ts', port, String(items)));
 }
 
+/** Starts the backend for large bodies: it answers GET with 10 MiB, and POST once it has read the whole body. Returns its port. */
 export function startBodiesBackend(): Promise<number> {
   return startOnFreePort((port) => scriptCommand('bodiesBackend.ts', port));
 }

@@ -61,7 +61,7 @@ export function judgeDifference(
       ? `Compared with the contract of ${own}, an adapted response differs: ${words}.`
       : `The contract of ${other} does not fit the adapted requests of ${own}: ${words}.`;
   if (isClosedToAnonymous(change)) {
-    const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or use gone, with the reason.`;
+    const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or mark the route as gone, with the reason.`;
     return { message, remedy, isWarning: false, place: placeOf(change, steps) };
   }
   // The statuses begin with 1, 3, 4 or 5, or are `default`.
@@ -133,30 +133,30 @@ function remedyFor(
   direction: 'request' | 'response',
   { own, other }: { readonly own: string; readonly other: string },
 ): string {
-  const orUseGone = 'or use gone, with the reason';
+  const orMarkGone = 'or mark the route as gone, with the reason';
   const isHeaderParameter = change.detail?.is === 'parameter' && /^(?:header|cookie)$/.test(change.detail.in);
   const concernsHeader =
     isHeaderParameter ||
     change.kind === 'header' ||
     steps.some((step) => step.kind === 'header' || (step.kind === 'parameter' && /^(?:header|cookie)$/.test(step.in)));
-  if (concernsHeader) return `Headers are not adapted: change the contract of ${other}, ${orUseGone}.`;
+  if (concernsHeader) return `Headers are not adapted: change the contract of ${other}, ${orMarkGone}.`;
   const field = change.name || 'the field';
   switch (change.kind) {
     case 'field':
       if (direction === 'response')
-        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${orUseGone}.`;
+        return `Use rename or move if ${other} has it under another name. Otherwise use default or const, ${orMarkGone}.`;
       return change.effect === 'removed' || change.effect === 'refused'
         ? `Use rename if ${other} has it under another name, or drop if it has no effect.`
         : 'Use rename or move if requests have it under another name. Otherwise use default or const.';
     case 'presence':
-      return `Use default to add it, ${orUseGone}.`;
+      return `Use default to add it, ${orMarkGone}.`;
     case 'type':
-      return `Use convert, wrap or head, ${orUseGone}.`;
+      return `Use convert, wrap or head, ${orMarkGone}.`;
     case 'null':
-      return `Use map with the key null, as in { ${lastFieldName(steps)}: { "null": … } }, ${orUseGone}.`;
+      return `Use map with the key null, as in { ${lastFieldName(steps)}: { "null": … } }, ${orMarkGone}.`;
     case 'value':
     case 'values':
-      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${orUseGone}.`;
+      return `Use map to replace such values with a value that ${direction === 'response' ? own : other} accepts, ${orMarkGone}.`;
     case 'parameter':
       return change.effect === 'removed'
         ? `Use rename if ${other} has ${field} under another name, or drop if it has no effect.`
@@ -166,9 +166,9 @@ function remedyFor(
     case 'security':
       return `Make sure that ${other} accepts the credentials of clients of ${own}.`;
     case 'status':
-      return 'An adapter does not change statuses: use gone, with the reason.';
+      return 'An adapter does not change statuses: mark the route as gone, with the reason.';
     default:
-      return `Correct the operations, ${orUseGone}.`;
+      return `Correct the operations, ${orMarkGone}.`;
   }
 }
 

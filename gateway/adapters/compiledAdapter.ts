@@ -83,7 +83,7 @@ export class CompiledRoute {
   readonly #forms: ParameterForms;
   readonly #rows = new Map<string, ResponseRow>();
 
-  /** `forms`: without them, parameters are texts. */
+  /** `forms`: how parameters are written, for example as lists. Default: each is a single text. */
   constructor(settings: AdaptedRoute, forms: ParameterForms = onlyTexts) {
     const { method, path, request, responses } = settings;
     this.name = `${method} ${path}`;

@@ -95,7 +95,7 @@ function convertedNumber(branch: PlainSchema, type: string, conversion: Conversi
       } else if (maxDecimals > digits) {
         return report(
           `The number has up to ${maxDecimals} decimals, and ${digits} are kept.`,
-          `Write decimal_string(${maxDecimals}), or use gone, with the reason.`,
+          `Write decimal_string(${maxDecimals}), or mark the route as gone, with the reason.`,
         );
       }
       return { ...decimalTextSchema(digits), ...maxLengthOf(branch, digits) };
@@ -151,7 +151,7 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
   if (texts === undefined) {
     const needed = isDate ? 'format: date-time or date' : 'a pattern';
     const message = `The contract allows texts that cannot be converted to ${to}.`;
-    return report(message, `Add ${needed} to the contract, list the values as an enum, or use gone.`);
+    return report(message, `Add ${needed} to the contract, list the values as an enum, or mark the route as gone.`);
   }
   const unconvertibleText = texts.find((text) => conversionOf[to](text, digits) === undefined);
   if (unconvertibleText !== undefined) {
@@ -164,6 +164,7 @@ function convertedText(branch: PlainSchema, conversion: Conversion, report: Repo
       `The text has up to ${maxDecimals} decimals, and ${digits} are kept.`,
       `Write decimal_string(${maxDecimals}).`,
     );
+  // Without a limit of the length, texts may be longer than all samples.
   return textResult(conversion, limitsLength(String(pattern)) ? rangeOfTexts(texts) : {});
 }
 
@@ -194,9 +195,13 @@ export function firstItemSchema(
   report: ReportProblem,
 ): SubSchema {
   if (typesOf(branch)?.join() !== 'array')
-    return report(`head needs an array, and this is ${kindInWords([branch])}.`, 'Remove head, or name another field.');
-  if (at.length === 0 && !isNeverEmpty)
-    return report('The array may be empty, and then there is no value.', 'Use gone, with the reason.');
+    return report(
+      `The operation head needs an array, and this is ${kindInWords([branch])}.`,
+      'Remove head, or name another field.',
+    );
+  const isFieldNamed = at.length > 0;
+  if (!isFieldNamed && !isNeverEmpty)
+    return report('The array may be empty, and then there is no value.', 'Mark the route as gone, with the reason.');
   const [first] = listOf(branch['prefixItems']);
   return first ?? (branch['items'] as SubSchema | undefined) ?? true;
 }
@@ -215,7 +220,7 @@ export function eachSchema(
   }
   if (type !== 'object' || otherTypes.length > 0)
     return report(
-      `each needs an array or a map, and this is ${kindInWords([branch])}.`,
+      `The operation each needs an array or a map, and this is ${kindInWords([branch])}.`,
       'Remove each, or name another field.',
     );
   const names = Object.keys(propertiesOf(branch));
@@ -225,7 +230,7 @@ export function eachSchema(
   if (names.length > 0 || !(isOpenMap || isPatternMap)) {
     const pointers = names.slice(0, 5).map((name) => `/${name}`);
     return report(
-      'each needs an array or a map, and this object has named fields.',
+      'The operation each needs an array or a map, and this object has named fields.',
       `Name its fields instead: ${pointers.join(', ') || 'there are none'}.`,
     );
   }
@@ -249,7 +254,10 @@ export function mappedSchema(
   const types = typesOf(branch);
   const listedValues = listedValuesOf(branch) ?? (types?.join() === 'boolean' ? [true, false] : undefined);
   if (types === undefined || types.some((type) => type === 'object' || type === 'array'))
-    return report(`map needs single values, and this is ${kindInWords([branch])}.`, 'Name another field.');
+    return report(
+      `The operation map needs single values, and this is ${kindInWords([branch])}.`,
+      'Name another field.',
+    );
   if (listedValues === undefined) {
     const remedy = 'List the values in the contract as an enum, or remove map.';
     const message = 'The contract does not list the values. A value that map does not name cannot be adapted.';

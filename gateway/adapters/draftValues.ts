@@ -150,6 +150,7 @@ function numberTextConversion(
 ): DraftedConversion {
   const { pattern, example } = target;
   const isWhole = typesOf(source)?.join() === 'integer';
+  // Without limits, 1 and 12 stand for numbers of one and of two digits.
   const limitTexts = [source['minimum'] ?? 1, source['maximum'] ?? 12].map(String);
   const sampleTexts = [...limitTexts, isWhole ? '7' : '12.5'];
   const expression = typeof pattern === 'string' ? expressionOf(pattern) : undefined;
@@ -159,12 +160,13 @@ function numberTextConversion(
     return conversionTo('decimal_string', `${decimals} decimals, as in the example of the contract`, decimals);
   }
   if (sampleTexts.every((text) => expression.test(text))) return conversionTo('string');
-  for (const digits of [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]) {
+  // 0 decimals come last, because they lose the most.
+  for (const decimals of [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]) {
     const isMatch = limitTexts.every((text) => {
       const decimal = decimalOf(text);
-      return decimal !== undefined && expression.test(fixedDecimal(decimal, digits));
+      return decimal !== undefined && expression.test(fixedDecimal(decimal, decimals));
     });
-    if (isMatch) return conversionTo('decimal_string', '', digits);
+    if (isMatch) return conversionTo('decimal_string', '', decimals);
   }
   return conversionTo('string');
 }

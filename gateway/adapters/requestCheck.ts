@@ -61,7 +61,7 @@ function bodyFaults({ route, at, own, names }: RequestToCheck): RequestFault[] {
   return Object.keys(contentOf(own.body)).flatMap((type) => {
     if (mayBeJson(type) && !type.includes('*')) return [];
     const message = `Requests of ${names.own} may have a body of ${type}, which operations cannot change.`;
-    const remedy = `Remove the media type from the contract of ${names.own} if no client uses it, or use gone, with the reason.`;
+    const remedy = `Remove the media type from the contract of ${names.own} if no client uses it, or mark the route as gone, with the reason.`;
     return [{ place, message, remedy }];
   });
 }
@@ -86,7 +86,7 @@ function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] 
   return unused.map((name) => ({
     place,
     message: `The path parameter {${name}} has no counterpart in ${route.to.path}.`,
-    remedy: `Name a route of ${names.other} that has it, or use gone, with the reason.`,
+    remedy: `Name a route of ${names.other} that has it, or mark the route as gone, with the reason.`,
   }));
 }
 
@@ -109,10 +109,11 @@ function operationFaults(
     const { kind, at, place } = operation;
     const fault = (message: string, remedy: string): RequestFault[] => [{ place, message, remedy }];
     const [name, ...below] = at;
-    if (name === undefined) return fault(`${kind} needs a parameter of the ${where}.`, 'Name a parameter.');
+    if (name === undefined)
+      return fault(`The operation ${kind} needs a parameter of the ${where}.`, 'Name a parameter.');
     if (kind === 'drop' && where === 'path') {
       const message = `Without the path parameter ${name}, all its values would get the same response.`;
-      return fault(message, 'Name a route that has it, or use gone, with the reason.');
+      return fault(message, 'Name a route that has it, or mark the route as gone, with the reason.');
     }
     const form = forms.get(name);
     if (kind === 'rename' || kind === 'move') {
@@ -123,11 +124,11 @@ function operationFaults(
     if (kindsOnWholeParameters.has(kind)) forms.delete(name);
     if (form === 'parts') {
       const message = `The fields of the object ${name} are parameters of their own, which operations do not see.`;
-      return fault(message, 'Remove the operation, or use gone, with the reason.');
+      return fault(message, 'Remove the operation, or mark the route as gone, with the reason.');
     }
     if (form === 'opaque' && !(kindsOnWholeParameters.has(kind) && below.length === 0)) {
       const message = `${name} is written as one text that ${kind} cannot read.`;
-      return fault(message, 'Use rename, drop or const, or use gone, with the reason.');
+      return fault(message, 'Use rename, drop or const, or mark the route as gone, with the reason.');
     }
     return valueFaults([operation], where, fault);
   });

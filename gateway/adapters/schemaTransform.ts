@@ -60,7 +60,8 @@ export class SchemaTransform {
         result = this.#applyOne(result, operation);
       } catch (error) {
         if (!(error instanceof TooManyBranches)) throw error;
-        this.#fault(operation, 'The schema has too many alternatives to be followed.', 'Use gone, with the reason.');
+        const remedy = 'Mark the route as gone, with the reason.';
+        this.#fault(operation, 'The schema has too many alternatives to be followed.', remedy);
       }
       // Operations after a faulty one are skipped: most of their faults would only follow from it.
       if (this.problems.slice(problemCount).some(({ isWarning }) => !isWarning)) return true;

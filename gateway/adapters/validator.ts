@@ -78,8 +78,7 @@ function withBundle(schema: unknown): unknown {
 }
 
 /**
- * The named schemas that a part of a contract refers to, directly or indirectly. To compare all schemas of a large contract would
- * take long.
+ * The named schemas that a part of a contract refers to, directly or indirectly. A comparison of the part needs only these.
  */
 export function schemasUsedBy(part: unknown, named: NamedSchemas): NamedSchemas {
   const used: Record<string, SubSchema> = {};
@@ -107,8 +106,8 @@ const checkOptions: Options = {
 };
 
 /**
- * The source of a module that exports a check for each schema of `$defs` in `names`. Serving processes run the module, so that they
- * compile no schema. A schema that cannot be compiled has no check.
+ * The source of a module that exports a check for each schema of `$defs` whose name is in `names`. Serving processes run the
+ * module, so that they compile no schema. A schema that cannot be compiled has no check.
  */
 export function checkCodeOf($defs: Readonly<Record<string, unknown>>, names: readonly string[]): string {
   const ajv = new Ajv2020(checkOptions);

@@ -193,7 +193,7 @@ export class RouteCheck {
       const message = `${this.#names.other} may answer ${status} with ${type}, which operations cannot change.`;
       const remedy = hasNoOperations
         ? 'Remove the row, so that bodies are passed on unchanged.'
-        : `Remove the media type from the contract of ${this.#names.other} if it is not used, or use gone, with the reason.`;
+        : `Remove the media type from the contract of ${this.#names.other} if it is not used, or mark the route as gone, with the reason.`;
       this.#fault([...at, 'response', status], message, remedy);
     }
     const adapted = adaptedResponses(

@@ -12,8 +12,8 @@ const busyIntervalMs = 5_000;
 const firstWaitMs = 2_000;
 
 /**
- * Adds to a report when each version was last called, and when it was last used: by a call that did not fail, of a client that is
- * not ignored and has no waiver. Calls from before the start are only in the ledger.
+ * Adds two times for each version to a report: its last call, and its last use, which is a call that did not fail, of a client that
+ * is not ignored and has no waiver. Calls from before the start are only in the ledger.
  */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;
@@ -31,8 +31,9 @@ export class LastUse {
   /** `now`: epoch ms. */
   async addTo(report: ServingReport, snapshot: Snapshot, now: number): Promise<ServingReport> {
     const age = Math.abs(now - this.#queriedAt);
-    const isCalled = report.versions.some(({ lastInFlight = 0 }) => lastInFlight + busyIntervalMs > this.#queriedAt);
-    const isDue = age >= idleIntervalMs || (age >= busyIntervalMs && isCalled);
+    // A call shortly before the last query may not have been in the ledger yet.
+    const hasNewCalls = report.versions.some(({ lastInFlight = 0 }) => lastInFlight + busyIntervalMs > this.#queriedAt);
+    const isDue = age >= idleIntervalMs || (age >= busyIntervalMs && hasNewCalls);
     const query = isDue ? this.#query(snapshot, now) : undefined;
     this.#firstQuery ??= query && Promise.race([query, setTimeout(firstWaitMs, undefined, { ref: false })]);
     await this.#firstQuery;

@@ -39,7 +39,7 @@ export function operatorRoutes(context: AdminContext): Router {
   return router;
 }
 
-// The HTTP status for each outcome of a reload. `faulty`: an invalid file; `refused`: by the reload guard.
+// HTTP statuses. `incomplete`: a worker has not confirmed the reload; `faulty`: an invalid file; `refused`: by the reload guard.
 const reloadStatuses: Readonly<Record<string, number>> = {
   reloaded: 200,
   incomplete: 202,
@@ -89,7 +89,7 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
-    // A question to the fleet. The verdict contains every request that ended before the question was asked.
+    // The verdict contains every request that ended before now. `awaitCounts` asks the other gateways for their counts.
     const question = fleet?.createCountsQuestion();
     const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();

@@ -45,6 +45,7 @@ async function maintain(): Promise<void> {
   try {
     const postgres = await Postgres.open(settings, { connections: 1, queryTimeoutMs: maintenanceStatementTimeoutMs });
     const isDone = await maintainStore(postgres, Date.now(), ledger).finally(() => postgres.close());
+    // Not done: another gateway maintains the store, or a query reads a table. The next maintenance tries again.
     if (isDone) post({ kind: 'maintained', problem: undefined });
   } catch (error) {
     post({ kind: 'maintained', problem: reasonOf(error) });
@@ -62,7 +63,7 @@ parentPort?.on('message', (command: FleetCommand) => {
     shipper.onOutbox(outbox?.oldest);
   } else if (command.kind === 'configure') {
     ledger = command.ledger;
-    // If the store does not answer, the naming is stored at the next connect.
+    // If the store does not answer, the rules are stored at the next connect.
     store.noteNamingRules().catch(() => {});
   } else if (command.kind === 'stop') void stop(command);
   else heartbeats.onCommand(command);
@@ -73,6 +74,7 @@ try {
   await (await Postgres.open(settings)).close();
   post({ kind: 'started' });
   void shipper.run();
+  // Connects at once. `onChange` reports whether that has failed.
   await store.query('SELECT 1').catch(() => {});
 } catch (error) {
   post({ kind: 'unusable', reason: reasonOf(error) });

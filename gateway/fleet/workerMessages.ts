@@ -41,7 +41,7 @@ export type FleetReport =
   | { readonly kind: 'refused'; readonly reason: string }
   /** The result of a maintenance. `problem`: why it failed; undefined: it has succeeded. */
   | { readonly kind: 'maintained'; readonly problem: string | undefined }
-  /** The salt of the fleet. `isReplaced`: `usage.tag_key` of this gateway has just replaced it. */
+  /** The salt of the fleet. `isReplaced`: `usage.tag_key` of this gateway has just replaced the former salt. */
   | { readonly kind: 'salt'; readonly salt: string; readonly isReplaced: boolean };
 
 /** A message about this gateway as a member of the fleet. `id`: the answer has the same id. */

@@ -55,11 +55,11 @@ export class Attempts {
 
   /** Sends the request again, if that is safe after this failure and allowed. False: it was not sent again. */
   retry(kind: WireFailureKind, bodyStarted: boolean): boolean {
-    const { attempts, method, hasBody, target } = this.#outbound;
+    const { attempts, method, hasBody, target: failedTarget } = this.#outbound;
     if (this.#count >= attempts) return false;
     const where = retryWhere(kind, { method, hasBody, bodyStarted, connection: this.connection });
     if (where === 'nowhere' || !this.#outbound.replaceTarget(where)) return false;
-    target.inFlight -= 1;
+    failedTarget.inFlight -= 1;
     this.#outbound.target.inFlight += 1;
     this.#outbound.stats.retries += 1;
     this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
@@ -117,7 +117,7 @@ interface Attempt {
   readonly connection: Pick<Connection, 'earlierExchanges' | 'responseBegun'>;
 }
 
-/** Where to retry. `anywhereUncharged`: the target is not at fault, so the retry is not charged to the budget. */
+/** Where to retry. `anywhereUncharged`: at any target, and not charged to the budget, because the target is not at fault. */
 export type RetryWhere = RetryTarget | 'nowhere';
 
 /**

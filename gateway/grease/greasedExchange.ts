@@ -248,7 +248,7 @@ function wantsUnknownMembers(rawHeaders: readonly string[]): boolean {
 // A part of a list: a text in quotes, a separator, or other text.
 const listPart = /"(?:[^"\\]|\\.)*"?|[,;=]|[^",;=]+/gs;
 
-/** Whether a list of preferences has `grease` without a value (RFC 7240 §2). Only the first preference with a name counts. */
+/** Whether a list of preferences has `grease` without a value (RFC 7240 §2). Of repeated preferences, the first one counts. */
 export function prefersGrease(list: string): boolean {
   let name = '';
   let value = '';

@@ -146,9 +146,10 @@ export class NodeTable {
     const names = new Set(objects.flat().flatMap((schema) => Object.keys(propertiesOf(schema))));
     return {
       getsMember: objects.length > 0 && objects.every(isDescribedAndOpen),
+      // If an alternative lists properties, and not this one, its values are assumed to lack it.
       members: [...names].map((name) => [
         name,
-        this.#childNodeId(objects, (schema) => memberSchemas(schema, name), isDescribed),
+        this.#childNodeId(objects, (schema) => memberSchemas(schema, name), listsProperties),
       ]),
       others: this.#childNodeId(objects, additionalSchemas),
       items: this.#childNodeId(arrays, itemSchemas),
@@ -156,9 +157,9 @@ export class NodeTable {
   }
 
   /**
-   * The id of the node for a child, which is a member or an item of a value with `alternatives`. -1 (nothing is known) if an
-   * alternative does not describe the child. `mayLackChild` tells whether such an alternative is skipped instead: its values are
-   * then assumed to have no such child, for example because it lists other members.
+   * The id of the node for a child, which is a member or an item of a value with `alternatives`. An alternative may have no schema
+   * for the child. If `mayLackChild` is true for the alternative, its values are assumed to lack the child. Otherwise the result is
+   * -1: nothing is known about the child.
    */
   #childNodeId(
     alternatives: readonly Alternative[],
@@ -189,18 +190,18 @@ function memberSchemas(schema: PlainSchema, name: string): readonly ChildSchema[
 }
 
 function additionalSchemas(schema: PlainSchema): readonly ChildSchema[] {
-  return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isSubSchema);
+  return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isSchemaObject);
 }
 
 /** The schemas of the items of an array. The items of a tuple are treated as alternatives of each other. */
 function itemSchemas(schema: PlainSchema): readonly ChildSchema[] {
   const { items, prefixItems, additionalItems, unevaluatedItems } = schema;
   const tupleItems = [...listOf(prefixItems), ...listOf(items)];
-  const otherItems = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isSubSchema);
+  const otherItems = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isSchemaObject);
   return tupleItems.length === 0 ? otherItems : [[...tupleItems, ...otherItems]];
 }
 
-function isSubSchema(value: unknown): value is PlainSchema {
+function isSchemaObject(value: unknown): value is PlainSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -221,10 +222,10 @@ function isDescribedAndOpen(schemas: Alternative): boolean {
       !hasKey(schema, 'propertyNames') &&
       !hasKey(schema, 'maxProperties'),
   );
-  return isOpen && isDescribed(schemas);
+  return isOpen && listsProperties(schemas);
 }
 
-function isDescribed(schemas: Alternative): boolean {
+function listsProperties(schemas: Alternative): boolean {
   return schemas.some((schema) => Object.keys(propertiesOf(schema)).length > 0);
 }
 

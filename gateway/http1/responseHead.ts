@@ -115,7 +115,7 @@ export class ResponseHeads {
 
   /** Like `parseResponseHead`. @throws MalformedResponse */
   parse(text: string): ResponseHead {
-    // Earlier heads have the same length and differ only in their Date, so a comparison with all of them takes long.
+    // The latest head is compared first: a comparison with each of the others reads both up to their Date, where they differ.
     const index = text === this.#texts[this.#latest] ? this.#latest : this.#texts.indexOf(text);
     if (index !== -1) {
       this.#latest = index;

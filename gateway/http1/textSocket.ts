@@ -25,9 +25,10 @@ export class TextSocket extends Socket {
       writeToHandle.call(this, false, text, 'latin1', this.#onWritten);
       if (!this.#isDispatched) return;
     }
+    // If the handle has the text already, `_write` sends nothing, and waits for the handle.
     this.write(text, 'latin1');
-    // The stream has queued the text, and would send it a second time. A stream queues text only while another write is in progress,
-    // or while it is corked.
+    // If `_write` was not called, the stream has queued the text, and would send it a second time. A stream queues text only while
+    // another write is in progress, or while it is corked.
     if (this.#isDispatched) this.destroy();
   }
 

@@ -21,7 +21,7 @@ export interface VersionUsage {
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
   /** Describes the clients that a freeze of the edit would refuse although they are served now; undefined: none, or unknown. */
-  newClients?(version: string): string | undefined;
+  refusedByFreeze?(version: string): string | undefined;
   /** What is missing until the adapter of the edit may serve the version; undefined: nothing, or the adapter serves it already. */
   whyAdapterCannotServe?(version: string): string | undefined;
   /** Why the ledger may lack calls of a version, in sentences. The version must not end then. Undefined: the ledger has all calls. */
@@ -97,7 +97,7 @@ export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig): 
 
 /** The message about clients that a freeze would refuse, although they are served now and nothing was announced to them. */
 function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: VersionUsage): string[] {
-  const clients = version.freeze?.mode === 'refuse' ? use.newClients?.(old.name) : undefined;
+  const clients = version.freeze?.mode === 'refuse' ? use.refusedByFreeze?.(old.name) : undefined;
   if (clients === undefined) return [];
   const what = `The freeze of /${old.name} would refuse clients that are served now`;
   return [`${what}; ${clients}. Move its \`from\` to a later date, list them in \`allow\`, or use mode: report.`];
@@ -214,8 +214,8 @@ function uncoveredMessages(
 ): string[] {
   const uncovered = before.flatMap(({ client, clients = [], until }) => {
     const stillCovered = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
-    // The clients of a waived tag also include the tag under every other kind, such as `user-agent:x-api-key:#4f2a`. No request
-    // has such a client.
+    // `clients` also has the waived name after each kind of client: for `x-api-key:#4f2a`, also `user-agent:x-api-key:#4f2a`, which
+    // no request has.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
     return clients.filter((one) => !stillCovered.has(one) && isClient(one));
   });
@@ -245,6 +245,7 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
       now,
     );
   });
+  // A configuration that an earlier release has recorded lacks `ends`.
   return old.ends === undefined ? ofVersion : [...ofVersion, ...ofRoutes];
 }
 

@@ -104,9 +104,9 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
-  const arrivals = (await queries.arrivals(name, since, now, Math.max(dayMs, quiet))).filter((one) => !isIgnored(one));
-  const newClients = arrivals.filter((one) => one.isNew);
-  const returned = arrivals.filter((one) => !one.isNew);
+  const arrivals = await queries.arrivals(name, { since, until: now, absence: Math.max(dayMs, quiet) });
+  const newClients = arrivals.filter((one) => one.isNew && !isIgnored(one));
+  const returned = arrivals.filter((one) => !one.isNew && !isIgnored(one));
   // The clients whose quiet period, counted from their last call, ended within the period of the digest.
   const newlyGone = facts.gone.filter(({ last }) => last + quiet >= since);
   const changes = [
@@ -227,8 +227,8 @@ export async function clientEvents(
     const { deprecation } = version;
     if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
     for (const day of [today - dayMs, today]) {
-      // From `day` to `day`: the arrivals of this one day.
-      const arrivals = await queries.arrivals(version.name, day, day, Math.max(dayMs, snapshot.retire.quiet));
+      const oneDay = { since: day, until: day, absence: Math.max(dayMs, snapshot.retire.quiet) };
+      const arrivals = await queries.arrivals(version.name, oneDay);
       const counted = arrivals.filter((one) => one.at >= deprecation && !isIgnored(one));
       for (const type of ['new-client', 'came-back'] as const) {
         const ofType = counted.filter(({ isNew }) => isNew === (type === 'new-client'));

@@ -193,11 +193,11 @@ class UnwrittenLines {
 
   noteWritten(bytes: number): void {
     let left = bytes;
-    for (let [part] = this.#parts; part && left > 0; [part] = this.#parts) {
-      const taken = Math.min(left, part.bytes);
+    for (let first = this.#parts[0]; first && left > 0; first = this.#parts[0]) {
+      const taken = Math.min(left, first.bytes);
       left -= taken;
-      part.bytes -= taken;
-      if (part.bytes === 0) this.#parts.shift();
+      first.bytes -= taken;
+      if (first.bytes === 0) this.#parts.shift();
     }
   }
 }

@@ -42,6 +42,7 @@ export class OtlpExporter {
 
   /** Applies the settings of a snapshot. Without `telemetry` the thread ends. */
   async configure({ telemetry, log }: Snapshot): Promise<void> {
+    // Spans show as much of an exchange as the access log.
     this.#settings = telemetry && { ...telemetry, shownParts: shownPartsOf(log) };
     this.#isUnusable = false;
     this.#url = telemetry?.otlp ?? this.#url;

@@ -87,7 +87,7 @@ type CommonFields = Omit<
   'name' | 'kind' | 'startTime' | 'endTime' | 'duration' | 'status' | 'attributes'
 >;
 
-/** `isParentRemote`: the parent is a span of the client. */
+/** `isParentRemote`: the parent is a span of another process. */
 function commonFields(
   { traceId, span: { tracestate } }: SpanRow,
   {

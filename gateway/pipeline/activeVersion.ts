@@ -40,7 +40,7 @@ export function activate(
     const requests = requestsByVersion.get(name) ?? new VersionRequests();
     requestsByVersion.set(name, requests);
     requests.maxInFlight = version.limits.inFlight;
-    // The status shows no failures of a former adapter, also before the first request.
+    // The admin API reports no failures of an adapter that a reload has replaced.
     const adapterHash = version.adapter?.prepared?.hash;
     if (adapterHash !== undefined) requests.adapterState?.forgetOther(adapterHash);
     const pool = pools.get(backend) ?? new Pool([], version.balance);
@@ -104,6 +104,7 @@ export class ActiveVersion {
     this.retryBudget = retryBudget;
     this.requests = requests;
     this.restrictions = ClientRestrictions.of(version, snapshot);
+    // Restrictions depend on the client, so the fields that identify the client are a cache variation.
     this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#routeEnds = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;

@@ -27,7 +27,7 @@ interface Answerable {
 export const overloaded: Problem = { code: 'OVERLOADED', fields: ['Retry-After', '1'] };
 
 /**
- * Answers with a problem. `closesConnection`: because it is unknown where the next request begins.
+ * Answers with a problem. `closesConnection`: set for an invalid message, after which the next request may begin anywhere.
  * The connection is also closed if the request body has not been read.
  */
 export function answerProblem(

@@ -9,7 +9,7 @@ type Callback = (error?: Error | null) => void;
 
 // Larger than any real head. A larger one is passed on unchanged.
 const maxHeadBytes = 64 * 1024;
-// The fields that the gateway reads or changes. All others stay as they were set.
+// The fields that `changeHead` may change. All others stay as they were set.
 const changeableNames = [
   'deprecation',
   'sunset',
@@ -72,6 +72,7 @@ function changeFieldsOf(res: ServerResponse, status: number, changeHead: ChangeH
   const fields: string[] = [];
   for (const name of namesIn(res)) {
     const lower = name.toLowerCase();
+    // `changeHead` also reads the content type.
     if (!changeableNames.includes(lower) && lower !== 'content-type') continue;
     for (const value of [res.getHeader(name) ?? []].flat()) fields.push(name, String(value));
   }

@@ -82,7 +82,7 @@ class ReadAhead {
     this.#canPause = socket.server?.[canPauseParsers] === true && this.#pauseParserWhenFull();
   }
 
-  /** False: there was no memory for this request. The caller answers 503 and closes the connection. */
+  /** False: there was no memory for this request. The caller answers 503 and closes the connection, so later requests never run. */
   hadRoom(req: IncomingMessage): boolean {
     return req !== this.#firstRefused;
   }
@@ -115,6 +115,7 @@ class ReadAhead {
     this.#paused = true;
     // Only `#resume` may resume the parser: node:http would let it read later bytes before these.
     this.#socket._paused = false;
+    // Without memory for these bytes, the request before them is the last one of the connection, and gets the 503.
     if (totalBytes + bytes.length > maxTotalBytes) this.#firstRefused ??= this.#latestRequest;
     this.#unparsedBytes += bytes.length;
     // Bytes after a refused request are never parsed.

@@ -1,7 +1,7 @@
 import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownClientsLimit } from '../restrictions/knownClients.ts';
-import { ignoredBy, withOpenRequest } from '../retirement/countedUsage.ts';
+import { ignoredBy, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
 import type { Remark } from '../retirement/facts.ts';
 import { lastPeriodInWords } from '../retirement/words.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
@@ -62,7 +62,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
     partsOf(one, groups.get(one.version)).map(({ use: part, group }): Row => {
-      const use = withOpenRequest(part);
+      const use = withAtLeastOneRequest(part);
       const answer = answerOf(use, group);
       const mayBeRefused = group?.candidateAnswer === 'unknown' && !plannedAnswers[answer].isRefusal;
       const mayLose = mayBeRefused && !isRefusedAlready(use, group) ? use.served : 0;

@@ -27,7 +27,7 @@ export function allRequestsOf(
   users: readonly ClientUse[],
   withOpen: readonly ClientUse[],
 ): number {
-  // The totals do not contain the requests that `withOpenRequest` adds.
+  // The totals do not contain the requests that `withAtLeastOneRequest` adds.
   const requests = requestsOf(totals) + requestsOf(withOpen) - requestsOf(users);
   // Counts of clients that are older than eight days are kept per day only. They include the whole first day of the period.
   return Math.max(requests, requestsOf(withOpen));
@@ -93,7 +93,7 @@ export function isUsing({ used: lastUse = 0, failing, refused, last }: ClientUse
  * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the period
  * has 0 requests in the period, but still uses the version. Such a client gets one request.
  */
-export function withOpenRequest<Use extends Pick<ClientUse, 'requests' | 'served'>>(use: Use): Use {
+export function withAtLeastOneRequest<Use extends Pick<ClientUse, 'requests' | 'served'>>(use: Use): Use {
   return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
 }
 

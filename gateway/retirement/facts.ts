@@ -18,7 +18,7 @@ import {
   type RouteWithClients,
   routesLost,
   routesWithClients,
-  withOpenRequest,
+  withAtLeastOneRequest,
 } from './countedUsage.ts';
 
 /** Everything that the verdict about a version, or one of its routes, depends on. Instants in epoch ms, durations in ms. */
@@ -47,8 +47,8 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and the last
-   * use by the client is at most `quiet` older than the last use by any client. Empty if any client uses the version.
+   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and the client's last use
+   * was at most `quiet` before the last use by any client. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
@@ -155,7 +155,7 @@ async function factsWithoutProblem(
   const notIgnored = callers.filter((one) => !isIgnored(one));
   const users = notIgnored.filter((one) => isUsing(one, since));
   const failing = notIgnored.filter((one) => !isUsing(one, since));
-  const usersWithOpenRequests = users.map(withOpenRequest);
+  const usersWithOpenRequests = users.map(withAtLeastOneRequest);
   const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];
   const totals = (await sources.queries.requests(sinceHour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
@@ -187,7 +187,7 @@ async function factsWithoutProblem(
         : await clientsThatLostService(version ?? { name }, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
-    ignored: callers.filter(isIgnored).map(withOpenRequest),
+    ignored: callers.filter(isIgnored).map(withAtLeastOneRequest),
     newClients: await newClientsOf(name, dates.deprecation, queries, historyCoveredSince, isIgnored, now),
     trend: await trendWithoutIgnored(retire.ignoreClients, name, queries, historyCoveredSince, now),
     lostRoutes: version

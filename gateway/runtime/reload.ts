@@ -234,7 +234,7 @@ export async function versionUsage(
     ?.query('recentUse', snapshot, { since, now, newFreezes, newAdapters })
     .catch(({ message }: Error) => ({
       versions: [],
-      newClients: new Map(),
+      refusedByFreeze: new Map(),
       whyAdapterCannotServe: new Map(),
       problem: message,
     }));
@@ -257,7 +257,7 @@ export async function versionUsage(
       return plausibleTimes.length === 0 ? undefined : Math.max(...plausibleTimes);
     },
     clients: (name) => useInLedger.get(name)?.clients,
-    newClients: (name) => answer?.newClients.get(name),
+    refusedByFreeze: (name) => answer?.refusedByFreeze.get(name),
     whyAdapterCannotServe: (name) => {
       if (!newAdapters.some(({ version }) => version === name)) return undefined;
       if (answer === undefined) return 'there is no usage ledger, so no comparisons are known';

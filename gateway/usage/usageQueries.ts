@@ -53,10 +53,10 @@ export interface UsageQueries {
    */
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /**
-   * The clients that used a version on the days from `since` to `until` (UTC), and did not use it during the time `quiet` before
-   * `since`; the earliest first. If the ledger begins less than `quiet` before `since`, first uses are left out.
+   * The clients that used a version on the days from `since` to `until` (UTC), and did not use it during the time `absence` before
+   * `since`; the earliest first. If the ledger begins less than `absence` before `since`, first uses are left out.
    */
-  arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]>;
+  arrivals(version: string, period: ArrivalPeriod): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /**
@@ -182,6 +182,13 @@ export interface PastClient {
   readonly last: number;
   /** The usual pause between requests; undefined: it is shorter than `shortestPause`, or there are too few pauses. */
   readonly usualPause: number | undefined;
+}
+
+/** Instants in epoch ms. `absence`: for how long before `since` a client must not have used the version, ms. */
+export interface ArrivalPeriod {
+  readonly since: number;
+  readonly until: number;
+  readonly absence: number;
 }
 
 /** The first use of a version by a client, or its first use after a long pause. */

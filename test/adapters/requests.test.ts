@@ -321,7 +321,7 @@ const rejected: [what: string, pair: Pair, fault: string][] = [
   [
     'all parameters at once',
     { v1: [inQuery('x')], v2: [inQuery('x')], query: [{ each: { '': [{ map: { '': { a: 'b' } } }] } }] },
-    'each needs a parameter of the query',
+    'The operation each needs a parameter of the query',
   ],
   [
     'a path parameter that is dropped',

@@ -64,7 +64,7 @@ async function answers(queries: UsageQueries): Promise<Record<string, readonly u
       until: inOrder(await queries.totals(since, now - 2 * day)),
       requests: inOrder(await queries.requests(since)),
       clients: inOrder(await queries.byClient('v1', since)),
-      arrivals: inOrder(await queries.arrivals('v1', since, now, 5 * day)),
+      arrivals: inOrder(await queries.arrivals('v1', { since, until: now, absence: 5 * day })),
       rows: inOrder(await queries.byVersionAndClient(since, ({ version }) => version !== 'v2')),
       firstCalls: await queries.firstCalls('v1', since, now - day, 5),
       newClients: inOrder(await queries.newClients('v1', since)),

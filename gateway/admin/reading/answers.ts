@@ -18,7 +18,7 @@ import { ownUsage } from '../../selfService/ownUsage.ts';
 import { driftReport } from '../../shadow/drift.ts';
 import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../shadow/report.ts';
 import { nameClient } from '../../usage/clientNames.ts';
-import { type LedgerRoute, type NamedRoute, routeOf } from '../../usage/counting/routeNames.ts';
+import { type LedgerRoute, type NamedRoute, routeOrReason } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
@@ -145,17 +145,17 @@ const answers: {
       const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
       return { version: name, last, clients: clientsInWords(clients, now) };
     });
-    const newClients = new Map<string, string>();
+    const refusedByFreeze = new Map<string, string>();
     for (const freeze of newFreezes) {
       const recentClients = (await newClientsOf(queries, freeze)).filter(({ used }) => used >= since);
-      if (recentClients.length > 0) newClients.set(freeze.version, newClientsInWords(recentClients));
+      if (recentClients.length > 0) refusedByFreeze.set(freeze.version, newClientsInWords(recentClients));
     }
     const reasonByAdapter = new Map<string, string>();
     for (const adapter of newAdapters) {
       const reason = await whyAdapterCannotServe(queries, adapter, now - snapshot.retire.quiet);
       if (reason !== undefined) reasonByAdapter.set(adapter.version, reason);
     }
-    return { versions, newClients, whyAdapterCannotServe: reasonByAdapter, problem: queries.problem };
+    return { versions, refusedByFreeze, whyAdapterCannotServe: reasonByAdapter, problem: queries.problem };
   },
 
   brownoutEstimate: async (queries, snapshot, { version: name, at, now }) => {
@@ -234,7 +234,7 @@ async function lookUpRoute(
   route: NamedRoute | undefined,
 ): Promise<LedgerRoute | AnswerProblem | undefined> {
   if (version === undefined || route === undefined) return undefined;
-  const found = await routeOf(version, route, snapshot.versions.get(version), queries);
+  const found = await routeOrReason(version, route, snapshot.versions.get(version), queries);
   return typeof found === 'string' ? { problem: 'UNKNOWN_ROUTE', detail: `No such route: ${found}` } : found;
 }
 

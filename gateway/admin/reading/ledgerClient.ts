@@ -95,7 +95,7 @@ export interface LedgerAnswers {
   readonly recentUse: {
     readonly versions: readonly RecentUse[];
     /** Version → in words, the clients that used this version since `since` and that a freeze of the edit would refuse. */
-    readonly newClients: ReadonlyMap<string, string>;
+    readonly refusedByFreeze: ReadonlyMap<string, string>;
     /** Version of `newAdapters` → what is missing until its adapter may serve clients. */
     readonly whyAdapterCannotServe: ReadonlyMap<string, string>;
     readonly problem: string | undefined;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
-import { routeOf } from '../../usage/counting/routeNames.ts';
+import { routeOrReason } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { defaultGrouping, type Grouping, groupings, whyRouteNotAllowed } from '../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
@@ -118,7 +118,7 @@ async function reportFromStore(
       const fault = await instanceFault(ledger, query);
       if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
       // Without a routes.yaml, only the routes in the ledger are known.
-      const route = subject?.route && (await routeOf(subject.version, subject.route, undefined, ledger));
+      const route = subject?.route && (await routeOrReason(subject.version, subject.route, undefined, ledger));
       if (ledger.problem !== undefined) throw unreadableLedger(store, ledger.problem);
       if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);
       const successor = await nextMajorIn(ledger);
@@ -126,7 +126,7 @@ async function reportFromStore(
       const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
       // Without the unreadable rows the report would show too few requests.
       if (report.problem !== null) throw unreadableLedger(store, report.problem);
-      // Without `problem`, `problems` has only those of the file of names.
+      // The ledger was read, so `problems` can only be about the file of names.
       if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
       return report;
     });
@@ -143,6 +143,7 @@ async function nextMajorIn(ledger: UsageQueries): Promise<(version: string) => s
     .map(({ version }) => Number(version.slice(1)))
     .sort((a, b) => a - b);
   return (version) => {
+    // '' stands for the requests without a version.
     if (version === '') return undefined;
     const next = majors.find((major) => major > Number(version.slice(1)));
     return next === undefined ? undefined : `v${next}`;

@@ -14,7 +14,7 @@ import {
   samePlace,
 } from './change.ts';
 import { type AlternativePairs, pairAlternatives, pairChoices } from './pairing.ts';
-import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
+import { isSentAsText, noChangeName, type SchemaPair } from './schemaPair.ts';
 import { addNullChange } from './types.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
@@ -131,19 +131,19 @@ function compareExpanded(pair: SchemaPair): void {
   dropChanges(pair);
   const places = [oldSchema.located, newSchema.located] as const;
   if (old === undefined || now === undefined) {
-    pair.addChange('structure', 'changed', noName, ...places);
+    pair.addChange('structure', 'changed', noChangeName, ...places);
     return;
   }
   const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
   const [lost, gained] = unmatched(old, now, fits);
   if (isSafeReplacement(pair, old, now, fits)) {
-    if (isRequest || !addWarnings(pair, old, now)) pair.addChange('structure', 'equivalent', noName, ...places);
+    if (isRequest || !addWarnings(pair, old, now)) pair.addChange('structure', 'equivalent', noChangeName, ...places);
     return;
   }
   const hasNewType = gained.some((one) => !isWithin(unionOfTypes(one), unionOfTypes(oldSchema)));
   if (!isRequest && hasNewType) pair.addChange('type', 'wider', 'type', ...places);
   else if (!isRequest && lost.length === 0) {
-    pair.addChange('alternative', 'added', noName, ...places, {
+    pair.addChange('alternative', 'added', noChangeName, ...places, {
       is: 'alternatives',
       alternatives: gained.map(outlineOf),
     });
@@ -187,7 +187,7 @@ function dropMovedChanges(pair: SchemaPair): void {
   const hasOnlyMoved = isSame || (pair.isBreaking && isSafeReplacement(pair, old, now, fits));
   if (!hasOnlyMoved) return;
   dropChanges(pair);
-  pair.addChange('structure', 'equivalent', noName, oldSchema.located, newSchema.located);
+  pair.addChange('structure', 'equivalent', noChangeName, oldSchema.located, newSchema.located);
 }
 
 /** Whether every old request is still valid, or every new response was possible before. */
@@ -234,7 +234,7 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
 function addStructureChange(pair: SchemaPair, closest: Comparison | undefined): void {
   const cause = closest && firstBreaking(closest, pair.severityOf);
   const places = [pair.oldSchema.located, pair.newSchema.located] as const;
-  pair.addChange('structure', 'changed', noName, ...places, cause && { is: 'cause', ...cause });
+  pair.addChange('structure', 'changed', noChangeName, ...places, cause && { is: 'cause', ...cause });
 }
 
 // If there are more pairs of alternatives, overlaps between them are not searched for.

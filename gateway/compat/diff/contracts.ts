@@ -39,7 +39,7 @@ export interface ContractComparison {
 /**
  * Finds all changes between two contracts. In this folder and the others of `compat/`, the new side of a comparison is called
  * `now`, because `new` is a reserved word.
- * @param severityOf rates changes: alternatives are paired so that the fewest breaking changes result
+ * @param severityOf rates changes. The alternatives of a `oneOf` or `anyOf` are paired so that the fewest changes are breaking
  * @param identical finds the parts of the contracts that need no comparison
  * @throws CompareError for a `$ref` without a target, and for schemas nested too deeply
  */
@@ -61,6 +61,7 @@ function compareAll(contracts: ContractPair, versions: Versions): ContractCompar
   const pairs = pairRoutes(
     { documents: old, routes: [...before.values()], version: versions.old },
     { documents: now, routes: [...after.values()], version: versions.new },
+    // Only paths are moved, and not the names of webhooks and callbacks.
     ({ kind, path }) => (kind === 'route' && versions.moved ? (versions.moved(path) ?? '') : path),
   );
   const routes = pairs.map(({ old: oldRoute, now: kept, basePathChange }): RouteComparison => {

@@ -2,7 +2,7 @@ import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { isEqual, isWithin, type JsonType } from '../schema/keywords.ts';
 import type { Limit } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
-import { isSentAsText, noName, type SchemaPair, type SchemaUse } from './schemaPair.ts';
+import { isSentAsText, noChangeName, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
 
@@ -23,12 +23,13 @@ export function compareTypes(pair: SchemaPair): 'all' | 'limits' | 'none' {
     pair.addChange('type', relation, 'type', old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located);
   }
   if (relation === 'changed' && !mayOverlap(old.types, now.types)) return 'none';
-  const isAnyType = relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now));
-  if (isAnyType && (acceptsAnyValue(old) || acceptsAnyValue(now))) return 'none';
+  // The types differ, because one schema accepts any type.
+  const isTypeUnlimited = relation !== 'same' && (acceptsAnyType(old) || acceptsAnyType(now));
+  if (isTypeUnlimited && (acceptsAnyValue(old) || acceptsAnyValue(now))) return 'none';
   compareNull(pair);
   // A format applies to one type.
   if (relation === 'same' || haveCommonType(old.types, now.types)) compareFormats(pair);
-  return isAnyType ? 'limits' : 'all';
+  return isTypeUnlimited ? 'limits' : 'all';
 }
 
 function haveCommonType(a: Types, b: Types): boolean {
@@ -46,15 +47,15 @@ function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' |
   const isText = isSentAsText(use);
   // `compareValues` compares the values.
   if (isText && isScalarEnum(old) && isScalarEnum(now)) return 'same';
-  if (hasOnlyStatedType(old, now)) return 'same';
+  if (onlyOneStatesType(old, now)) return 'same';
   const isWithinOld = isWithin(now.types, old.types) || (isText && acceptsTextOf(old, now));
   const includesOld = isWithin(old.types, now.types) || (isText && acceptsTextOf(now, old));
   if (isWithinOld && includesOld) return 'same';
   return isWithinOld ? 'narrower' : includesOld ? 'wider' : 'changed';
 }
 
-/** Whether both schemas list values, and only one of them also states a type, which fits the values of the other one. */
-function hasOnlyStatedType(old: View, now: View): boolean {
+/** Whether both schemas list values, only one states their type, and the values of the other one have this type. */
+function onlyOneStatesType(old: View, now: View): boolean {
   if (!old.values || !now.values) return false;
   const [statesOld, statesNew] = [old.at('type') !== undefined, now.at('type') !== undefined];
   return statesOld !== statesNew && (statesNew ? isWithin(old.types, now.types) : isWithin(now.types, old.types));
@@ -87,7 +88,7 @@ function compareNull(pair: SchemaPair): void {
 export function addNullChange(pair: SchemaPair, isAdded: boolean): void {
   const { old, new: now, oldSchema, newSchema } = pair;
   const places = [old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located] as const;
-  pair.addChange('null', isAdded ? 'added' : 'removed', noName, ...places);
+  pair.addChange('null', isAdded ? 'added' : 'removed', noChangeName, ...places);
 }
 
 // Every value of the first format is also a value of the second.
@@ -104,7 +105,7 @@ function compareFormats(pair: SchemaPair): void {
 
 const numberFormats: ReadonlySet<string> = new Set(['"int32"', '"int64"', '"float"', '"double"']);
 
-/** False for formats of texts if only one schema accepts texts, and likewise for numbers. */
+/** False for formats of texts if only one schema accepts texts, and likewise for numbers. The keywords stand for these types. */
 function isFormatApplicable(pair: SchemaPair, formats: Limit<ReadonlySet<string>> | undefined): boolean {
   return pair.isKeywordComparable(formats?.value.isSubsetOf(numberFormats) ? 'minimum' : 'minLength');
 }

@@ -38,7 +38,7 @@ export function buildGuide({ old, new: newContract, from, to, moved, versionEnd 
     oldRoutes: new Map(
       comparison.routes.flatMap(({ route, oldRoute }) => (oldRoute ? [[route, oldRoute] as const] : [])),
     ),
-    newNames: renamesIn(comparison),
+    newNameByRemoval: renamesIn(comparison),
     anchors: new Set(),
     baseUrls: { old: versionEnd.oldBase, new: versionEnd.newBase },
   };
@@ -81,7 +81,7 @@ interface RouteContext extends TopicContext {
 function guideRoute(
   { route, oldRoute, comparison }: RouteComparison,
   topics: readonly GroupTopic[],
-  { anchors, contracts, baseUrls, newNames }: RouteContext,
+  { anchors, contracts, baseUrls, newNameByRemoval }: RouteContext,
 ): GuideRoute {
   const [first] = comparison.changes;
   const isRemoved = first?.kind === 'route' && first.effect === 'removed';
@@ -95,7 +95,7 @@ function guideRoute(
     old: oldRoute,
     new: isRemoved ? undefined : route,
     summary: stringOrEmpty(below((oldRoute ?? route).operation, 'summary').value),
-    renamedTo: (isRemoved && newNames.get(first)) || '',
+    renamedTo: (isRemoved && newNameByRemoval.get(first)) || '',
     requestLine:
       showsRequestLine && oldRoute ? requestLines({ old: oldRoute, new: route }, contracts, baseUrls) : undefined,
     topics: ownTopics,
@@ -124,6 +124,7 @@ function workRank(route: GuideRoute): number {
   if (isBreaking(route)) return 1;
   if (state === 'moved') return 2;
   if (changeCount(route) > 0) return 3;
+  // A changed route without errors and warnings has only additions.
   return state === 'changed' ? 4 : state === 'new' ? 5 : 6;
 }
 

@@ -116,7 +116,7 @@ export interface SampleValue {
  * The generated value at a key, in which `[]` is the item of a list. A part without a sample of its own gets `isGenerated`
  * from `whole`.
  */
-export function generatedBelow(whole: SampleValue | undefined, key: string): SampleValue | undefined {
+export function generatedValueAt(whole: SampleValue | undefined, key: string): SampleValue | undefined {
   if (whole === undefined) return undefined;
   const item = key.startsWith('[') ? whole.item : undefined;
   const part = item ?? whole.fields?.get(key);

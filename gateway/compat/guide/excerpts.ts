@@ -1,6 +1,6 @@
 import type { Route } from '../diff/routes.ts';
 import { isList, isMap, type Located, ownValue } from '../document/located.ts';
-import { type ContractExamples, type ExampleBody, generatedBelow, type SampleValue, valueAt } from './examples.ts';
+import { type ContractExamples, type ExampleBody, generatedValueAt, type SampleValue, valueAt } from './examples.ts';
 import type { BeforeAfter, Excerpt } from './guide.ts';
 
 /** A value of each contract, or the two contracts themselves. */
@@ -22,7 +22,7 @@ export function excerptsOf(
 ): BeforeAfter | undefined {
   const selection = selectionOf(paths);
   const excerptOf = (body: ExampleBody | undefined): Excerpt | undefined => {
-    const fallback = base.reduce<SampleValue | undefined>(generatedBelow, body?.generated);
+    const fallback = base.reduce<SampleValue | undefined>(generatedValueAt, body?.generated);
     const part = body && select(valueAt(body.example, base), fallback, selection);
     if (part === undefined) return undefined;
     const lines = JSON.stringify(part.value, null, 2).split('\n');
@@ -35,7 +35,7 @@ export function excerptsOf(
 
 /** Which parts of a value to show. */
 interface Selection {
-  /** The selected parts below each key. `[]` is the first item of a list, and `*` is any key. */
+  /** The selected parts below each key. A key such as `[]` stands for the first item of a list, and `*` for any key. */
   readonly keys: Map<string, Selection>;
   isWhole: boolean;
 }
@@ -65,7 +65,7 @@ function select(value: unknown, fallback: SampleValue | undefined, selection: Se
   const parts = names.flatMap((name): [string, SampleValue][] => {
     const innerSelection = selection.keys.get(name) ?? selection.keys.get('*');
     const part =
-      innerSelection && select(ownValue(exampleFields, name), generatedBelow(fallback, name), innerSelection);
+      innerSelection && select(ownValue(exampleFields, name), generatedValueAt(fallback, name), innerSelection);
     return part ? [[name, part]] : [];
   });
   if (parts.length === 0) return undefined;
@@ -79,7 +79,7 @@ function select(value: unknown, fallback: SampleValue | undefined, selection: Se
 function selectItem(value: unknown, fallback: SampleValue | undefined, selection: Selection): SampleValue | undefined {
   const [key, innerSelection] = [...selection.keys].find(([name]) => name.startsWith('[')) ?? [];
   if (key === undefined || innerSelection === undefined) return undefined;
-  const part = select(isList(value) ? value[0] : undefined, generatedBelow(fallback, key), innerSelection);
+  const part = select(isList(value) ? value[0] : undefined, generatedValueAt(fallback, key), innerSelection);
   return part && { value: [part.value], isGenerated: part.isGenerated };
 }
 

@@ -13,7 +13,7 @@ export interface TopicContext {
   /** For each route of the newer contract, the route of the older one that it replaces. */
   readonly oldRoutes: ReadonlyMap<Route, Route>;
   /** For each removal that looks like a rename, the new name. */
-  readonly newNames: ReadonlyMap<Change, string>;
+  readonly newNameByRemoval: ReadonlyMap<Change, string>;
 }
 
 /** Describes the changes of a group, with excerpts of the examples before and after. */
@@ -21,7 +21,7 @@ export function topicOf(group: ChangeGroup, anchor: string, context: TopicContex
   const { occurrence, bodies } = bestExamples(group, context);
   const base = splitSteps(occurrence.steps).path;
   const examples = { old: valueAt(bodies.old?.example, base), new: valueAt(bodies.new?.example, base) };
-  const changes = describeChanges(group, examples, context.newNames);
+  const changes = describeChanges(group, examples, context.newNameByRemoval);
   return {
     anchor,
     subject: group.subject,
@@ -77,9 +77,9 @@ const severityOrder = { error: 0, warn: 1, info: 2 } as const;
 function describeChanges(
   group: ChangeGroup,
   examples: OldAndNew<unknown>,
-  newNames: ReadonlyMap<Change, string>,
+  newNameByRemoval: ReadonlyMap<Change, string>,
 ): DescribedChange[] {
-  const renames = pairRenames(group.changes, examples, newNames);
+  const renames = pairRenames(group.changes, examples, newNameByRemoval);
   const additions = new Set(renames.values());
   const described = group.changes
     .filter((one) => !additions.has(one))
@@ -88,7 +88,7 @@ function describeChanges(
       // A rename to a required field is an error, even if the removal of the old field is not.
       const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => defaultLevelOf(change));
       const [level = 'info'] = levels.sort((a, b) => severityOrder[a] - severityOrder[b]);
-      const rename = renameClause(addition, newNames.get(one.change));
+      const rename = renameClause(addition, newNameByRemoval.get(one.change));
       return { level, text: `${sentenceFor(one)}${valuesInWords(one, examples)}${rename}` };
     });
   return described.sort((a, b) => severityOrder[a.level] - severityOrder[b.level]);
@@ -126,7 +126,7 @@ function isShort(value: unknown): boolean {
 function pairRenames(
   changes: readonly GroupedChange[],
   examples: OldAndNew<unknown>,
-  newNames: ReadonlyMap<Change, string>,
+  newNameByRemoval: ReadonlyMap<Change, string>,
 ): ReadonlyMap<GroupedChange, GroupedChange> {
   const renames = new Map<GroupedChange, GroupedChange>();
   const candidates = changes.filter(({ change }) => canBeRenamed(change));
@@ -137,8 +137,8 @@ function pairRenames(
     const withSameValue = siblings.filter((one) => {
       return isDistinctive(value) && canonicalJson(valueAt(examples.new, one.path)) === canonicalJson(value);
     });
-    const name = newNames.get(removed.change);
-    // For a parameter, `newNames` has a phrase with backticks, not a name.
+    const name = newNameByRemoval.get(removed.change);
+    // For a parameter, `newNameByRemoval` has a phrase with backticks, not a name.
     const withSameName = siblings.filter(({ change }) => whatChanged(change) === name && !name.includes('`'));
     const [best, ...others] = withSameName.length > 0 ? withSameName : withSameValue;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(removed, best);

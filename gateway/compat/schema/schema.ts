@@ -86,8 +86,7 @@ export interface SchemaLookup {
 export class Schema {
   readonly parts: readonly SchemaPart[];
   /**
-   * The parts that come from a choice between one schema and null. Null stays valid although their `type` omits it, so
-   * `isNullable` ignores them.
+   * The parts that come from a choice between one schema and null. Null is valid, although the `type` of such a part omits it.
    */
   readonly partsOfNullChoice: ReadonlySet<JsonMap>;
   readonly located: Located;

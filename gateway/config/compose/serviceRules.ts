@@ -8,8 +8,8 @@ import {
   type ComposeVersion,
   isNamedFor,
   needsBackend,
-  servedTargets,
   servicesOf,
+  targetsInUse,
 } from './upstreams.ts';
 
 /** The gateway should start and run without its backends. */
@@ -72,7 +72,7 @@ export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
 export const orphanStillRuns: ComposeRule = (context) => {
   const { project, versions, running = new Set<string>() } = context;
   // If a version still uses the host, its container must not be removed. Another rule reports the missing service.
-  const usedHosts = new Set(servedTargets(context).map(({ target }) => target.host));
+  const usedHosts = new Set(targetsInUse(context).map(({ target }) => target.host));
   const orphans = [...running].filter((name) => !project.services.has(name) && !usedHosts.has(name.toLowerCase()));
   return orphans.map((service): ComposeFinding => {
     const name = shortened(service);
@@ -109,7 +109,7 @@ const commonImages = new Set(
 /** A service that looks like a version of the API, but has no route. */
 export const serviceUnreached: ComposeRule = (context) => {
   // If the host of a target is a variable that is not set, the target may be any service.
-  if (servedTargets(context).some(({ target }) => target.host.includes(unknownValue))) return [];
+  if (targetsInUse(context).some(({ target }) => target.host.includes(unknownValue))) return [];
   const reached = servicesOf(context.versions.flatMap(({ targets }) => targets));
   const unneeded = unneededServices(context);
   // The host names no service, the gateway itself, or a service that the gateway cannot reach.
@@ -156,7 +156,7 @@ export const retiredStillRuns: ComposeRule = (context) =>
 
 /** Service → the version that no longer needs it. The service is a target of that version, or is named after it. */
 function unneededServices(context: ComposeContext): ReadonlyMap<Service, ComposeVersion> {
-  const inUse = servicesOf(servedTargets(context));
+  const inUse = servicesOf(targetsInUse(context));
   const candidates = possibleBackends(context);
   const unneeded = new Map<Service, ComposeVersion>();
   for (const version of context.versions) {

@@ -164,7 +164,7 @@ interface ResolvedTarget {
 export type ComposeRule = (context: ComposeContext) => ComposeFinding[];
 
 /** The targets that get requests. Targets of retired versions, and of versions that an adapter serves, do not. */
-export function servedTargets({ versions }: ComposeContext): readonly ResolvedTarget[] {
+export function targetsInUse({ versions }: ComposeContext): readonly ResolvedTarget[] {
   return versions.flatMap((version) => (needsBackend(version) ? version.targets : []));
 }
 
@@ -183,7 +183,7 @@ export function isNamedFor(service: string, version: string): boolean {
 
 /** If no service has the host name of a target, every request gets 502. */
 export const upstreamUnanswered: ComposeRule = (context) =>
-  servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
+  targetsInUse(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     const { source, gateway, project } = context;
     const faultWith = (message: string, remedy: string) =>
       faultAt(source, target.path, `${target.url}: ${message}`, `${remedy}${whereSet(target, gateway)}`);
@@ -218,7 +218,7 @@ export const upstreamUnanswered: ComposeRule = (context) =>
 
 /** A port without a listener refuses every connection. */
 export const portDiffers: ComposeRule = (context) =>
-  servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
+  targetsInUse(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     // With `network_mode: host`, `resolveHost` has found the service by this port.
     if (resolution.kind !== 'services' || context.gateway.networkMode === 'host') return [];
     const candidates = resolution.services.map((service) => ({ service, ports: portsOf(service) }));
@@ -243,7 +243,7 @@ export const portDiffers: ComposeRule = (context) =>
 
 /** A service that is not started does not answer. */
 export const backendNotStarted: ComposeRule = (context) =>
-  servedTargets(context).flatMap(({ target, resolution }): ComposeFinding[] => {
+  targetsInUse(context).flatMap(({ target, resolution }): ComposeFinding[] => {
     if (
       resolution.kind !== 'services' ||
       resolution.services.some(({ notStartedReason }) => notStartedReason === undefined)

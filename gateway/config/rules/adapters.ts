@@ -162,13 +162,25 @@ function rowFaults(
   const [route, to] = [splitRoute(name), splitRoute(row.to)];
   const reason = whyMethodNotAdaptable(route.method);
   if (reason !== undefined) {
-    return [faultAtKey(source, at, `${route.method} cannot be adapted. ${reason}`, 'Use gone, with the reason.')];
+    return [
+      faultAtKey(
+        source,
+        at,
+        `${route.method} cannot be adapted. ${reason}`,
+        'Mark the route as gone, with the reason.',
+      ),
+    ];
   }
   if (!isRoute(to)) return [faultAt(source, [...at, 'to'], ...notARoute(row.to))];
   if (to.method !== route.method) {
     const message = `${row.to} has another method than ${name}.`;
     return [
-      faultAt(source, [...at, 'to'], message, `Name a route with ${route.method}, or use gone, with the reason.`),
+      faultAt(
+        source,
+        [...at, 'to'],
+        message,
+        `Name a route with ${route.method}, or mark the route as gone, with the reason.`,
+      ),
     ];
   }
   if (route.method === 'GET' && hasValue(source, [...at, 'request', 'body']))

@@ -136,10 +136,11 @@ export class Http2Response implements OutgoingResponse {
   }
 
   write(chunk: Buffer | '', listenerOrEncoding?: WriteListener | 'latin1'): void {
-    // The stream was reset. Its `close` event ends the exchange.
+    // If the stream was reset, its `close` event ends the exchange.
     if (this.#ended || !this.#isOpen) return;
     const isLast = false;
     this.#sendHead(isLast);
+    // '' with 'latin1' sends only the head.
     if (chunk !== '' && listenerOrEncoding !== 'latin1' && this.#stream.writable)
       this.#stream.write(chunk, listenerOrEncoding);
   }
@@ -224,8 +225,9 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#contentLength = headers['content-length'];
     const stream = this.#stream;
-    // Also set for a body without trailers, so that END_STREAM is sent separately. node:http2 sends everything that was written
-    // before it resets a stream. If END_STREAM were part of that, the client would take an incomplete body for a complete one.
+    // END_STREAM is sent separately if the body is not written as a whole, even without trailers: node:http2 sends everything that was
+    // written before it resets a stream, and the client must not take an incomplete body for a complete one. It is also sent separately
+    // if the client has not sent its whole body: `#sendEnd` then stops that body.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
     if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
     this.#send(() => stream.respond(headers, { endStream: isLast && !waitForTrailers, waitForTrailers }));

@@ -122,7 +122,7 @@ type RoutesOfVersion = Pick<Version, 'contract' | 'ends'>;
  * A route exists if the contract or `ends` lists it, or if a client has used it. `listed`: the version in routes.yaml; undefined
  * if that file is not known. @returns the route, or a sentence that explains why it does not exist
  */
-export async function routeOf(
+export async function routeOrReason(
   version: string,
   { method, path }: NamedRoute,
   listed: RoutesOfVersion | undefined,

@@ -9,8 +9,9 @@ import { type BrownoutRecord, otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
 
-// An earlier ledger has no table of refused clients. The next version added the table of decisions.
-const firstSchemaVersion = 6;
+// The versions of the ledger's schema that added the table of refused clients, and the table of decisions.
+const refusedSchemaVersion = 6;
+const decisionsSchemaVersion = 7;
 const dayBegin = `CAST(span AS BIGINT) * ${dayMs}`;
 const otherClientsIdSql = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
@@ -29,7 +30,7 @@ export class BrownoutReads implements BrownoutQueries {
   }
 
   async totals(version: string): Promise<readonly BrownoutTotal[]> {
-    if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
+    if ((await this.#database.schemaVersion()) < refusedSchemaVersion) return [];
     return this.#database.all(
       `SELECT brownout AS at, SUM(refused) AS refused, MAX(last) AS last,
         SUM(CASE WHEN client IS DISTINCT FROM ${otherClientsIdSql} THEN 1 ELSE 0 END) AS clients
@@ -39,18 +40,18 @@ export class BrownoutReads implements BrownoutQueries {
   }
 
   async decisions(version: string): Promise<readonly Omit<BrownoutRecord, 'version'>[]> {
-    if ((await this.#database.schemaVersion()) <= firstSchemaVersion) return [];
+    if ((await this.#database.schemaVersion()) < decisionsSchemaVersion) return [];
     return this.#database.all('SELECT at, state, reason, changed FROM brownouts WHERE version = ?', [version]);
   }
 
   async refused(period: BrownoutPeriod): Promise<readonly RefusedClient[]> {
-    if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
+    if ((await this.#database.schemaVersion()) < refusedSchemaVersion) return [];
     const { version, successor, retryUntil, moveUntil } = period;
     const [versionId, successorId] = [
       await this.#idOf(version),
       successor === undefined ? 0 : await this.#idOf(successor),
     ];
-    // A gateway of an earlier release may have deleted the name of a client that it folded.
+    // A client may have no name: an earlier release may have deleted it, when it moved requests to `other clients`.
     const rows = await this.#database.all<{
       id: number;
       client: string;
@@ -75,6 +76,7 @@ export class BrownoutReads implements BrownoutQueries {
     const lastUses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, onlyUsesSql);
     const successorUseOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
       used < moveUntil ? used : (lastUses.get(client) ?? 0);
+    // Calls are looked up only for clients that have not used the successor since the brownout first refused them.
     const laterCallers = rows.filter((row) => row.called >= retryUntil && successorUseOf(row) < row.first);
     const lastCalls = await this.#latestCalls(versionId, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
@@ -91,28 +93,28 @@ export class BrownoutReads implements BrownoutQueries {
 
   async notRefused(
     { version, at, end }: BrownoutPeriod,
-    spared: readonly string[],
+    sparedNames: readonly string[],
     limit: number,
   ): Promise<{ readonly count: number; readonly clients: readonly NotRefusedClient[] }> {
     const versionId = await this.#idOf(version);
     const days = daysFrom(at, end - 1);
     const onDays = `FROM client_day WHERE version = ? AND span ${this.#database.inListSql} AND item NOT IN (${refusedClientsSql})`;
-    // Without clients that called only before or only after the brownout: they were not spared. Most brownouts are on one day, and
-    // grouping takes half of the time.
+    // Clients that called only before or only after the brownout are left out. Most brownouts are on one day, and need no grouping,
+    // which would double the time.
     const requestSums =
       days.length === 1
         ? `SELECT item, requests ${onDays} AND ${dayBegin} + last >= ? AND ${dayBegin} + first < ?`
         : `SELECT item, SUM(requests) AS requests ${onDays}
             GROUP BY item HAVING MAX(${dayBegin} + last) >= ? AND MIN(${dayBegin} + first) < ?`;
-    const isSpared = `item IN (SELECT id FROM clients WHERE name ${this.#database.inListSql})`;
+    const isSparedSql = `item IN (SELECT id FROM clients WHERE name ${this.#database.inListSql})`;
     const order = 'spared DESC, requests DESC, item';
     // There may be thousands of clients. Names are looked up only for those that are returned.
     const rows = await this.#database.all<{ client: string; requests: number; spared: number; total: number }>(
       `SELECT name AS client, requests, spared, total FROM (
-          SELECT item, requests, CASE WHEN ${isSpared} THEN 1 ELSE 0 END AS spared, COUNT(*) OVER () AS total
+          SELECT item, requests, CASE WHEN ${isSparedSql} THEN 1 ELSE 0 END AS spared, COUNT(*) OVER () AS total
           FROM (${requestSums}) AS sums WHERE item IS DISTINCT FROM ${otherClientsIdSql} ORDER BY ${order} LIMIT ?
         ) AS listed JOIN clients ON clients.id = item ORDER BY ${order}`,
-      [spared, versionId, days, versionId, at, at, end, limit],
+      [sparedNames, versionId, days, versionId, at, at, end, limit],
     );
     const clients = rows.map(({ client, requests, spared }) => {
       return { client, requests, spared: spared === 1, name: this.#nameOf(client) };
@@ -120,7 +122,10 @@ export class BrownoutReads implements BrownoutQueries {
     return { count: rows[0]?.total ?? 0, clients };
   }
 
-  /** The last request of each client to a version, since the day of `at` and before `until`, by the id of the client. */
+  /**
+   * The last request of each client to a version, since the day of `at` and before `until`, by the id of the client. If a client
+   * called before and after `until` on the same day, only its first request of that day is known.
+   */
   async #latestCalls(
     version: number,
     clients: readonly { readonly id: number }[],
@@ -134,7 +139,6 @@ export class BrownoutReads implements BrownoutQueries {
     // The last day comes first: most clients that still call have called on that day, and are not looked for on earlier days.
     for (const day of daysFrom(at, until).reverse()) {
       if (notFound.length === 0) break;
-      // On the last day, the client may have called before and after `until`.
       const rows = await this.#database.all<{ id: number; called_at: number }>(
         `SELECT item AS id, CASE WHEN ${last} < ? THEN ${last} ELSE ${first} END AS called_at FROM client_day
           WHERE version = ? AND span = ? AND item ${this.#database.inListSql} AND ${first} < ? ${condition}`,

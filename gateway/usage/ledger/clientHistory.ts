@@ -1,4 +1,4 @@
-import type { Arrival, ClientMovement } from '../usageQueries.ts';
+import type { Arrival, ArrivalPeriod, ClientMovement } from '../usageQueries.ts';
 import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
 import type { NamedSums, SqlReads } from './sqlReads.ts';
@@ -9,19 +9,19 @@ const maxLookedUp = 1_000;
 const isUseSql = '(failing = 0 OR requests > failing)';
 
 /**
- * The clients that used a version on the days from `since` to `until`, and did not use it during the time `quiet` before `since`. If
- * the ledger begins less than `quiet` before `since`, no client is known to be new.
+ * The clients that used a version on the days from `since` to `until`, and did not use it during the time `absence` before `since`. If
+ * the ledger begins less than `absence` before `since`, no client is known to be new.
  */
 export async function arrivalsIn(
   database: ReportingDatabase,
   reads: SqlReads,
-  { version, since, until, quiet }: Record<'since' | 'until' | 'quiet', number> & { readonly version: string },
+  { version, since, until, absence }: ArrivalPeriod & { readonly version: string },
 ): Promise<Omit<Arrival, 'name'>[]> {
   // A ledger of an earlier release does not record which requests failed.
   if (!(await reads.hasOutcomeColumns())) return [];
   const [id, { begin }] = [await reads.idOf(version), await reads.recordedPeriod()];
   const [firstDay, lastDay] = [spanAt('day', since), spanAt('day', until)];
-  const firstSilentDay = firstDay - Math.ceil(quiet / dayMs);
+  const firstSilentDay = firstDay - Math.ceil(absence / dayMs);
   if (begin >= firstDay * dayMs) return [];
   const users = await database.all<{ id: number; client: string; at: number; requests: number; first_call: number }>(
     `SELECT item AS id, name AS client, MIN(CAST(span AS BIGINT) * ${dayMs} + client_day.first) AS at,

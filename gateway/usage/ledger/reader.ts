@@ -1,7 +1,6 @@
 import { ClientNames } from '../clientNames.ts';
 import type {
   AcceptedUse,
-  Arrival,
   ClientCounts,
   ClientDay,
   ClientMovement,
@@ -273,10 +272,10 @@ export class LedgerReader implements UsageQueries {
       .map(({ id, ...row }) => ({ ...row, name: this.#clientNames.nameOf(row.client), usualPause: pauses.get(id) }));
   }
 
-  async arrivals(version: string, since: number, until: number, quiet: number): Promise<readonly Arrival[]> {
-    const rows = await arrivalsIn(this.#ledger, this.#reads, { version, since, until, quiet });
+  arrivals: UsageQueries['arrivals'] = async (version, period) => {
+    const rows = await arrivalsIn(this.#ledger, this.#reads, { version, ...period });
     return rows.filter(isSingleClient).map((row) => ({ ...row, name: this.#clientNames.nameOf(row.client) }));
-  }
+  };
 
   async movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]> {
     const spans = await this.#clientReads.spans(since);

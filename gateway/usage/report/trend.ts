@@ -56,8 +56,8 @@ export function trendOf(days: readonly Day[], now: number): Trend {
   return { kind: 'falling', perDay: -daily.perDay, zero, days };
 }
 
-// A week with at least this share of the week before counts as steady.
-const steadyShare = 0.95;
+// A week with at least this share of the requests of the week before does not count as a fall.
+const noFallShare = 0.95;
 // A fall is steady if each of the last two weekly decreases is less than three times the other one.
 const maxRatio = 3;
 // This many of the seven weekdays must have fewer requests than a week ago.
@@ -69,7 +69,7 @@ const slowingRatio = 0.7;
 
 /** The direction of the daily requests. */
 type DailyTrend =
-  | { readonly kind: 'ended' | 'steady' | 'not clear' }
+  | { readonly kind: 'ended' | 'not falling' | 'not clear' }
   /** `perDay`: the decrease from one day to the next; `level`: the average daily requests of the last week. */
   | { readonly kind: 'falling'; readonly perDay: number; readonly level: number; readonly isSlowing: boolean };
 
@@ -83,15 +83,15 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   if (previous === undefined || last === undefined) return { kind: 'not clear' };
   const [previousSum, lastSum] = [sum(previous), sum(last)];
   if (lastSum === 0) return { kind: 'ended' };
-  if (lastSum >= steadyShare * previousSum) return { kind: 'steady' };
+  if (lastSum >= noFallShare * previousSum) return { kind: 'not falling' };
   if (earliest === undefined) return { kind: 'not clear' };
   const earliestSum = sum(earliest);
   const [earlierDecrease, lastDecrease] = [earliestSum - previousSum, previousSum - lastSum];
-  // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance. And two steady weeks
-  // may together decrease by `1 - steadyShare ** 2`.
+  // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance. And two weeks
+  // that do not count as falls may together decrease by `1 - noFallShare ** 2`.
   const isSignificant =
     earlierDecrease + lastDecrease > 2 * Math.sqrt(earliestSum + lastSum) &&
-    earlierDecrease + lastDecrease > (1 - steadyShare ** 2) * earliestSum;
+    earlierDecrease + lastDecrease > (1 - noFallShare ** 2) * earliestSum;
   const isSteadyFall =
     earlierDecrease > 0 && lastDecrease < maxRatio * earlierDecrease && earlierDecrease < maxRatio * lastDecrease;
   if (!isSignificant || !isSteadyFall || !fallsByWeekday(previous, last)) return { kind: 'not clear' };
@@ -107,8 +107,8 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
 }
 
 /**
- * Whether enough weekdays have fewer requests than in the week before. The decrease of the last two days must also be more than a
- * third of the decrease of the whole week.
+ * Whether enough weekdays have fewer requests than in the week before, and the last two days still fall. Decreases are compared
+ * as shares: that of the last two days must be more than a third of that of the whole week.
  */
 function fallsByWeekday(previous: readonly number[], last: readonly number[]): boolean {
   const daysDown = last.filter((requests, index) => requests < (previous[index] ?? 0)).length;

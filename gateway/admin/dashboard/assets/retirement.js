@@ -199,7 +199,7 @@ export class RetirementSection {
     const table = this.#routes;
     const request = this.#routesRequest.start();
     try {
-      // Over the quiet period, like the comparison with the successor.
+      // The period of `facts`.
       const url = usageUrl({ by: 'route', version, since: `${facts.quiet}ms` });
       /** @type {Usage<RouteRow>} */
       const { rows, until } = await getJson(url, request.signal);
