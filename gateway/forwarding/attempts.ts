@@ -8,7 +8,7 @@ import type { Failure, Outbound } from './outbound.ts';
 
 /** The attempts of an exchange on one connection after the other. Reports the result of each attempt to its target. */
 export class Attempts {
-  /** Of the current attempt. */
+  /** The connection of the current attempt. */
   connection!: Connection;
   readonly #outbound: Outbound;
   readonly #handler: ResponseHandler;

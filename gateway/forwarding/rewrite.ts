@@ -17,7 +17,7 @@ export interface Rewriting {
 
 /** The authorities (`host:port`) under which this API is known. */
 export interface ApiAuthorities {
-  /** Of the backend. */
+  /** The authority of the backend. */
   readonly target: string;
   /** In the request of the client. */
   readonly client: string;

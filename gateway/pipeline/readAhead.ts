@@ -56,7 +56,7 @@ export interface ParserError extends Error {
   readonly bytesParsed?: number;
 }
 
-// Of all connections of this process.
+// Counts the bytes of all connections of this process.
 let totalBytes = 0;
 
 /**

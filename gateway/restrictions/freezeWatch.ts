@@ -38,7 +38,7 @@ export interface FreezeWatchOptions {
   readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
-  /** Of the present `usage.identify` and salt, which determine the names of clients. */
+  /** Computed from the present `usage.identify` and salt, which determine the names of clients. */
   readonly namingRulesId: (snapshot: Snapshot) => string;
   /** Sends the known clients to all processes that serve clients. */
   readonly restrict: (known: KnownClients) => Promise<void>;

@@ -17,10 +17,10 @@ import {
 } from './requestFormat.ts';
 import type { ShadowSample } from './shadowBatch.ts';
 
-// For each version: the routes that are kept, and the different requests that are kept for each route.
+// The routes that are kept for each version, and the different requests that are kept for each route.
 const maxRoutes = 200;
 const maxRequestsOfRoute = 10;
-// Of one request: the parameters in each place, and the characters of a value that is kept.
+// The parameters that a request may have in each place, and the characters of a value that is kept.
 const maxParameters = 20;
 const longestValue = 200;
 

@@ -30,7 +30,7 @@ export type ObservedProperty =
 
 /** One property of the two responses of a pair. It contains no value of a body. */
 export interface Observation {
-  /** Of the old response; 0: about the status itself. */
+  /** The status of the old response; 0: the observation is about the status itself. */
   readonly status: number;
   readonly path: string;
   readonly what: ObservedProperty;

@@ -13,7 +13,7 @@ import { renameInWords, routeInWords } from '../rules/words.ts';
 import { dayOf, existsInContract, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
 }
 

@@ -3,7 +3,7 @@ import { isWebUrl, SourceError, tooLarge } from './source.ts';
 
 export interface WebLimits {
   readonly documents: number;
-  /** Of one document. */
+  /** The limit of one document. */
   readonly maxBytes: number;
   readonly totalBytes: number;
   readonly redirects: number;
