@@ -233,17 +233,13 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   if (stageOf(old, now) === 'retired') return [];
   const { notice } = after.guard;
   const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
-  const ofRoutes = (version.ends ?? []).flatMap((end) => {
-    // The names of path parameters may differ.
-    const oldRouteEnd = old.ends?.find((one) => routeShapeOf(one) === routeShapeOf(end));
-    // A route without a sunset of its own ends with its version.
-    return sunsetMessage(
-      `${end.method} /${old.name}${end.path}`,
-      oldRouteEnd?.sunset ?? old.sunset,
-      end.sunset,
-      notice,
-      now,
-    );
+  // The names of path parameters may differ.
+  const endsByShape = new Map([...(old.ends ?? []), ...(version.ends ?? [])].map((end) => [routeShapeOf(end), end]));
+  const ofRoutes = [...endsByShape].flatMap(([shape, { method, path }]) => {
+    const [before, after] = [old, version].map(({ ends }) => ends?.find((one) => routeShapeOf(one) === shape)?.sunset);
+    // A route without a sunset of its own ends with its version. If it had none before, `ofVersion` has the message.
+    const versionSunset = before === undefined ? undefined : version.sunset;
+    return sunsetMessage(`${method} /${old.name}${path}`, before ?? old.sunset, after ?? versionSunset, notice, now);
   });
   // A configuration that an earlier release has recorded lacks `ends`.
   return old.ends === undefined ? ofVersion : [...ofVersion, ...ofRoutes];

@@ -49,6 +49,16 @@ describe('an edit is accepted', () => {
     ['that ends a route far enough ahead', { '/v1': upstream }, { '/v1': endsAt('2028-01-01') }],
     ['that ends a route without a sunset', { '/v1': upstream }, { '/v1': endsAt(undefined) }],
     ['that moves the sunset of a route later', { '/v1': endsAt('2026-12-01') }, { '/v1': endsAt('2026-12-02') }],
+    [
+      'that ends a route together with its version, at the sunset that the route had',
+      { '/v1': endsAt('2028-06-30') },
+      { '/v1': ahead },
+    ],
+    [
+      'that ends a route together with its version, which ended later',
+      { '/v1': { ...ahead, ...endsAt('2028-01-01') } },
+      { '/v1': ahead },
+    ],
     ['that ends a route later after all', { '/v1': endsAt('2026-12-01') }, { '/v1': upstream }],
     [
       'that renames a parameter of a route that ends soon',
@@ -102,6 +112,18 @@ describe('an edit is refused', () => {
       { '/v1': ahead },
       { '/v1': { ...ahead, ...endsAt('2028-01-01') } },
       [/^The sunset of GET \/v1\/old moves from 2028-06-30 to 2028-01-01, which is earlier\.$/],
+    ],
+    [
+      'that ends a version before its route, whose own sunset is removed',
+      { '/v1': endsAt('2028-06-30') },
+      { '/v1': { ...endsAt(undefined), deprecation: '2026-01-01', sunset: '2028-06-29' } },
+      [/^The sunset of GET \/v1\/old moves from 2028-06-30 to 2028-06-29, which is earlier\.$/],
+    ],
+    [
+      'that ends a version before a route that is no longer listed',
+      { '/v1': endsAt('2028-06-30') },
+      { '/v1': { ...ahead, sunset: '2028-06-29' } },
+      [/^The sunset of GET \/v1\/old moves from 2028-06-30 to 2028-06-29, which is earlier\.$/],
     ],
     [
       'that ends a route too soon',
